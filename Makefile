@@ -20,6 +20,7 @@ demo: .venv/base
 	$(BIN)/advchunk chunk tests/data/harbour_town.md --method mst-semantic
 	$(BIN)/advchunk view tests/data/harbour_town.md --method mst-semantic,semantic-threshold --out demo.html
 	@echo "Open demo.html in a browser."
+	$(BIN)/advchunk ask tests/data/harbour_town.md "When does the late ferry leave Inch Moray on Saturday?" --budget 100
 
 test: .venv/dev
 	$(BIN)/$(PYTEST)

@@ -17,6 +17,7 @@ if find_spec("langchain_text_splitters") is None:
 
 _NAMES = by_module({
     ".base": "AdvchunkSplitter ChunkerSplitter EmbeddingSplitter LexicalSplitter LinearSplitter chunk_key chunk_spans",
+    ".compressors": "PassageCompressor",
     ".embeddings": "ChunkEmbeddings DefaultEmbeddings HybridEmbeddings",
     ".enrich": "ChunkEnricher",
     ".retrievers": "AdvchunkRetriever",

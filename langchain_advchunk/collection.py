@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from langchain_core.documents import Document
+from langchain_core.stores import BaseStore
 from numpy.typing import NDArray
 
 from advchunk import Chunk
 from advchunk.chunkers.frameworks import flatten_spans
+from advchunk.errors import require
 from advchunk.layout import inherited_metadata
-from advchunk.records import write_metadata, written_keys, written_metadata
+from advchunk.records import remove_written, write_metadata, written_keys, written_metadata
 from advchunk.retrieval import Passage
 from advchunk.retrieval.collection import Collection
+from advchunk.retrieval.cutting import find_text
 from advchunk.retrieval.hierarchies import ChunkHierarchy
+from advchunk.retrieval.locating import Finder, place_by_overlap, place_in_text
 from advchunk.text.counters import Counter
 from langchain_advchunk.base import chunk_key
 from langchain_advchunk.reassembly import group_by_source, to_framework_chunk
@@ -29,6 +35,61 @@ PLAIN = (str, int, float)
 
 Naming = Callable[[Document], str]
 """Returns the name of a chunk's document, "" if it has none."""
+
+DocumentTexts: TypeAlias = Mapping[str, str] | Callable[[str], str | None] | BaseStore[str, Any]
+"""The texts of documents by their names; a store has them as strings or documents."""
+
+UNPLACED = "%d of %d hits have no start_index or no name of a document, or are not in its text, so nothing beside them is known: pass texts, or document_key"
+"""What is logged of hits that stand alone."""
+
+_NAMES = ("source", "document_id", "doc_id", "file_path")  # metadata keys of the document's name
+
+
+def document_name(document: Document, key: str | Callable[[Document], str] | None) -> str:
+    """Return the name of a chunk's document, by its metadata key or a function, "" if it has none."""
+    if callable(key):
+        return str(key(document))
+    names = [document.metadata[name] for name in (_NAMES if key is None else (key,)) if document.metadata.get(name)]
+    return str(names[0] if names else written_metadata(document.metadata).get("source_id", ""))
+
+
+def check_texts(texts: DocumentTexts | None) -> None:
+    """Raise `ConfigurationError` for anything that is not a source of texts."""
+    valid = texts is None or isinstance(texts, (Mapping, BaseStore)) or callable(texts)
+    require(valid, "texts must be a mapping, a function or a BaseStore", texts)
+
+
+def read_texts(texts: DocumentTexts | None, names: Iterable[str]) -> dict[str, str]:
+    """Return the texts of documents by their names, as far as they are known."""
+    names = [name for name in dict.fromkeys(names) if name]
+    if isinstance(texts, BaseStore):
+        return _known_texts(names, texts.mget(names))
+    return _known_texts(names, [find_text(texts, name) for name in names])
+
+
+async def aread_texts(texts: DocumentTexts | None, names: Iterable[str]) -> dict[str, str]:
+    """Await `read_texts`, with the async method of a store, and anything else in another thread."""
+    names = [name for name in dict.fromkeys(names) if name]
+    if isinstance(texts, BaseStore):
+        return _known_texts(names, await texts.amget(names))
+    return await asyncio.to_thread(read_texts, texts, names)
+
+
+def _known_texts(names: Sequence[str], values: Iterable[Any]) -> dict[str, str]:
+    pairs = [(name, value) for name, value in zip(names, values, strict=True) if value is not None]
+    texts = {name: value.page_content if isinstance(value, Document) else value for name, value in pairs}
+    wrong = [value for value in texts.values() if not isinstance(value, str)]
+    require(not wrong, "texts must be strings or documents", *wrong[:1] or [None])
+    return texts
+
+
+def read_scores(documents: Iterable[Document], key: str | None) -> list[float] | None:
+    """Return the scores of hits, which their metadata has under a key; None without one."""
+    if key is None:
+        return None
+    missing = [document.metadata for document in documents if key not in document.metadata]
+    require(not missing, f"the metadata of the retriever's results must have the score_key {key!r}", missing[:1])
+    return [document.metadata[key] for document in documents]
 
 
 def read_chunks(
@@ -57,14 +118,34 @@ def read_chunks(
     return collection
 
 
-def read_hits(documents: Sequence[Document], name: Naming, counter: Counter) -> tuple[Collection[Document], int]:
-    """Return the collection of hits in any order, and how many stand alone, since they have no spans or no name."""
+def read_hits(
+    documents: Sequence[Document], name: Naming, counter: Counter, texts: Mapping[str, str]
+) -> tuple[Collection[Document], int]:
+    """Return the collection of hits in any order, and how many stand alone, since they have no place or no name.
+
+    Hits have the places that they state or, if their document is in ``texts``, those where they are found there. Of the
+    others, those that overlap stand over each other.
+    """
     chunks = [_to_chunk(document, _id_in_store(document)) for document in documents]
-    keys = [_text_key(document, name) if chunk.spans else "" for document, chunk in zip(documents, chunks, strict=True)]
-    alone = keys.count("")
-    keys = [key or f"{i}" for i, key in enumerate(keys)]
-    names = {key: name(document) for key, document in zip(keys, documents, strict=True)}
-    return Collection.of(documents, chunks, keys, names, counter), alone
+    names, keys, unplaced = list(map(name, documents)), list[str](), dict[str, list[int]]()
+    finders = {own: Finder(text) for own, text in texts.items()}
+    for i, (document, own) in enumerate(zip(documents, names, strict=True)):
+        chunk = chunks[i] if document.page_content.strip() else replace(chunks[i], text="", spans=())
+        chunks[i] = chunk = place_in_text(chunk, finders[own]) if own in texts else chunk
+        if chunk.spans:  # those without a name are in one text only if they are the same
+            key = own if own in texts else _text_key(document, name)
+            keys.append(key or f"\n{chunk.spans}\n{chunk.text}")
+        else:
+            keys.append(f"\n{i}")
+            unplaced.setdefault(own if chunk.text else keys[i], []).append(i)
+    alone = sum(bool(chunk.text) and key.startswith("\n") for chunk, key in zip(chunks, keys, strict=True))
+    for members in unplaced.values():
+        for i, (first, span) in zip(members, place_by_overlap([chunks[i].text for i in members]), strict=True):
+            keys[i] = f"\n{members[first]}"
+            chunks[i] = replace(chunks[i], spans=(span,))
+    estimated = {keys[i] for members in unplaced.values() for i in members}
+    collection = Collection.of(documents, chunks, keys, dict(zip(keys, names, strict=True)), counter, texts=texts)
+    return replace(collection, estimated=collection.estimated | estimated), alone
 
 
 def in_reading_order(documents: Sequence[Document], name: Naming) -> list[Document]:
@@ -181,17 +262,21 @@ def to_result(passage: Passage, document: Document) -> Document:
 
 def to_document(passage: Passage) -> Document:
     """Return a passage as a document."""
-    metadata = dict(passage.hits[0].chunk.metadata)
+    metadata = passage.hits[0].chunk.metadata
     values: dict[str, Any] = {
         "relevance_score": passage.score,
         "citation": passage.citation,
         "token_count": passage.tokens,
-        "chunk_ids": [hit.chunk.id for hit in passage.hits if hit.chunk.id],
+        "chunk_ids": list(dict.fromkeys(hit.chunk.id for hit in passage.hits if hit.chunk.id)),
     }
+    if "start_index" not in written_keys(metadata):
+        metadata = {key: value for key, value in metadata.items() if key != "start_index"}  # another splitter's
     if passage.spans:
-        if "start_index" not in written_keys(metadata):
-            metadata.pop("start_index", None)  # another splitter's, of the chunk
         values |= {"start_index": passage.spans[0].start, "end_index": passage.spans[-1].end}
     if len(passage.spans) > 1:
         values["spans"] = flatten_spans(passage.spans)
-    return Document(passage.text, id=passage.id, metadata=write_metadata(inherited_metadata(metadata), values))
+    if passage.section is not None:  # of its own
+        metadata = remove_written(metadata, ["section", "title_path"])
+        if passage.section:
+            values |= {"section": passage.section.rpartition(" > ")[2], "title_path": passage.section}
+    return Document(passage.prompt_text, id=passage.id, metadata=write_metadata(inherited_metadata(metadata), values))

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import Any, Self
+from itertools import repeat
+from typing import Any
 
 import numpy as np
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -17,14 +18,13 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.stores import BaseStore
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from numpy.typing import NDArray
-from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation, ValidationError
+from pydantic import Field, PrivateAttr, SkipValidation
 
-from advchunk.chunkers.other_names import check_names
 from advchunk.errors import ConfigurationError, is_integer, require
 from advchunk.models.counters import as_counter
-from advchunk.records import written_metadata
-from advchunk.retrieval import LexicalIndex, Ranking
+from advchunk.retrieval import LexicalIndex, PassageCutter, Ranking
 from advchunk.retrieval.collection import Collection
+from advchunk.retrieval.cutting import DEPTH_TO_CUT, as_cutter
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
@@ -32,26 +32,33 @@ from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
 from langchain_advchunk.collection import (
     PLAIN,
+    UNPLACED,
     ChunkTable,
+    DocumentTexts,
+    aread_texts,
+    check_texts,
+    document_name,
     in_reading_order,
     read_chunks,
     read_hits,
+    read_scores,
+    read_texts,
     sort_key,
     to_document,
     to_result,
 )
+from langchain_advchunk.settings import CheckedModel
 
 _K = 5
 _ROWS = 4  # times more rows (sentences) than chunks are asked for
 _LEVELS = 2  # times more chunks of several levels than of each are asked for
 _FILTERED = 10  # times more chunks than are asked for are filtered, if a store filters only what it found
-_NAMES = ("source", "document_id", "doc_id", "file_path")  # metadata keys of the document's name
 _FILTERS = {"expr", "namespace", "partition_names", "tenant", "where", "where_document"}  # and *filter*
 
 _Hits = list[tuple[Document, float | None]]
 
 
-class AdvchunkRetriever(BaseRetriever):
+class AdvchunkRetriever(CheckedModel, BaseRetriever):
     """Retrieves chunks from any vector store, by vectors and words, and re-ranks them by their neighbors.
 
     The chunks may be those of any splitter, and an existing store is used as it is::
@@ -68,15 +75,16 @@ class AdvchunkRetriever(BaseRetriever):
     The place of a chunk in its document is read from our metadata (`chunk_spans`), or else from ``start_index``, which
     LangChain's splitters add with ``add_start_index=True``. Other chunks are located exactly in ``texts``, or else, with
     ``chunks``, stand in the order in which they are passed; a warning in the log says so. A hit without a place, or without
-    the name of a document, has no neighbors. LangChain's ``index`` leaves the ``start_index`` of chunks that only moved as it
-    was: pass ``chunks`` then.
+    the name of a document, has no neighbors but those that it overlaps. LangChain's ``index`` leaves the ``start_index`` of
+    chunks that only moved as it was: pass ``chunks`` or ``texts`` then.
 
     Results are the chunks as they were passed or, without ``chunks``, as the store returns them. Their metadata has two more
     values: ``relevance_score``, comparable within one search only, and ``citation``, such as
     "guide.md, Guide > Install, page 3, characters 120-480"; a key that the metadata has already is preceded by
-    ``advchunk_``. With a ``budget``, results are passages: chunks that touch or overlap are merged, and no text occurs twice.
-    Their metadata is that of the first chunk, with ``token_count``, ``chunk_ids``, the ids of the merged chunks, and, if their
-    places are known, ``start_index``, ``end_index``, and ``spans`` if there are several.
+    ``advchunk_``. With a ``budget``, results are passages, which are cut for the query from the first chunks and what is known
+    beside them (`advchunk.retrieval.PassageCutter`). No text occurs twice in them. Their metadata is that of the first chunk, with
+    ``token_count``, ``chunk_ids``, the ids of the chunks that they are from, and, if their places are known, ``start_index``,
+    ``end_index``, and ``spans`` if there are several. ``page_content`` begins with the headings above, which are not in these places.
 
     Over the chunks of several levels, such as those of `HierarchicalSplitter` or `GraphRAGSplitter`, sections score with the chunks
     in them (``levels``, ``answer``, ``merge``). Pass those of all levels as ``chunks``, or a ``docstore`` with them, which is read
@@ -99,7 +107,10 @@ class AdvchunkRetriever(BaseRetriever):
     neighbors : re-rank by neighbors.
     k : chunks to return, >= 1; None is 5.
     budget : tokens of all results, >= 1; returns passages instead of ``k`` chunks.
-    order : of passages: "rank", or "document" (`advchunk.retrieval.assemble_passages`).
+    order : of passages: "rank", or "document" for reading order.
+    whole_chunks : passages are whole chunks, of which those that touch are one passage, as always over chunks of several levels
+        (`advchunk.retrieval.assemble_passages`).
+    cutter : cuts passages; None is ``PassageCutter()``. What it leaves open is the retriever's ``language`` and ``length_function``.
     lexical_weight, fusion : of a hybrid search: the weight of the words, where vectors have 1, >= 0, and how the scores are
         combined: "standardized" or "reciprocal" (`advchunk.retrieval.fuse`).
     levels : of chunks of several levels: "both" ranks the leaves, by their own scores and those of their sections; "local" by
@@ -109,8 +120,8 @@ class AdvchunkRetriever(BaseRetriever):
     merge : a section takes the place of the leaves in it that were found if they have more than this share of its text, between
         0 and 1; None never merges. There may then be fewer results than ``k``.
     language : of stems and stop words, such as "en" (`advchunk.retrieval.LexicalIndex`).
-    depth : chunks that are taken from the store and from the search by words, >= 1, and at least ``k``; of rows, four
-        times as many, and of several levels twice as many.
+    depth : chunks that are taken from the store and from the search by words, >= 1, and at least ``k``, or 200 with a ``budget``;
+        of rows, four times as many, and of several levels twice as many.
     search_kwargs : arguments for the vector store or retriever, such as ``filter``; ``k`` is not one for a store, see
         ``depth``. A filter also restricts words and neighbors. Metadata keys with their values, such as
         ``{"source": "guide.md"}``, are applied to ``chunks`` as well; for any other filter, pass the same as ``chunk_filter``.
@@ -122,7 +133,8 @@ class AdvchunkRetriever(BaseRetriever):
     document_key : metadata key of the name of a chunk's document, or a function that returns the name; None is the first of
         "source", "document_id", "doc_id" and "file_path". Chunks with one name and, from another splitter, one ``page`` must
         count ``start_index`` from the same text; with ``chunks``, several such texts may follow each other.
-    texts : the texts of documents by their names, in which ``chunks`` are located.
+    texts : the texts of documents by their names, in which ``chunks`` are located, or else hits, and what stands around these: a
+        mapping, a function that returns None for a name that it does not know, or a ``BaseStore`` of strings or documents.
     length_function : counts tokens, as in the splitters; None uses the tokenizer of the store's embeddings, else the embedded
         WordPiece.
 
@@ -139,12 +151,10 @@ class AdvchunkRetriever(BaseRetriever):
     >>> (chunk,) = retriever.invoke("How long should I wait?")
     >>> chunk.page_content, chunk.metadata["citation"]
     ('Wait two minutes. ', 'guide, characters 31-49')
-    >>> (passage,) = retriever.invoke("How long should I wait?", budget=10)
+    >>> (passage,) = retriever.invoke("How long should I wait?", budget=5)
     >>> passage.page_content, passage.metadata["citation"]
-    ('Wait two minutes. Pour it into cups.', 'guide, characters 31-67')
+    ('Wait two minutes.', 'guide, characters 31-48')
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     vectorstore: VectorStore | None = None
     retriever: BaseRetriever | None = None
@@ -155,6 +165,8 @@ class AdvchunkRetriever(BaseRetriever):
     k: SkipValidation[int | None] = None
     budget: SkipValidation[int | None] = None
     order: PassageOrder = "rank"
+    whole_chunks: bool = False
+    cutter: Any = None
     lexical_weight: float = LEXICAL_WEIGHT
     fusion: FusionMethod = "standardized"
     levels: SearchedLevels = "both"
@@ -168,23 +180,21 @@ class AdvchunkRetriever(BaseRetriever):
     id_key: str | None = None
     docstore: BaseStore[str, Document] | None = None
     document_key: str | Callable[[Document], str] | None = None
-    texts: Mapping[str, str] | None = Field(default=None, repr=False)
+    texts: SkipValidation[DocumentTexts | None] = Field(default=None, repr=False)
     length_function: Any = None
 
     _collection: Collection[Document] = PrivateAttr()
     _table: ChunkTable = PrivateAttr()
+    _cutter: PassageCutter = PrivateAttr()
     _warnings: WarningLog = PrivateAttr(default_factory=WarningLog)
 
     def __init__(self, **kwargs: Any) -> None:
         """Take the parameters that the class documents."""
-        check_names(type(self).__name__, kwargs, type(self).model_fields)
-        try:
-            super().__init__(**kwargs)
-        except ValidationError as error:
-            first = error.errors()[0]
-            require(False, f"{'.'.join(map(str, first['loc']))}: {first['msg']}", first["input"])
+        super().__init__(**kwargs)
         self._check()
-        self._collection = read_chunks(self._chunks(), self._name, self._counter, self.texts or {})
+        chunks = self._chunks()
+        texts = read_texts(self.texts, map(self._name, chunks))
+        self._collection = read_chunks(chunks, self._name, self._counter, texts)
         self._table = ChunkTable(self._collection, self._name)
         if self._mode != "dense":
             words = LexicalIndex((chunk.page_content for chunk in self._collection.items), self.language)
@@ -192,16 +202,8 @@ class AdvchunkRetriever(BaseRetriever):
             self._collection.rank(
                 "", None, Search("lexical")
             )  # computes the scores of all words before the first search
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        rule = "parameters cannot be assigned: call model_copy(update={...}), or make a new retriever"
-        require(name not in type(self).model_fields, rule, name)
-        super().__setattr__(name, value)
-
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy; with ``update``, a new retriever, whose other parameters are those of this one."""
-        copy = super().model_copy(deep=deep)
-        return type(self)(**dict(copy) | dict(update)) if update else copy
+        self._cutter = as_cutter(self.cutter).within(self.language, self._counter)
+        self._cutter.cut("", ())  # loads the tokenizer at once, and in one thread
 
     def _check(self) -> None:
         sources = [source for source in (self.vectorstore, self.retriever) if source is not None]
@@ -218,7 +220,7 @@ class AdvchunkRetriever(BaseRetriever):
         require(has_chunks, "id_key needs chunks or a docstore", self.id_key)
         rule = "docstore must have an id_key, or come in place of chunks"
         require(self.docstore is None or self.id_key is not None or self.chunks is None, rule, self.id_key)
-        require(not self.texts or self._has_chunks, "texts need the chunks that are located in them", None)
+        check_texts(self.texts)
         self._conditions(self.search_kwargs, self.chunk_filter)  # raises if a filter cannot be applied to chunks
         _ = self._counter  # raises on anything else
 
@@ -266,7 +268,7 @@ class AdvchunkRetriever(BaseRetriever):
             hits = self._scored(self.retriever.invoke(query, config, **call.search_kwargs))
         if self.id_key and self.docstore is not None and not self._has_chunks:
             hits = self._chunks_of(hits, self.docstore.mget(self._row_ids(hits)))
-        return self._respond(query, hits, call)
+        return self._respond(query, hits, call, read_texts(*self._texts_of(hits)))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
@@ -283,7 +285,12 @@ class AdvchunkRetriever(BaseRetriever):
             hits = self._scored(await self.retriever.ainvoke(query, config, **call.search_kwargs))
         if self.id_key and self.docstore is not None and not self._has_chunks:
             hits = self._chunks_of(hits, await self.docstore.amget(self._row_ids(hits)))
-        return await asyncio.to_thread(self._respond, query, hits, call)
+        texts = await aread_texts(*self._texts_of(hits))
+        return await asyncio.to_thread(self._respond, query, hits, call, texts)
+
+    def _texts_of(self, hits: _Hits) -> tuple[DocumentTexts | None, Iterable[str]]:
+        """Return the texts in which hits are located, and their names there; chunks have been located already."""
+        return None if self._has_chunks else self.texts, (self._name(hit) for hit, _ in hits)
 
     def _call(self, kwargs: dict[str, Any]) -> _Call:
         """Return the settings of one search, from the retriever's own and those of `invoke`."""
@@ -295,7 +302,7 @@ class AdvchunkRetriever(BaseRetriever):
         if chunk_filter is None and not any(map(_is_filter, kwargs)):
             chunk_filter = self.chunk_filter
         k = k or _K
-        depth = self.depth if budget else max(self.depth, k)
+        depth = max(self.depth, DEPTH_TO_CUT if budget else k)
         search_kwargs = self.search_kwargs | kwargs
         conditions = self._conditions(search_kwargs, chunk_filter)
         if self.vectorstore is not None:
@@ -326,11 +333,9 @@ class AdvchunkRetriever(BaseRetriever):
         return conditions
 
     def _scored(self, documents: Iterable[Document]) -> _Hits:
-        key = self.score_key
         documents = list(documents)
-        missing = [document.metadata for document in documents if key is not None and key not in document.metadata]
-        require(not missing, f"the metadata of the retriever's results must have the score_key {key!r}", missing[:1])
-        return [(document, None if key is None else document.metadata[key]) for document in documents]
+        scores = read_scores(documents, self.score_key) or repeat(None, len(documents))
+        return list(zip(documents, scores, strict=True))
 
     def _row_ids(self, hits: _Hits) -> list[str]:
         missing = [row.metadata for row, _ in hits if self.id_key not in row.metadata]
@@ -347,17 +352,20 @@ class AdvchunkRetriever(BaseRetriever):
                 best.setdefault(name, (chunk, score))
         return list(best.values())
 
-    def _respond(self, query: str, hits: _Hits, call: _Call) -> list[Document]:
-        """Return the results of a search from the hits of the store."""
-        collection, dense = self._rank(hits, call)
+    def _respond(self, query: str, hits: _Hits, call: _Call, texts: Mapping[str, str]) -> list[Document]:
+        """Return the results of a search from the hits of the store, and the texts that these are located in."""
+        collection, dense = self._rank(hits, call, texts)
         ranking = collection.rank(query, dense, call.search, call.depth)
         if call.budget is None:
             passages = collection.results(collection.first(ranking, call.k, self.merge))
             return [to_result(passage, collection.items[passage.hits[0].chunk.index]) for passage in passages]
-        passages = collection.passages(ranking, call.budget, self._counter, self.order, self.merge)
+        if self.whole_chunks or not collection.hierarchy.is_flat:
+            passages = collection.passages(ranking, call.budget, self._counter, self.order, self.merge)
+        else:
+            passages = collection.cut(query, ranking, call.budget, self._cutter, self.order)
         return list(map(to_document, passages))
 
-    def _rank(self, hits: _Hits, call: _Call) -> tuple[Collection[Document], Ranking]:
+    def _rank(self, hits: _Hits, call: _Call, texts: Mapping[str, str]) -> tuple[Collection[Document], Ranking]:
         """Return the chunks, with the hits that are not among them, and the ranking of the hits."""
         collection = replace(self._collection, allowed=self._allowed(self._table, call))
         if self._has_chunks and self.id_key is not None:
@@ -372,10 +380,9 @@ class AdvchunkRetriever(BaseRetriever):
             hits = [hit for hit, number in zip(hits, numbers, strict=True) if number is not None]
         elif missing:
             missing.sort(key=lambda i: sort_key(hits[i][0], self._name))  # so that all stores answer alike
-            others, alone = read_hits([hits[i][0] for i in missing], self._name, self._counter)
-            if self.neighbors and not self._has_chunks and alone:
-                reason = "%d of %d hits have no start_index or no name of a document, so no neighbors: pass chunks, or document_key"
-                self._warnings.warn("places", reason, alone, len(hits))
+            others, alone = read_hits([hits[i][0] for i in missing], self._name, self._counter, texts)
+            if (self.neighbors or call.budget) and not self._has_chunks and alone:
+                self._warnings.warn("places", UNPLACED, alone, len(hits))
             for number, i in enumerate(missing, len(collection)):
                 numbers[i] = number
             others = replace(others, allowed=self._allowed(ChunkTable(others, self._name), call))
@@ -390,11 +397,7 @@ class AdvchunkRetriever(BaseRetriever):
 
     def _name(self, document: Document) -> str:
         """Return the name of a chunk's document, "" if it has none."""
-        if callable(self.document_key):
-            return str(self.document_key(document))
-        keys = _NAMES if self.document_key is None else (self.document_key,)
-        names = [document.metadata[key] for key in keys if document.metadata.get(key)]
-        return str(names[0] if names else written_metadata(document.metadata).get("source_id", ""))
+        return document_name(document, self.document_key)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ _NAMES = by_module({
     ".embedding": "DefaultEmbedding HybridEmbedding",
     ".enrich": "ChunkEnricher",
     ".node_parsers": "node_parser_class",
-    ".retrievers": "AdvchunkRetriever NeighborPostprocessor",
+    ".retrievers": "AdvchunkRetriever NeighborPostprocessor PassagePostprocessor",
     ".vectors": "avectors_for vectors_for",
 })  # fmt: skip
 __getattr__, __dir__ = lazy_names(__name__, _NAMES, classes=".node_parsers:NodeParser")

@@ -11,5 +11,6 @@ from llamaindex_advchunk.enrich import ChunkEnricher as ChunkEnricher
 from llamaindex_advchunk.node_parsers import *
 from llamaindex_advchunk.retrievers import AdvchunkRetriever as AdvchunkRetriever
 from llamaindex_advchunk.retrievers import NeighborPostprocessor as NeighborPostprocessor
+from llamaindex_advchunk.retrievers import PassagePostprocessor as PassagePostprocessor
 from llamaindex_advchunk.vectors import avectors_for as avectors_for
 from llamaindex_advchunk.vectors import vectors_for as vectors_for

@@ -238,9 +238,6 @@ class AdvchunkNodeParser(TextSplitter):
         users = users_metadata(parent.metadata) if self.include_metadata and not of_corpus else {}
         hidden = hidden_keys(metadata, users)
         hidden += ["title"] if chunk.context else []  # which is part of the context
-        embed_hidden = [*parent.excluded_embed_metadata_keys, *hidden]
-        llm_hidden = [*parent.excluded_llm_metadata_keys, *hidden]
-        is_alone = metadata.keys() - ({*embed_hidden} & {*llm_hidden}) == {written_keys(metadata).get("context")}
         return TextNode(
             id_=self.id_func(chunk.index, parent) if self.id_func else chunk.id,
             # A chunk with rows is retrieved by them.
@@ -250,11 +247,7 @@ class AdvchunkNodeParser(TextSplitter):
             end_char_idx=spans[-1].end + (shift or 0) if spans else None,
             metadata=metadata,
             relationships={} if of_corpus else {NodeRelationship.SOURCE: source},
-            excluded_embed_metadata_keys=embed_hidden,
-            excluded_llm_metadata_keys=llm_hidden,
-            metadata_template="{value}" if is_alone else parent.metadata_template,  # tokens of a label are not counted
-            metadata_separator=parent.metadata_separator,
-            text_template=getattr(parent, "text_template", TextNode.model_fields["text_template"].default),
+            **presentation(parent, metadata, hidden),
         )
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
@@ -444,6 +437,25 @@ def hidden_keys(metadata: Mapping[str, Any], users: Mapping[str, Any]) -> list[s
     """Return the keys of a chunk to hide from embedder and language model: those not of the user, except the context's."""
     visible = {*users, written_keys(metadata).get("context")}
     return [key for key in metadata if key not in visible]
+
+
+def exclusions(node: BaseNode, hidden: Sequence[str]) -> dict[str, Any]:
+    """Return the keys that are hidden from embedder and language model, those of a node and others."""
+    embed, llm = node.excluded_embed_metadata_keys, node.excluded_llm_metadata_keys
+    return {"excluded_embed_metadata_keys": [*embed, *hidden], "excluded_llm_metadata_keys": [*llm, *hidden]}
+
+
+def presentation(node: BaseNode, metadata: Mapping[str, Any], hidden: Sequence[str]) -> dict[str, Any]:
+    """Return settings by which embedder and language model see metadata like that of a node, except ``hidden`` keys."""
+    excluded = exclusions(node, hidden)
+    unseen = set.intersection(*map(set, excluded.values()))
+    is_alone = metadata.keys() - unseen == {written_keys(metadata).get("context")}
+    return {
+        **excluded,
+        "metadata_template": "{value}" if is_alone else node.metadata_template,  # tokens of a label are not counted
+        "metadata_separator": node.metadata_separator,
+        "text_template": getattr(node, "text_template", TextNode.model_fields["text_template"].default),
+    }
 
 
 def _has_media(node: BaseNode) -> bool:

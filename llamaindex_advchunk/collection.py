@@ -28,12 +28,14 @@ from advchunk.layout import inherited_metadata
 from advchunk.records import write_metadata, written_metadata
 from advchunk.retrieval import LexicalIndex, Passage, Ranking
 from advchunk.retrieval.collection import Collection
+from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, Texts, find_text
 from advchunk.retrieval.hierarchies import ChunkHierarchy
+from advchunk.retrieval.locating import Finder, place_in_text
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.search import Search
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
-from llamaindex_advchunk.base import chunk_spans, hidden_keys, users_metadata
+from llamaindex_advchunk.base import chunk_spans, exclusions, hidden_keys, presentation, users_metadata
 
 _NAMES = ("file_path", "file_name")  # metadata keys of a document's name
 
@@ -69,7 +71,7 @@ class Pool:
         self,
         query: str,
         hits: Sequence[NodeWithScore],
-        search: Search,
+        search: Search | None,
         *,
         depth: int,
         size: int,
@@ -81,14 +83,18 @@ class Pool:
 
         Parameters
         ----------
+        search : None takes the hits as they are, of whatever level, and cuts passages from them.
         distances : True if a lower score is better; None if scores that rise are distances.
         """
         nodes, dense = self._rank(hits, distances)
-        ranking = nodes.rank(query, dense, search, depth)
+        ranking = nodes.rank(query, dense, search, depth) if search else dense.keep(nodes.allowed).first(depth)
+        cutter, merge = self.reader.cutter, search.merge if search else None
         if budget is None:
-            passages = nodes.results(nodes.first(ranking, size, search.merge))
+            passages = nodes.results(nodes.first(ranking, size, merge))
+        elif cutter and (search is None or nodes.hierarchy.is_flat):
+            passages = self._unified(nodes, ranking).cut(query, ranking, budget, cutter, order)
         else:
-            passages = nodes.passages(ranking, budget, self.reader.counter, order, search.merge)
+            passages = nodes.passages(ranking, budget, self.reader.counter, order, merge)
         results = list[NodeWithScore]()
         for passage in passages:
             first = nodes.items[passage.hits[0].chunk.index]
@@ -120,6 +126,29 @@ class Pool:
                 for hit, number in zip(hits, numbers, strict=True)
             ]
         return nodes, Ranking.from_hits(numbers, [hit.get_score() for hit in hits] if has_scores else None)
+
+    def _unified(self, nodes: Collection[BaseNode], ranking: Ranking) -> Collection[BaseNode]:
+        """Return nodes with the texts of the documents to cut, in which hits stand beside the nodes that are known.
+
+        Nodes whose places are estimated stay in texts of their own. Under filters, only nodes that pass stand around hits.
+        """
+        texts, renamed = dict[str, str | None](), dict[str, str]()
+        for i in ranking.first(DEPTH_TO_CUT).chunks.tolist():
+            key, document = nodes.keys[i], _document(nodes.items[i])
+            if self.reader.filters is None and document not in texts:
+                texts[document] = nodes.texts.get(key) or self.reader.text_of(nodes.items[i])
+            is_placed = texts.get(document) is not None or nodes.estimated.isdisjoint((key, document))
+            renamed[key] = document if is_placed else key
+        own_texts = {document: text for document, text in texts.items() if text is not None}
+        is_same = all(key == document for key, document in renamed.items())
+        return replace(
+            nodes,
+            keys=nodes.keys if is_same else [renamed.get(key, key) for key in nodes.keys],
+            names={**nodes.names, **{document: nodes.names[key] for key, document in renamed.items()}},
+            texts=own_texts,
+            estimated=nodes.estimated - own_texts.keys(),
+            allowed=nodes.allowed & nodes.hierarchy.leaves,
+        )
 
     def _number(self, node: BaseNode) -> Any:
         """Return the number of a node, or of the chunk of a row; None if it is unknown, or has another text."""
@@ -153,6 +182,8 @@ class PoolReader:
     objects : chunks by the ``index_id`` of their rows.
     filters : of the nodes that may be returned.
     language : of the words by which nodes are searched; None if they are not.
+    texts : the texts of documents by their ids or names.
+    cutter : cuts passages; None makes them of whole nodes.
     """
 
     counter: Counter
@@ -161,6 +192,18 @@ class PoolReader:
     objects: Mapping[str, Any] = field(default_factory=dict)
     filters: MetadataFilters | None = None
     language: str | None = None
+    texts: Texts | None = None
+    cutter: PassageCutter | None = None
+
+    def text_of(self, node: BaseNode) -> str | None:
+        """Return the text of a node's document, None if it is not known."""
+        for name in filter(None, (node.ref_doc_id, _name(node))):
+            if (text := find_text(self.texts, name)) is not None:
+                return text
+        if self.docstore is None or node.ref_doc_id is None:
+            return None
+        document = self.docstore.get_document(node.ref_doc_id, raise_error=False)
+        return None if document is None else document.get_content()
 
     def read(self, nodes: Iterable[BaseNode], *, are_all: bool = True) -> Pool:
         """Return nodes with their places.
@@ -202,33 +245,34 @@ class PoolReader:
     ) -> Collection[BaseNode]:
         """Return nodes in their documents; those without one, or hits without a place, in runs that are texts of their own."""
         chunks = list(map(_to_chunk, nodes))
-        texts, runs, keys = dict[str, str](), _runs(nodes), [node.ref_doc_id or "" for node in nodes]
-        for key in dict.fromkeys(
-            key for key, chunk in zip(keys, chunks, strict=True) if key and (are_all or not chunk.spans)
-        ):
-            document = documents.get(key)
-            if document is None and self.docstore is not None:
-                document = self.docstore.get_document(key, raise_error=False)
-            if document is not None:
-                texts[key] = document.get_content()
+        texts, runs, keys = dict[str, str | None](), _runs(nodes), list(map(_document, nodes))
+        for key, node, chunk in zip(keys, nodes, chunks, strict=True):
+            if node.ref_doc_id and key not in texts and (are_all or not chunk.spans):
+                document = documents.get(node.ref_doc_id)
+                texts[key] = self.text_of(node) if document is None else document.get_content()
+        own_texts = {key: text for key, text in texts.items() if text is not None}
+        finders = {key: Finder(text) for key, text in own_texts.items()}
+        unplaced = [i for i, chunk in enumerate(chunks) if chunk.text and not chunk.spans]
+        for i in unplaced:
+            if not are_all and keys[i] in finders:  # those that are read later are in any order
+                chunks[i] = place_in_text(chunks[i], finders[keys[i]])
         for run in runs:
             for i in run:
-                if not (keys[i] and (are_all or chunks[i].spans or keys[i] in texts)):
-                    keys[i] = f"{keys[i]}\n{nodes[run[0]].node_id}"
+                if not (nodes[i].ref_doc_id and (are_all or chunks[i].spans or keys[i] in own_texts)):
+                    keys[i] = f"{nodes[run[0]].node_id}\n{keys[i]}"
         names = {key: _name(node) for key, node in zip(keys, nodes, strict=True)}
         order = chain.from_iterable(runs)
         above = [node.parent_node.node_id if are_all and node.parent_node else None for node in nodes]
         hierarchy = ChunkHierarchy.of([node.node_id for node in nodes], above)
         collection = Collection.of(
-            nodes, chunks, keys, names, self.counter, order=order, texts=texts, hierarchy=hierarchy
+            nodes, chunks, keys, names, self.counter, order=order, texts=own_texts, hierarchy=hierarchy
         )
-        unplaced = [key for key, chunk in zip(keys, chunks, strict=True) if chunk.text and not chunk.spans]
         if unplaced:
             reason = (
                 "%d of %d nodes have no start_char_idx in their document: %d are located in its text, "
                 "the others stand in the order of their previous and next nodes, and are cited without offsets"
             )
-            located = sum(key in collection.texts for key in unplaced)
+            located = sum(bool(chunks[i].spans) or keys[i] in collection.texts for i in unplaced)
             self.once.warn("places", reason, len(unplaced), len(nodes), located)
         return collection
 
@@ -260,7 +304,7 @@ def _runs(nodes: Sequence[BaseNode]) -> list[list[int]]:
 def _with_citation(passage: Passage, node: BaseNode) -> BaseNode:
     """Return a node with its citation, hidden from embedder and language model."""
     metadata = write_metadata(node.metadata, {"citation": passage.citation})
-    return node.model_copy(update={"metadata": metadata, **_exclusions(node, hidden_keys(metadata, node.metadata))})
+    return node.model_copy(update={"metadata": metadata, **exclusions(node, hidden_keys(metadata, node.metadata))})
 
 
 def _to_node(passage: Passage, first: BaseNode) -> TextNode:
@@ -273,6 +317,10 @@ def _to_node(passage: Passage, first: BaseNode) -> TextNode:
     }
     if len(spans) > 1:
         values["spans"] = flatten_spans(spans)
+    if passage.context:
+        values["context"] = passage.context
+    if passage.section:
+        values |= {"title_path": passage.section, "section": passage.section.rpartition(" > ")[2]}
     metadata = write_metadata(inherited_metadata(first.metadata), values)
     return TextNode(
         id_=passage.id,
@@ -281,17 +329,8 @@ def _to_node(passage: Passage, first: BaseNode) -> TextNode:
         end_char_idx=spans[-1].end if spans else None,
         metadata=metadata,
         relationships={NodeRelationship.SOURCE: first.source_node} if first.source_node else {},
-        metadata_template=first.metadata_template,
-        metadata_separator=first.metadata_separator,
-        text_template=getattr(first, "text_template", TextNode.model_fields["text_template"].default),
-        **_exclusions(first, hidden_keys(metadata, users_metadata(first.metadata))),
+        **presentation(first, metadata, hidden_keys(metadata, users_metadata(first.metadata))),
     )
-
-
-def _exclusions(node: BaseNode, hidden: Sequence[str]) -> dict[str, Any]:
-    """Return the keys that are hidden from embedder and language model, those of a node and others."""
-    embed, llm = node.excluded_embed_metadata_keys, node.excluded_llm_metadata_keys
-    return {"excluded_embed_metadata_keys": [*embed, *hidden], "excluded_llm_metadata_keys": [*llm, *hidden]}
 
 
 def check_nodes(nodes: Iterable[BaseNode]) -> list[BaseNode]:
@@ -300,6 +339,12 @@ def check_nodes(nodes: Iterable[BaseNode]) -> list[BaseNode]:
     others = [node for node in nodes if not isinstance(node, BaseNode)]
     require(not others, "nodes must be nodes of LlamaIndex", others)
     return nodes
+
+
+def _document(node: BaseNode) -> str:
+    """Return the key of a node's document; it ends like the name of its file, which says whether it is source code."""
+    name = _name(node)
+    return name if node.ref_doc_id in (None, name) else f"{node.ref_doc_id}: {name}"
 
 
 def _name(node: BaseNode) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Self, get_args
 
@@ -25,6 +25,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 from advchunk.chunkers.other_names import check_names
 from advchunk.errors import is_integer, require
 from advchunk.models.counters import TokenizerLike, as_counter
+from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, Texts, as_cutter
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
@@ -36,6 +37,7 @@ _log = logging.getLogger("advchunk")
 
 _ROWS = 4  # times more rows (sentences) than chunks are fetched
 _LEVELS = 2  # times more nodes of several levels than of each are fetched
+_READ = {"nodes", "docstore", "tokenizer", "texts", "language", "cutter"}  # fields on which what is known depends
 _BY_NEIGHBORS = Search("dense", neighbors=True)
 _EXPONENTIAL = ("ChromaVectorStore",)  # vector stores whose scores are exp(-distance)
 
@@ -65,9 +67,12 @@ class AdvchunkRetriever(BaseRetriever):
 
     A blank query has no results in an index. Results are the nodes, with a score that is comparable within one search only.
     Their metadata has one more value, ``citation``, such as "guide.md, Guide > Install, page 3, characters 120-480"; a key that
-    it has already is preceded by ``advchunk_``. With a ``budget``, results are passages: `TextNode`s in which nodes that touch
-    or overlap are merged, and no text occurs twice. Their metadata is that of the first node, with ``citation``,
-    ``token_count``, and ``node_ids``, the ids of the merged nodes. What is added is hidden from embedder and language model.
+    it has already is preceded by ``advchunk_``. What is added is hidden from embedder and language model.
+
+    With a ``budget``, results are passages that are cut for the query from the best nodes and what stands around them, as by
+    `PassagePostprocessor`; with ``whole_chunks``, and always over nodes of several levels, `TextNode`s of whole nodes, of which
+    those that touch or overlap are merged. No text occurs twice. What stands around are the nodes that are known and, without
+    ``filters``, the documents in the docstore of the index.
 
     Rows of a chunk, which are `IndexNode`s such as those of ``vectors="units"``, count as their chunk: its best row ranks it, and
     it is returned once. Do not use ``neighbors`` with vectors that include the context already (``vectors="context"``), or for
@@ -93,9 +98,11 @@ class AdvchunkRetriever(BaseRetriever):
         more weight: ``section_weight``, where leaves have 1; None is .6, and 1.5 for "long" (`advchunk.retrieval.Search`).
     merge : a section takes the place of the leaves in it that were found if they have more than this share of its text, between
         0 and 1; None never merges. There may then be fewer results than ``similarity_top_k``.
+    whole_chunks : make passages of whole nodes.
+    cutter : cuts passages, and has the rest of their settings; None is ``PassageCutter()``.
     language : of stems and stop words, such as "en" (`advchunk.retrieval.LexicalIndex`).
-    depth : nodes that are fetched from the index, and found by words, >= 1; at least similarity_top_k.
-    filters : restrict vectors, words and neighbors.
+    depth : nodes that are fetched from the index, and found by words, >= 1; at least similarity_top_k, and 200 for passages.
+    filters : restrict vectors, words, neighbors, and what stands around hits.
     tokenizer : counts the tokens of a budget, as in the node parsers; None uses the tokenizer of the index's embed model, else
         the embedded WordPiece.
 
@@ -110,9 +117,9 @@ class AdvchunkRetriever(BaseRetriever):
     >>> index = VectorStoreIndex(nodes, embed_model=DefaultEmbedding())
     >>> [hit.text for hit in AdvchunkRetriever(index, similarity_top_k=1).retrieve("How long should I wait?")]
     ['Wait two minutes. ']
-    >>> (passage,) = AdvchunkRetriever(index, budget=10).retrieve("How long should I wait?")
+    >>> (passage,) = AdvchunkRetriever(index, budget=5).retrieve("How long should I wait?")
     >>> passage.text, passage.metadata["citation"]
-    ('Wait two minutes. Pour it into cups.', 'guide, characters 31-67')
+    ('Wait two minutes.', 'guide, characters 31-48')
     """
 
     def __init__(
@@ -132,6 +139,8 @@ class AdvchunkRetriever(BaseRetriever):
         answer: AnswerLength = "short",
         section_weight: float | None = None,
         merge: float | None = None,
+        whole_chunks: bool = False,
+        cutter: PassageCutter | None = None,
         language: str = "en",
         depth: int = DEPTH,
         filters: MetadataFilters | None = None,
@@ -163,7 +172,7 @@ class AdvchunkRetriever(BaseRetriever):
         require(filters is None or isinstance(filters, MetadataFilters), rule, filters)
         self._index, self._retriever, self._mode = index, retriever, mode
         self._top_k, self._budget, self._order = similarity_top_k or 5, budget, order
-        self._depth, self._filters = max(depth, self._top_k), filters
+        self._depth, self._filters = max(depth, self._top_k if budget is None else DEPTH_TO_CUT), filters
         counter = as_counter(tokenizer, getattr(index, "_embed_model", None))
         self._nodes = None if nodes is None else check_nodes(nodes)
         self._ids = list[str]()  # of the nodes in the index when it was last read
@@ -174,7 +183,10 @@ class AdvchunkRetriever(BaseRetriever):
         super().__init__(callback_manager=callback_manager, object_map=object_map, verbose=verbose)
         docstore = None if index is None else index.docstore
         words_in = None if mode == "dense" else language
-        self._source = PoolReader(counter, self._once, docstore, self.object_map, filters, words_in)
+        cutter = as_cutter(cutter).within(language, counter)
+        self._source = PoolReader(
+            counter, self._once, docstore, self.object_map, filters, words_in, cutter=None if whole_chunks else cutter
+        )
 
     def refresh(self, nodes: Iterable[BaseNode] | None = None) -> None:
         """Read the nodes again from the docstore of the index, or replace them by ``nodes``."""
@@ -252,24 +264,8 @@ class AdvchunkRetriever(BaseRetriever):
         return pool.respond(query_bundle.query_str, hits, search, order=self._order, **sizes)
 
 
-class NeighborPostprocessor(BaseNodePostprocessor):
-    """Re-ranks the nodes that any retriever found, in any query engine, by their neighbors.
-
-    Retrieve many nodes, such as ``similarity_top_k=100``, and keep the best ``top_n``, or passages within a ``budget``. With
-    ``nodes`` or a ``docstore``, nodes beside good hits are let in; else hits are re-ranked among themselves. Nodes are placed,
-    and passages made, as by `AdvchunkRetriever`. The order in which hits come does not matter if they have scores.
-
-    Raises `advchunk.ConfigurationError` for parameters that are unknown, out of range or contradict each other.
-
-    >>> from llama_index.core import Document
-    >>> from llama_index.core.schema import NodeWithScore
-    >>> from llamaindex_advchunk import RecursiveNodeParser
-    >>> guide = Document(text="Boil the water. Add green tea. Wait two minutes. Pour it into cups. Drink.", id_="guide")
-    >>> nodes = RecursiveNodeParser(max_tokens=5).get_nodes_from_documents([guide])
-    >>> hits = [NodeWithScore(node=nodes[i], score=score) for i, score in [(0, 0.9), (2, 0.89), (4, 0.2)]]
-    >>> [hit.text for hit in NeighborPostprocessor(nodes=nodes).postprocess_nodes(hits)]
-    ['Boil the water. ', 'Wait two minutes. ', 'Add green tea. ']
-    """
+class NodePostprocessor(BaseNodePostprocessor):
+    """Base of the postprocessors, which know more nodes than those that a retriever found."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", strict=True)
     nodes: Annotated[Sequence[BaseNode] | None, UNCHECKED] = Field(
@@ -281,8 +277,6 @@ class NeighborPostprocessor(BaseNodePostprocessor):
     docstore: Annotated[BaseDocumentStore | None, UNCHECKED] = Field(
         default=None, exclude=True, repr=False, description="A docstore with the nodes, in place of nodes."
     )
-    top_n: int | None = Field(default=None, ge=1, description="Nodes to return; None is as many as were retrieved.")
-    budget: int | None = Field(default=None, ge=1, description="Tokens of all passages, returned in place of nodes.")
     order: PassageOrder = Field(default="rank", description="Of passages: 'rank' or 'document'.")
     distances: bool = Field(default=False, description="Scores are distances: lower is better.")
     depth: int = Field(default=DEPTH, ge=1, description="Nodes that are used, best first.")
@@ -302,40 +296,131 @@ class NeighborPostprocessor(BaseNodePostprocessor):
     @model_validator(mode="after")
     def _check(self) -> Self:
         require(self.nodes is None or self.docstore is None, "nodes and docstore must not both be given", self.docstore)
-        sizes = self.top_n, self.budget
-        require(None in sizes, "top_n and budget must not both be given", sizes)
         rule = "docstore must be a docstore of LlamaIndex"
         require(self.docstore is None or isinstance(self.docstore, BaseDocumentStore), rule, self.docstore)
         check_nodes(self.nodes or ())
+        self._reader()  # raises on a bad parameter
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name in ("nodes", "docstore", "tokenizer"):
+        if name in _READ:
             self.refresh()
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name under which LlamaIndex serializes this postprocessor, without nodes and docstore."""
+        """Return the name under which LlamaIndex serializes this postprocessor, without nodes, docstore and the like."""
         return f"advchunk.{cls.__name__}"
 
     def refresh(self) -> None:
         """Read the nodes again, after they have changed."""
         self._pool, self._is_partial = None, False
 
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    def _respond(
+        self, query: str, nodes: list[NodeWithScore], search: Search | None, *, size: int, budget: int | None
     ) -> list[NodeWithScore]:
         pool = self._read()
         if self.nodes is None and self.docstore is not None and not self._is_partial and pool.lacks(nodes):
             self.refresh()
             pool = self._read()
             self._is_partial = pool.lacks(nodes)
-        sizes: dict[str, Any] = {"depth": self.depth, "size": self.top_n or len(nodes), "budget": self.budget}
-        return pool.respond("", nodes, _BY_NEIGHBORS, order=self.order, distances=self.distances, **sizes)
+        sizes: dict[str, Any] = {"depth": self.depth, "size": size, "budget": budget}
+        return pool.respond(query, nodes, search, order=self.order, distances=self.distances, **sizes)
 
     def _read(self) -> Pool:
         if self._pool is None:
             nodes = self.nodes if self.nodes is not None else nodes_in(self.docstore) if self.docstore else ()
-            self._pool = PoolReader(as_counter(self.tokenizer), self._once, self.docstore).read(nodes)
+            self._pool = self._reader().read(nodes)
         return self._pool
+
+    def _reader(self) -> PoolReader:
+        return PoolReader(as_counter(self.tokenizer), self._once, self.docstore)
+
+
+class NeighborPostprocessor(NodePostprocessor):
+    """Re-ranks the nodes that any retriever found, in any query engine, by their neighbors.
+
+    Retrieve many nodes, such as ``similarity_top_k=100``, and keep the best ``top_n``, or passages within a ``budget``. With
+    ``nodes`` or a ``docstore``, nodes beside good hits are let in; else hits are re-ranked among themselves. Nodes are placed
+    as by `AdvchunkRetriever`, and passages are those of its ``whole_chunks``. The order in which hits come does not matter if they have scores.
+
+    Raises `advchunk.ConfigurationError` for parameters that are unknown, out of range or contradict each other.
+
+    >>> from llama_index.core import Document
+    >>> from llama_index.core.schema import NodeWithScore
+    >>> from llamaindex_advchunk import RecursiveNodeParser
+    >>> guide = Document(text="Boil the water. Add green tea. Wait two minutes. Pour it into cups. Drink.", id_="guide")
+    >>> nodes = RecursiveNodeParser(max_tokens=5).get_nodes_from_documents([guide])
+    >>> hits = [NodeWithScore(node=nodes[i], score=score) for i, score in [(0, 0.9), (2, 0.89), (4, 0.2)]]
+    >>> [hit.text for hit in NeighborPostprocessor(nodes=nodes).postprocess_nodes(hits)]
+    ['Boil the water. ', 'Wait two minutes. ', 'Add green tea. ']
+    """
+
+    top_n: int | None = Field(default=None, ge=1, description="Nodes to return; None is as many as were retrieved.")
+    budget: int | None = Field(default=None, ge=1, description="Tokens of all passages, returned in place of nodes.")
+
+    @model_validator(mode="after")
+    def _check_sizes(self) -> Self:
+        sizes = self.top_n, self.budget
+        require(None in sizes, "top_n and budget must not both be given", sizes)
+        return self
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return self._respond("", nodes, _BY_NEIGHBORS, size=self.top_n or len(nodes), budget=self.budget)
+
+
+class PassagePostprocessor(NodePostprocessor):
+    """Cuts passages for the query from the nodes that any retriever found, in any query engine.
+
+    Retrieve many nodes, such as ``similarity_top_k=50``. Their text, and what stands around them in ``nodes``, a ``docstore``
+    or ``texts``, is cut again: the sentences that answer the query fill the ``budget``, and those that touch are one passage
+    (`advchunk.retrieval.PassageCutter`). Needs no model, and nothing is indexed again. The nodes may overlap, repeat each other
+    and come from any parser; those without text are left out. The order in which they come does not matter if they have
+    scores. A blank query takes the sentences of the best nodes.
+
+    A passage is a `TextNode` with the metadata of its first node, or of the nearest if it stands beside nodes, and ``citation``,
+    ``token_count``, and ``node_ids``. Its place is ``start_char_idx`` to ``end_char_idx``, or `chunk_spans` if it has gaps. The
+    headings above it are its ``context``, which the language model sees before the text, and which counts toward the budget.
+    All else that is added is hidden from embedder and language model.
+
+    Raises `advchunk.ConfigurationError` for parameters that are unknown, out of range or contradict each other, and without a
+    query.
+
+    >>> from llama_index.core.schema import NodeWithScore, TextNode
+    >>> found = TextNode(text="Boil the water. Add green tea. Wait two minutes. Pour it into cups.", start_char_idx=0)
+    >>> hits = [NodeWithScore(node=found, score=0.5)]
+    >>> [hit.text for hit in PassagePostprocessor(budget=5).postprocess_nodes(hits, query_str="How long should I wait?")]
+    ['Wait two minutes.']
+    """
+
+    docstore: Annotated[BaseDocumentStore | None, UNCHECKED] = Field(
+        default=None, exclude=True, repr=False, description="A docstore with the documents, or with the nodes."
+    )
+    texts: Annotated[Texts | None, UNCHECKED] = Field(
+        default=None,
+        exclude=True,
+        repr=False,
+        description="The texts of documents: a mapping or a function, by their ids or names.",
+    )
+    budget: int = Field(default=1000, ge=1, description="Tokens of all passages.")
+    depth: int = Field(default=DEPTH_TO_CUT, ge=1, le=DEPTH_TO_CUT, description="Nodes that are cut, best first.")
+    language: str = Field(default="en", description="Code of the language of sentences, stems and stop words.")
+    cutter: Annotated[PassageCutter | None, UNCHECKED] = Field(
+        default=None, exclude=True, description="Has the rest of the settings of passages; None is the usual one."
+    )
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        rule = "a query must be given, for which passages are cut: pass query_str or query_bundle"
+        require(query_bundle is not None, rule, query_bundle)
+        query = query_bundle.query_str if query_bundle else ""
+        return self._respond(query, nodes, None, size=len(nodes), budget=self.budget)
+
+    def _reader(self) -> PoolReader:
+        rule = "texts must be a mapping or a function from the id or name of a document to its text"
+        require(self.texts is None or isinstance(self.texts, Mapping) or callable(self.texts), rule, self.texts)
+        reader = super()._reader()
+        return replace(reader, texts=self.texts, cutter=as_cutter(self.cutter).within(self.language, reader.counter))

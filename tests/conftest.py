@@ -10,7 +10,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from advchunk import names
 from advchunk.chunkers.catalog import chunker_class
@@ -33,14 +33,53 @@ SLOW_FOLDERS = {"benchmarks", "distributed"}
 ONE_OF_A_KIND = {"recursive", "mst-semantic", "c99", "llm-chaptering"}
 
 
-def pytest_collection_modifyitems(items):
-    """Mark what `make quick` leaves out, as far as its code shows it."""
+def pytest_configure(config):
+    """Let no test of `make quick` load a large library."""
+    if is_quick(config):
+        sys.meta_path.insert(0, NoLargeLibrary)
+
+
+class NoLargeLibrary:
+    """A finder that fails the test that imports a large library."""
+
+    @staticmethod
+    def find_spec(name, *_):
+        if name in {"spacy", "torch"}:
+            pytest.fail(f"a test that loads {name} must be marked with pytest.mark.slow")
+
+
+def is_quick(config):
+    return config.getoption("hypothesis_profile") == "quick"
+
+
+def pytest_collection_modifyitems(items, config):
+    """Mark what `make quick` leaves out, as far as its code shows it, and draw no more examples than its profile says."""
     others = set(names()) - ONE_OF_A_KIND
     for item in items:
+        if is_quick(config) and is_hypothesis_test(function := getattr(item, "obj", None)):
+            draw_few_examples(function)
         if hasattr(item, "callspec") and item.callspec.params.get("name") in others:
             item.add_marker("another_chunker")
         if item.path.parent.name in SLOW_FOLDERS or starts_something(item):
             item.add_marker("slow")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without passes of the garbage collector: what is imported stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+def draw_few_examples(test):
+    """Cap the examples of a test that asks for a number of its own, which the profile does not change."""
+    own = test._hypothesis_internal_use_settings
+    test._hypothesis_internal_use_settings = settings(
+        own, max_examples=min(own.max_examples, settings.default.max_examples)
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +88,7 @@ def _starts_nothing_unless_slow(request, monkeypatch):
     if "slow" not in request.keywords:
         monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
         monkeypatch.setattr(BaseProcess, "start", refuse)
-        monkeypatch.setattr(socket.socket, "bind", refuse)
+        monkeypatch.setattr(socket.socket, "listen", refuse)
         monkeypatch.setattr(os, "fork", refuse)
 
 

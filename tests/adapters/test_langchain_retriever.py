@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from langchain_core.documents import Document
@@ -12,9 +13,9 @@ from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-from advchunk import ConfigurationError
-from advchunk.retrieval import LexicalIndex, Ranking, fuse
-from langchain_advchunk import AdvchunkRetriever, DefaultEmbeddings, OptimalSemanticSplitter
+from advchunk import ConfigurationError, RecursiveChunker
+from advchunk.retrieval import LexicalIndex, PassageCutter, Ranking, Retriever, fuse
+from langchain_advchunk import AdvchunkRetriever, DefaultEmbeddings, OptimalSemanticSplitter, RecursiveSplitter
 
 FILLER = [
     f"Shed {i} holds rope, nets and tar, and its door is painted {color}."
@@ -104,13 +105,14 @@ def test_scores_are_fused_as_the_core_fuses_them():
     assert orders[0] != orders[1]
 
 
+@pytest.mark.parametrize("whole_chunks", [True, False], ids=["whole", "cut"])
 @pytest.mark.parametrize("start", [True, False], ids=["start_index", "located"])
-def test_chunks_between_which_is_only_white_space_are_one_range_of_a_known_text(start):
+def test_chunks_between_which_is_only_white_space_are_one_range_of_a_known_text(start, whole_chunks):
     text = "  \n".join(PLANTED)
     splitter = RecursiveCharacterTextSplitter(chunk_size=40, chunk_overlap=0, add_start_index=start)
     chunks = splitter.create_documents([text], [{"source": "town"}])
     assert texts(chunks) == PLANTED
-    retriever = AdvchunkRetriever(chunks=chunks, texts={"town": text}, budget=100)
+    retriever = AdvchunkRetriever(chunks=chunks, texts={"town": text}, budget=100, whole_chunks=whole_chunks)
     (passage,) = retriever.invoke(QUESTION)
     assert passage.page_content == text
     assert passage.metadata["citation"] == f"town, characters 0-{len(text)}"
@@ -148,7 +150,7 @@ def test_results_keep_the_metadata_and_the_ids():
 
 
 def test_a_budget_gives_passages_with_citations():
-    retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), chunks=CHUNKS, budget=30)
+    retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), chunks=CHUNKS, budget=30, whole_chunks=True)
     (passage, *_) = retriever.invoke(QUESTION)
     assert passage.page_content == " ".join(PLANTED)
     assert passage.metadata["citation"] == "town, characters 253-290, 291-309, 310-345"
@@ -157,13 +159,15 @@ def test_a_budget_gives_passages_with_citations():
     assert len(retriever.invoke(QUESTION, k=2)) == 2
 
 
+@pytest.mark.parametrize("whole_chunks", [True, False], ids=["whole", "cut"])
 @pytest.mark.parametrize("start", [True, False], ids=["start_index", "located"])
-def test_overlapping_chunks_of_another_splitter_become_passages_without_repeated_text(start):
+def test_overlapping_chunks_of_another_splitter_become_passages_without_repeated_text(start, whole_chunks):
     text = " ".join([*FILLER, *PLANTED])
     splitter = RecursiveCharacterTextSplitter(chunk_size=100, chunk_overlap=50, add_start_index=start)
     chunks = splitter.create_documents([text], [{"source": "town"}])
     located = {} if start else {"texts": {"town": text}}
-    retriever = AdvchunkRetriever(vectorstore=stored(chunks), chunks=chunks, budget=60, **located)
+    options = {"chunks": chunks, "budget": 60, "whole_chunks": whole_chunks, **located}
+    retriever = AdvchunkRetriever(vectorstore=stored(chunks), **options)
     for passage in retriever.invoke(QUESTION):
         metadata = passage.metadata
         first, last = (int(edge) for edge in metadata["citation"].rpartition(" ")[2].split("-"))
@@ -308,7 +312,8 @@ def test_nothing_in_nothing_out():
         ({"vectorstore": True, "retriever": Listed(documents=[])}, "must not both be given"),
         ({"vectorstore": True, "id_key": "doc_id"}, "id_key needs chunks or a docstore"),
         ({"vectorstore": True, "score_key": "score"}, "score_key needs a retriever"),
-        ({"vectorstore": True, "texts": {"town": "Text."}}, "texts need the chunks"),
+        ({"vectorstore": True, "texts": 3}, "texts must be a mapping, a function or a BaseStore, got 3"),
+        ({"vectorstore": True, "cutter": 3}, "cutter must be a PassageCutter or None, got 3"),
         ({"vectorstore": True, "chunks": CHUNKS, "texts": {"town": "Text."}}, "chunks of 'town' must be parts"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
@@ -437,13 +442,58 @@ def test_the_sizes_of_one_search_are_whole_numbers():
             retriever.invoke(QUESTION, **sizes)
 
 
-def test_passages_of_overlapping_chunks_without_places_repeat_no_text():
+@pytest.mark.parametrize("whole_chunks", [True, False], ids=["whole", "cut"])
+def test_passages_of_overlapping_chunks_without_places_repeat_no_text(whole_chunks):
     text = " ".join([*FILLER, *PLANTED])
     splitter = RecursiveCharacterTextSplitter(chunk_size=100, chunk_overlap=50)
     chunks = splitter.create_documents([text], [{"source": "town"}])
     assert any(first.page_content[-20:] in second.page_content for first, second in pairwise(chunks))
-    passages = AdvchunkRetriever(chunks=chunks, budget=1000).invoke("ferry shed rope door")
+    passages = AdvchunkRetriever(chunks=chunks, budget=1000, whole_chunks=whole_chunks).invoke("ferry shed rope door")
     assert all(passage.page_content in text for passage in passages)
     assert sum(len(passage.page_content) for passage in passages) <= len(text)
     assert {passage.metadata["citation"] for passage in passages} == {"town"}
     assert not any("start_index" in passage.metadata for passage in passages)
+
+
+@pytest.mark.parametrize("whole_chunks", [True, False], ids=["whole", "cut"])
+def test_passages_are_those_of_the_core(whole_chunks):
+    text = (Path(__file__).parents[1] / "data" / "harbour_town.md").read_text(encoding="utf-8")
+    chunks = RecursiveSplitter(max_tokens=50).create_documents([text], [{"source": "town"}])
+    core = Retriever({"town": RecursiveChunker(max_tokens=50).chunk(text)})
+    retriever = AdvchunkRetriever(vectorstore=stored(chunks), chunks=chunks, whole_chunks=whole_chunks)
+    expected = core.passages(QUESTION, 150, whole_chunks=whole_chunks)
+    results = retriever.invoke(QUESTION, budget=150)
+    assert [(result.page_content, result.metadata["citation"]) for result in results] == [
+        (passage.prompt_text, passage.citation) for passage in expected
+    ]
+    other = retriever.model_copy(update={"whole_chunks": not whole_chunks}).invoke(QUESTION, budget=150)
+    assert texts(other) != texts(results)
+
+
+@pytest.mark.parametrize("kind", ["mapping", "function", "store"])
+@pytest.mark.parametrize("start", [True, False], ids=["start_index", "located"])
+def test_what_stands_around_hits_comes_from_the_texts(start, kind):
+    text, store = "  \n".join([*FILLER, *PLANTED]), InMemoryStore()
+    store.mset([("town", Document(text))])
+    source = {"mapping": {"town": text}, "function": {"town": text}.get, "store": store}[kind]
+    splitter = RecursiveCharacterTextSplitter(chunk_size=40, chunk_overlap=0, add_start_index=start)
+    chunks = splitter.create_documents([text], [{"source": "town"}])
+    hits = [chunk for chunk in chunks if chunk.page_content.startswith(PLANTED[0])]
+    assert hits
+    retriever = AdvchunkRetriever(vectorstore=stored(hits), texts=source, budget=30)
+    (passage,) = retriever.invoke(QUESTION)
+    assert passage.page_content == text[passage.metadata["start_index"] : passage.metadata["end_index"]]
+    assert ANSWER in passage.page_content
+    assert asyncio.run(retriever.ainvoke(QUESTION)) == [passage]
+    assert ANSWER not in AdvchunkRetriever(vectorstore=stored(hits), budget=30).invoke(QUESTION)[0].page_content
+    assert texts(AdvchunkRetriever(chunks=chunks, texts=source, budget=30).invoke(QUESTION))
+
+
+def test_the_cutter_cuts_with_the_language_and_the_tokens_of_the_retriever():
+    chunks = chunked(["Die Fähren fahren täglich.", "Der Turm ist hoch."], source="dorf")
+    options = {"chunks": chunks, "language": "de", "length_function": str.split}
+    (passage,) = AdvchunkRetriever(budget=4, **options).invoke("Wann fährt die Fähre?")
+    assert passage.page_content == chunks[0].page_content
+    assert passage.metadata["token_count"] == 4
+    whole = AdvchunkRetriever(budget=10, cutter=PassageCutter(min_tokens=8), **options).invoke("Fähre")
+    assert texts(whole) == [" ".join(texts(chunks))]

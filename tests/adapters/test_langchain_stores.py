@@ -2,19 +2,22 @@
 
 import asyncio
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from langchain_core.documents import Document
 from langchain_core.indexing import InMemoryRecordManager, index
 from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_text_splitters import RecursiveCharacterTextSplitter
 
+from advchunk import Chunk, RecursiveChunker, Span
 from advchunk import Document as Source
-from advchunk import RecursiveChunker
 from advchunk.engine.runner import hashed_id
-from advchunk.retrieval import Passage, Retriever
-from langchain_advchunk import AdvchunkRetriever, DefaultEmbeddings, RecursiveSplitter, chunk_key
+from advchunk.retrieval import Passage, PassageCutter, Retriever
+from langchain_advchunk import AdvchunkRetriever, DefaultEmbeddings, PassageCompressor, RecursiveSplitter, chunk_key
 
 TOWN = (Path(__file__).parents[1] / "data" / "harbour_town.md").read_text(encoding="utf-8")
 TEA = "Tea is grown in the hills above the harbor. Green tea is steamed. Black tea is dried in the sun. " * 3
@@ -122,6 +125,52 @@ def test_every_store_answers_as_the_core_does(opened, tmp_path):
         assert filtered(store, chunks, opened) == {"rum"}
         assert answers(store, chunks) == before == expected_answers()
         assert hits_alone(store) == expected_hits(has_ids=opened is not lance)
+
+
+@pytest.mark.parametrize("has_start", [True, False], ids=["start_index", "located"])
+@pytest.mark.parametrize("opened", STORES, ids=lambda opened: opened.__name__)
+def test_what_every_store_finds_is_cut_alike(opened, has_start, tmp_path):
+    retrievers = pytest.importorskip("langchain_classic.retrievers")
+    with opened(tmp_path) as store:
+        store.add_documents(split_by_langchain(has_start))
+        retriever = retrievers.ContextualCompressionRetriever(
+            base_compressor=PassageCompressor(budget=150, texts={"town": TOWN}),
+            base_retriever=store.as_retriever(search_kwargs={"k": 20}),
+        )
+        results = [retriever.invoke(question) for question in QUESTIONS]
+        assert asyncio.run(retriever.ainvoke(QUESTIONS[0])) == results[0]
+        hits = store.similarity_search(QUESTIONS[0], 20)
+    assert [cut_texts(passages) for passages in results] == expected_cuts()
+    for passage in chain.from_iterable(results):
+        start, end = passage.metadata["start_index"], passage.metadata["end_index"]
+        assert passage.page_content.endswith(TOWN[start:end])
+    alone = PassageCompressor(budget=150).compress_documents(hits, QUESTIONS[0])
+    assert 0 < sum(passage.metadata["token_count"] for passage in alone) <= 150
+    assert all(("start_index" in passage.metadata) == has_start for passage in alone)
+
+
+def split_by_langchain(has_start):
+    splitter = RecursiveCharacterTextSplitter(chunk_size=300, chunk_overlap=60, add_start_index=has_start)
+    return splitter.create_documents([TOWN], [{"source": "town"}])
+
+
+def cut_texts(passages):
+    return [(passage.page_content, passage.metadata["citation"]) for passage in passages]
+
+
+@cache
+def expected_cuts():
+    """Cut what the core finds by the vectors of the same chunks."""
+    splitter, chunks = RecursiveCharacterTextSplitter(chunk_size=300, chunk_overlap=60, add_start_index=True), []
+    for piece in splitter.create_documents([TOWN]):
+        start, text = piece.metadata["start_index"], piece.page_content
+        chunks.append(Chunk(text, (Span(start, start + len(text)),), 0))
+    retriever, results = Retriever({"town": chunks}, mode="dense", neighbors=False), []
+    for question in QUESTIONS:
+        hits = [replace(hit, score=1 / (60 + rank)) for rank, hit in enumerate(retriever.search(question, 20), 1)]
+        passages = PassageCutter().cut(question, hits, 150, texts={"town": TOWN})
+        results.append([(passage.prompt_text, passage.citation) for passage in passages])
+    return results
 
 
 def answers(store, chunks):

@@ -319,6 +319,7 @@ def test_files_that_cannot_be_read_are_failures_and_papers_are_read_as_such(tmp_
     assert [(failure.index, failure.source) for failure in failures] == [(0, str(broken))]
 
 
+@pytest.mark.room("pages")
 def test_nodes_of_doclings_parser_are_parsed_under_their_headings():
     data = json.loads((Path(__file__).parents[1] / "data" / "docling_loaders.json").read_text(encoding="utf-8"))
     loaded = [TextNode(text=node["text"], metadata=node["metadata"]) for node in data["nodes"]]

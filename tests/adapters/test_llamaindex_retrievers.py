@@ -135,13 +135,15 @@ def test_words_alone_need_no_index(nodes):
     assert "Departures" in hits[0].text
 
 
-def test_passages_keep_to_the_budget_and_are_cited(nodes):
-    (first, *rest) = AdvchunkRetriever(index_of(nodes), budget=90).retrieve(QUESTION)
+@pytest.mark.parametrize("whole_chunks", [True, False])
+def test_passages_keep_to_the_budget_and_are_cited(whole_chunks, nodes):
+    (first, *rest) = AdvchunkRetriever(index_of(nodes), budget=90, whole_chunks=whole_chunks).retrieve(QUESTION)
     assert f"{ASKED}\n\n{ANSWER}" in first.text
     start, end = first.node.start_char_idx, first.node.end_char_idx
     assert TEXT[start:end] == first.text
     assert first.metadata["citation"] == f"town, characters {start}-{end}"
-    assert len(first.metadata["node_ids"]) == 3
+    inside = [node for node in nodes if node.ref_doc_id == "town" and start < node.end_char_idx <= end + 2]
+    assert first.metadata["node_ids"] == [node.node_id for node in inside]
     assert first.metadata["year"] == 2020
     assert first.node.ref_doc_id == "town"
     assert sum(hit.metadata["token_count"] for hit in [first, *rest]) <= 90
@@ -167,8 +169,9 @@ def test_scores_are_fused_as_the_core_fuses_them(nodes):
     assert orders[0] != orders[1]
 
 
+@pytest.mark.parametrize("whole_chunks", [True, False])
 @pytest.mark.parametrize("place", ["nodes", "docstore"])
-def test_nodes_between_which_is_only_white_space_are_one_range_of_a_known_document(place, nodes):
+def test_nodes_between_which_is_only_white_space_are_one_range_of_a_known_document(place, whole_chunks, nodes):
     for node in nodes:  # as parsers strip them
         node.text = node.text.strip()
         node.end_char_idx = node.start_char_idx + len(node.text)
@@ -176,6 +179,7 @@ def test_nodes_between_which_is_only_white_space_are_one_range_of_a_known_docume
     context.docstore.add_documents(documents() if place == "docstore" else [])
     index = index_of(nodes, storage_context=context)
     options = {"nodes": [*documents(), *nodes]} if place == "nodes" else {}
+    options["whole_chunks"] = whole_chunks
     for budget in (90, 1000):
         for passage in AdvchunkRetriever(index, budget=budget, **options).retrieve(QUESTION):
             text = {"town": TEXT, "north": OTHER}[passage.node.ref_doc_id]
@@ -350,6 +354,7 @@ def test_without_hits_there_are_no_results(nodes):
         ({"nodes": [], "similarity_top_k": 1, "budget": 1}, "similarity_top_k and budget must not both be given"),
         ({"nodes": [], "budget": 0}, "budget must be a whole number >= 1 or None, got 0"),
         ({"nodes": [], "order": "page"}, "order must be one of"),
+        ({"nodes": [], "cutter": "x"}, "cutter must be a PassageCutter or None, got 'x'"),
         ({"nodes": [], "fusion": "mean"}, r"fusion must be one of \('standardized', 'reciprocal'\), got 'mean'"),
         ({"nodes": [], "lexical_weight": -1}, "lexical_weight must be finite and >= 0, got -1"),
         ({"nodes": [], "budget": "9"}, "budget must be a whole number >= 1 or None, got '9'"),
@@ -443,8 +448,8 @@ def test_nodes_are_read_once_whatever_the_hits(nodes, monkeypatch):
         retriever=Found([(nodes[0], 1.0)]), nodes=nodes[2:], mode="dense", neighbors=False, budget=100
     )
     (passage,) = passages.retrieve(QUESTION)
-    assert passage.text == nodes[0].text
-    assert passage.metadata["citation"] == f"town, characters 0-{nodes[0].end_char_idx}"
+    assert passage.text == nodes[0].text.rstrip()
+    assert passage.metadata["citation"] == f"town, characters 0-{len(passage.text)}"
 
 
 def test_a_postprocessor_takes_hits_in_any_order(nodes):
@@ -463,7 +468,7 @@ def test_a_postprocessor_returns_the_passages_of_a_retriever(nodes):
     source = Found([(node, 0.9 if ASKED in node.text else 0.1) for node in nodes if ANSWER not in node.text])
     for options in ({"budget": 90}, {"budget": 200, "order": "document"}):
         processor = NeighborPostprocessor(nodes=nodes, **options)
-        retriever = AdvchunkRetriever(retriever=source, nodes=nodes, mode="dense", **options)
+        retriever = AdvchunkRetriever(retriever=source, nodes=nodes, mode="dense", whole_chunks=True, **options)
         passages = processor.postprocess_nodes(source.retrieve(QUESTION))
         assert passages == retriever.retrieve(QUESTION)
         assert ANSWER in "".join(texts(passages))
@@ -480,7 +485,8 @@ def test_passages_keep_the_templates_of_their_nodes(nodes):
     assert {name: getattr(passage.node, name) for name in templates} == templates
 
 
-def test_passages_of_overlapping_nodes_without_places_repeat_no_text():
+@pytest.mark.parametrize("whole_chunks", [True, False])
+def test_passages_of_overlapping_nodes_without_places_repeat_no_text(whole_chunks):
     steps = [f"Step {i} is to turn wheel {i * i}." for i in range(9)]
     bare = [
         TextNode(text=" ".join(steps[i : i + 3]), relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id="x")})
@@ -488,7 +494,7 @@ def test_passages_of_overlapping_nodes_without_places_repeat_no_text():
     ]
     for node, following in pairwise(bare):
         node.relationships[NodeRelationship.NEXT] = following.as_related_node_info()
-    (passage,) = AdvchunkRetriever(nodes=bare, budget=500).retrieve("Which step?")
+    (passage,) = AdvchunkRetriever(nodes=bare, budget=500, whole_chunks=whole_chunks).retrieve("Which step?")
     assert passage.text == " ".join(steps)
     assert passage.metadata["citation"] == "x"
     assert passage.node.start_char_idx is None

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 from llama_index.core import Document, StorageContext, VectorStoreIndex, load_index_from_storage
+from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
 
+from advchunk import Chunk, RecursiveChunker, Span
 from advchunk import Document as Source
-from advchunk import RecursiveChunker
-from advchunk.retrieval import Retriever
-from llamaindex_advchunk import AdvchunkRetriever, DefaultEmbedding, RecursiveNodeParser
+from advchunk.retrieval import Hit, PassageCutter, Retriever
+from llamaindex_advchunk import AdvchunkRetriever, DefaultEmbedding, PassagePostprocessor, RecursiveNodeParser
 
 TOWN = (Path(__file__).parents[1] / "data" / "harbour_town.md").read_text(encoding="utf-8")
 TEA = "Tea is grown in the hills above the harbor. Green tea is steamed. Black tea is dried in the sun. " * 3
@@ -110,6 +111,29 @@ def test_every_store_answers_as_the_core_does(opened, tmp_path):
         assert answers(index, nodes) == before == expected_answers()
         if opened is not faiss:
             assert filtered(index, nodes) == {"rum"}
+
+
+@pytest.mark.usefixtures("tiktoken_cache")
+@pytest.mark.parametrize("opened", STORES, ids=lambda opened: opened.__name__)
+def test_hits_of_every_store_are_cut_as_by_the_core(opened, tmp_path):
+    with opened(tmp_path) as index:
+        index._transformations = [SentenceSplitter(chunk_size=60, chunk_overlap=20)]
+        add(index, BEFORE)
+        engine = index.as_retriever(similarity_top_k=12)
+        options = {"budget": 100, "distances": opened is faiss}
+        for question in QUESTIONS:
+            hits = engine.retrieve(question)
+            for texts in (None, BEFORE):
+                passages = PassagePostprocessor(**options, texts=texts).postprocess_nodes(hits, query_str=question)
+                results = [(hit.text, hit.metadata["citation"]) for hit in passages]
+                sign = -1 if opened is faiss else 1
+                expected = PassageCutter().cut(question, [as_hit(hit, sign) for hit in hits], 100, texts=texts)
+                assert results == [(passage.text, passage.citation) for passage in expected]
+
+
+def as_hit(hit, sign):
+    chunk = Chunk(hit.text, (Span(hit.node.start_char_idx, hit.node.end_char_idx),), 0)
+    return Hit(chunk, hit.node.ref_doc_id, sign * hit.score)
 
 
 def test_a_retriever_follows_its_index(tmp_path):

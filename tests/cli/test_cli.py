@@ -146,15 +146,15 @@ def test_an_interrupted_run_is_resumed(tmp_path, monkeypatch, two_files, cut_off
     write_jsonl(path, 5)
     args = ["chunk", two_files[0], path, two_files[1], "-m", "recursive", "-p", "max_tokens=9", "-f", "jsonl"]
     whole = run(*args).output
-    segment = RecursiveChunker.segment
+    plan = RecursiveChunker.plan
 
-    def interrupted(self, units, limits):
-        asked.append(units.text)
+    def interrupted(self, document):
+        asked.append(document.text)
         if len(asked) == 5:
             raise KeyboardInterrupt
-        return segment(self, units, limits)
+        return plan(self, document)
 
-    monkeypatch.setattr(RecursiveChunker, "segment", interrupted)
+    monkeypatch.setattr(RecursiveChunker, "plan", interrupted)
     resumable = [*args, "-o", out, "--resume"]
     assert run(*resumable).exit_code == 1
     (partial,) = tmp_path.glob("chunks.jsonl.*.partial")
@@ -213,6 +213,7 @@ def test_files_are_one_corpus(two_files):
     assert any("any release" in warning for warning in catalog.describe("graphrag")["warnings"])
 
 
+@pytest.mark.room("semantic")
 def test_the_default_puts_distant_passages_of_the_demo_together():
     rows = lines(run("chunk", TOWN, "-f", "jsonl").output)
     assert any(len(row["spans"]) > 1 for row in rows)
@@ -297,7 +298,7 @@ def test_file_that_fails_to_chunk_is_reported_and_skipped(two_files, tmp_path, m
     monkeypatch.setattr(StaticEmbedder, "embed", fail_on_boats)
     boats = tmp_path / "boats.md"
     boats.write_text("Boats.\n\nCats.\n")
-    result = run("chunk", boats, tmp_path / "none", two_files[0], "-f", "json")
+    result = run("chunk", boats, tmp_path / "none", two_files[0], "-m", "mst-semantic", "-f", "json")
     assert [row["document"] for row in json.loads(result.stdout)] == [str(two_files[0])]
     assert f"advchunk: {boats}: RuntimeError: no boats\n" in result.stderr
     assert result.exit_code == 1
@@ -365,14 +366,14 @@ def test_files_share_the_batches_of_the_model(tmp_path, monkeypatch):
     paths = [tmp_path / f"{i}.md" for i in range(10)]
     for i, path in enumerate(paths):
         path.write_text(f"One is {i}.\n\nTwo is {i}.\n")
-    assert run("chunk", *paths).exit_code == 0
+    assert run("chunk", *paths, "-m", "mst-semantic").exit_code == 0
     assert asked == [20]
 
 
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["-m", "mst-semantik"], "did you mean 'mst-semantic'?"),
+        (["-m", "recursiv"], "did you mean 'recursive'?"),
         (["-p", "max_tokns=3"], "did you mean 'max_tokens'?"),
         (["-p", "chunk_size=300"], "here this is max_tokens"),
         (["-p", "separators=a"], "there are no separators"),
@@ -380,17 +381,17 @@ def test_files_share_the_batches_of_the_model(tmp_path, monkeypatch):
         (["--max-tokens", "0"], "max_tokens must be >= 1, got 0"),
         (["--max-tokens", "9", "-p", "max_tokens=9"], "max_tokens must be set once, as an option or with -p"),
         (["--chunk-size", "9"], "no such option: --chunk-size; here this is max_tokens"),
-        (["--threshold", "0.5"], "no such option: --threshold; pass it as -p threshold=VALUE"),
+        (["-m", "mst-semantic", "--threshold", "0.5"], "no such option: --threshold; pass it as -p threshold=VALUE"),
         (["--max-token", "9"], "max_token"),
-        (["--cache", "redis://host:port"], "the URL of a cache must be redis://"),
+        (["-m", "mst-semantic", "--cache", "redis://host:port"], "the URL of a cache must be redis://"),
         (["-p", "max_tokens"], "NAME=VALUE"),
         (["-p", "max_tokens=0"], "max_tokens must be >= 1, got 0"),
         (["-p", "timeout=soon"], "timeout must be a number or None, got 'soon'"),
-        (["-p", "contiguous=False"], "contiguous must be true or false, got 'False'"),
+        (["-m", "mst-semantic", "-p", "contiguous=False"], "contiguous must be true or false, got 'False'"),
         (["-p", "markup=latex"], "markup must be one of auto, markdown, plain"),
         (["-p", "markup=[]"], "markup must be"),
         (["-p", "embedder=minilm"], "use --embedder"),
-        (["-p", "prechunker=x"], "Python only"),
+        (["-m", "mst-semantic", "-p", "prechunker=x"], "Python only"),
         (["-m", "recursive", "--embedder", "minilm"], "recursive does not embed"),
         (["--fallback", "recursiv"], "did you mean 'recursive'?"),
     ],
@@ -428,7 +429,9 @@ def test_explain_gives_the_reason_and_score_of_each_cut():
 def test_tokenizer_and_cache_are_passed_on(tmp_path):
     cache = tmp_path / "cache.db"
     text = "One two three.\n\nFour five.\n"
-    rows = lines(run("chunk", "--tokenizer", "words", "--cache", cache, "-f", "jsonl", stdin=text).output)
+    rows = lines(
+        run("chunk", "--tokenizer", "words", "--cache", cache, "-m", "mst-semantic", "-f", "jsonl", stdin=text).output
+    )
     assert sum(row["tokens"] for row in rows) == 5
     assert cache.stat().st_size > 0
 
@@ -450,7 +453,7 @@ def test_interrupted_run_keeps_the_old_output(two_files, tmp_path, monkeypatch):
     out = tmp_path / "out" / "chunks.txt"
     out.parent.mkdir()
     out.write_text("old")
-    assert run("chunk", *two_files, "-o", out).exit_code == 1
+    assert run("chunk", *two_files, "-m", "mst-semantic", "-o", out).exit_code == 1
     assert [path.read_text() for path in out.parent.iterdir()] == ["old"]
 
 
@@ -555,6 +558,7 @@ def test_importing_the_package_does_not_import_click_or_tqdm():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.room("biomedical")
 def test_file_formats_are_detected(tmp_path):
     page, record = tmp_path / "page.html", tmp_path / "record.xml"
     page.write_text("<title>Tea</title><p>Green <b>tea</b>.", encoding="utf-8")
@@ -640,6 +644,18 @@ def test_view_shows_the_chunks_of_every_method_and_file(two_files, tmp_path):
     chunker = RecursiveChunker(max_tokens=40)
     chunks = chunker.chunk(chunker.read_documents(str(two_files[0]))[0])
     assert [chunk["id"] for chunk in data["documents"][0]["methods"][0]["chunks"]] == [chunk.id for chunk in chunks]
+
+
+def test_view_shows_what_answers_a_question(tmp_path):
+    (source := tmp_path / "tea.md").write_text("Boil the water.\n\nWait two minutes. Pour it.\n", "utf-8")
+    page = tmp_path / "page.html"
+    args = "-m", "recursive", "--tokenizer", "words", "--question", "How long should I wait?", "--budget", 3, "-o", page
+    assert run("view", source, *args).exit_code == 0
+    data = page_data(page)
+    assert data["methods"] == ["passages", "recursive"]
+    (passage,) = data["documents"][0]["methods"][0]["chunks"]
+    assert data["documents"][0]["text"][slice(*passage["spans"])] == "Wait two minutes."
+    assert "1 passage, 3 of 3 tokens" in page.read_text("utf-8")
 
 
 @pytest.mark.parametrize(

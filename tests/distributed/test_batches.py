@@ -162,12 +162,16 @@ def test_a_cell_that_is_broken_is_an_error_row():
         (TABLE, "recursive", "chunker must be a Chunker"),
         ([{"id": "a"}], RecursiveChunker(), "batches must be of pyarrow"),
         (TABLE, RecursiveChunker(vectors="units"), "vectors must not be 'units'"),
-        (TABLE, create("graphrag", experimental=True), "not a corpus"),
     ],
 )
 def test_what_cannot_be_chunked_is_said(table, chunker, says):
     with pytest.raises(ConfigurationError, match=says):
         list(chunk_batches(table, chunker))
+
+
+def test_a_corpus_cannot_be_chunked():
+    with pytest.raises(ConfigurationError, match="not a corpus"):
+        list(chunk_batches(TABLE, create("graphrag", experimental=True)))
 
 
 def test_repeated_ids():

@@ -771,6 +771,7 @@ Summaries(llm=Named(31, lambda: os.kill(os.getpid(), 9)), cache=sys.argv[1]).enr
 """
 
 
+@pytest.mark.room("experimental", "semantic")
 def test_killed_process_loses_no_answers(tmp_path):
     cache = str(tmp_path / "answers.db")
     dead = subprocess.run(

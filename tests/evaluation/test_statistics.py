@@ -29,6 +29,17 @@ def test_p_is_the_share_of_samples_on_the_other_side_twice():
     assert back == pytest.approx((-difference.mean, -difference.high, -difference.low, difference.p), abs=0.01)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [2, 50, 300])
+def test_samples_are_those_of_scipy(n):
+    from scipy.stats import bootstrap
+
+    values, rng = np.random.default_rng(n).normal(size=n), np.random.default_rng(7)
+    samples = bootstrap((values,), np.mean, n_resamples=999, method="percentile", random_state=rng)
+    bounds = np.quantile(samples.bootstrap_distribution, [(1 - 0.95) / 2, (1 + 0.95) / 2])
+    assert mean_interval(values, resamples=999, seed=7)[1:] == tuple(bounds)
+
+
 def test_intervals_hold_the_truth_as_often_as_they_say():
     rng = np.random.default_rng(0)
     runs = [paired_difference(rng.normal(1.3, 2, 60), rng.normal(1, 1, 60), resamples=499) for _ in range(300)]

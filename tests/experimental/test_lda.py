@@ -344,6 +344,7 @@ def test_without_tomotopy_the_extra_is_named(monkeypatch):
 
 
 def test_a_time_limit_holds_while_topics_are_found():
-    text = synthetic(0, segments=100, sentences=(10, 10)).units.text
-    chunks = LDATopicChunker(timeout=0.3, iterations=20_000, fallback=RecursiveChunker()).chunk(text)
+    text = synthetic(0, segments=20, sentences=(10, 10)).units.text
+    # A second of work, for it goes on beside the tests that follow.
+    chunks = LDATopicChunker(timeout=0.1, iterations=2000, fallback=RecursiveChunker()).chunk(text)
     assert {chunk.metadata["fallback_from"] for chunk in chunks} == {"lda-topic"}

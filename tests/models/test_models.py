@@ -47,6 +47,7 @@ def tiktoken_files(monkeypatch):
 
 @pytest.fixture(scope="module")
 def minilm():
+    pytest.importorskip("sentence_transformers")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_HUB_OFFLINE", "1")
         return named_embedder("minilm")
@@ -143,6 +144,7 @@ def test_a_misspelt_name_is_refused_before_any_hub_is_asked(make, wrong, right, 
         make(wrong)
 
 
+@pytest.mark.slow
 def test_a_folder_of_a_misspelt_name_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "usem").mkdir()

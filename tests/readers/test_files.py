@@ -18,7 +18,9 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.room("biomedical")] * (name == "record.nbib")) for name in FILES]
+)
 def test_files_are_read_by_their_names(name, tmp_path):
     path, (content, text, kinds) = tmp_path / name, FILES[name]
     path.write_text(content, encoding="utf-8")
@@ -27,6 +29,7 @@ def test_files_are_read_by_their_names(name, tmp_path):
     assert (document.id, document.metadata["shelf"]) == (str(path), "3")
 
 
+@pytest.mark.room("pages")
 def test_a_pdf_is_read_with_its_pages(tmp_path):
     path = tmp_path / "tea.PDF"
     path.write_bytes(Paper().page().lines(60, 120, ["Green tea is steamed.", "Black tea is not."]).data())
@@ -46,7 +49,12 @@ def test_a_pdf_is_read_with_its_pages(tmp_path):
         ),
         ("tea.txt", "Tea".encode("utf-16")[:-1], "the file must be utf-16, got byte 0x61 at 6"),
         ("tea", b"%PDF-1.7\n%\xe2\xe3", "text files must be UTF-8 unless encoding is given, got a PDF"),
-        ("tea.pdf", b"PK\x03\x04\x14\xff", "tea.pdf must be a PDF, got a zip"),
+        pytest.param(
+            "tea.pdf",
+            b"PK\x03\x04\x14\xff",
+            "tea.pdf must be a PDF, got a zip",
+            marks=pytest.mark.room("pages"),
+        ),
     ],
 )
 def test_wrong_file_type_raises_an_error_that_names_it(name, data, message, tmp_path):

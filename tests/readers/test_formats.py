@@ -88,6 +88,7 @@ def test_a_wrong_markup_is_one_clear_error():
         read(Document("Tea"), "htm")
 
 
+@pytest.mark.room("biomedical")
 def test_every_chunker_reads_records():
     record = "PMID- 7\nTI  - Tea.\nAB  - AIM: To see.\n"
     chunks = RecursiveChunker(markup="auto").chunk(record)

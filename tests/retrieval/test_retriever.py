@@ -195,7 +195,7 @@ def test_chunks_without_tokens_are_counted():
 def test_texts_fill_the_gaps_between_chunks():
     text = "Tea is hot. Rum is cold."
     stripped = [Chunk("Tea is hot", (Span(0, 10),), 3), Chunk("Rum is cold", (Span(12, 23),), 3)]
-    apart = Retriever({"a": stripped}, texts={"a": text}).passages("tea rum", 20)
+    apart = Retriever({"a": stripped}, texts={"a": text}).passages("tea rum", 20, whole_chunks=True)
     assert {passage.text for passage in apart} == {"Tea is hot", "Rum is cold"}
     (passage,) = Retriever({"a": stripped}).passages("tea rum", 20)
     assert passage.spans == (Span(0, 10), Span(12, 23))

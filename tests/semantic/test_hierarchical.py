@@ -21,6 +21,7 @@ from advchunk import (
     SlidingWindowChunker,
     UniversalSemanticChunker,
     create,
+    names,
 )
 from advchunk.models.counters import as_counter
 from advchunk.records import Strength, Units
@@ -59,8 +60,9 @@ LEVELS = [
     ["universal-semantic", "sentence"],
     ["section", OptimalSemanticChunker(max_tokens=40), SlidingWindowChunker(max_tokens=9)],
     ["sliding-window", "semantic-threshold", "optimal-semantic", "recursive"],
-    ["document", create("discourse", experimental=True, target_tokens=20, max_tokens=60), "sentence"],
 ]
+if "discourse" in names():
+    LEVELS.append(["document", create("discourse", experimental=True, target_tokens=20, max_tokens=60), "sentence"])
 parts = st.sampled_from(
     ["# Cats\n\n", "## Cats nap\n\n", "A cat naps. Dogs run, and purr! ", "Née 🦛. ", "\n\n", "- one\n- two\n", "x" * 70,
      "\n\n| a | b |\n|---|---|\n" + "| cat | 1 |\n" * 9 + "\n", "```\n" + "x = 1\n" * 12 + "```\n", "東京は雨です。"]

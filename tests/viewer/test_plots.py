@@ -157,6 +157,26 @@ def test_sizes_are_a_histogram_by_method():
     assert steps[:, 1].max() <= len(sizes)
 
 
+def test_evidence_has_a_curve_passages_and_the_chunks_below():
+    explanation = explain("recursive", max_tokens=150)
+    ax = plots.plot_evidence(explanation, "What is the miller's pay?", 150)
+    passages, met, others = ([path.vertices for path in artist.get_paths()] for artist in ax.collections)
+    spans = [(int(box[:, 0].min()), int(box[:, 0].max())) for box in passages]
+    assert any("One sack in sixteen" in TEXT[start:end] for start, end in spans)
+    boxes = [(int(box[:, 0].min()), int(box[:, 0].max())) for box in [*met, *others]]
+    assert sorted(boxes) == sorted(tuple(span) for chunk in explanation.chunks for span in chunk.spans)
+    assert all(any(a < end and start < b for start, end in spans) for a, b in boxes[: len(met)])
+    curve = ax.patches[-1].get_path().vertices
+    peak = curve[curve[:, 1].argmax(), 0]
+    assert any(start <= peak <= end for start, end in spans)
+
+
+def test_evidence_of_no_word_is_flat():
+    ax = plots.plot_evidence(explain("recursive"), "Zebra?")
+    assert ax.collections[0].get_paths() == []
+    assert ax.patches[-1].get_path().vertices[:, 1].max() == 0
+
+
 @dataclass
 class Curve:
     label: str

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import browser
 from advchunk import Block, ConfigurationError, Document, RecursiveChunker, SlidingWindowChunker, Span, create
 from advchunk.records import Chunk, Explanation, Place
+from advchunk.retrieval import PassageCutter
 from advchunk.viewer import View
 
 EVIL = "</script><script>alert('a')</script><img src=x onerror=alert(1)>&amp;\u2028"
@@ -82,6 +83,79 @@ def test_views_of_different_documents_are_refused():
     first, second = (RecursiveChunker().explain(text) for text in ("a", "b"))
     with pytest.raises(ConfigurationError, match="the same documents"):
         View({"first": first, "second": second})
+
+
+GUIDE = "😀 Tea.\n\nBoil the water. Add green tea.\n\nWait two minutes & a bit. Pour it.\n\nCats nap. Cats purr.\n"
+WAIT = "How many minutes should I wait?"
+
+
+def passages_of(page, document=0):
+    """Return the texts of the passages in the data of a page."""
+    own = data_of(page)["documents"][document]
+    return [
+        "".join(own["text"][a:b] for a, b in zip(spans[::2], spans[1::2], strict=True))
+        for spans in (chunk["spans"] for chunk in own["methods"][0]["chunks"])
+    ]
+
+
+def test_a_question_has_passages_within_its_budget_and_a_score_for_each_sentence():
+    explained = RecursiveChunker(max_tokens=12).explain(Document(GUIDE, "tea.md"))
+    for budget in (9, 14, 99):
+        page = View(explained, question=WAIT, budget=budget).html
+        assert "Wait two minutes & a bit." in passages_of(page)[0]
+        method = data_of(page)["documents"][0]["methods"][0]
+        assert sum(chunk["tokens"] for chunk in method["chunks"]) <= budget
+        scores = {GUIDE[start:].split(maxsplit=1)[0]: score for start, score in method["sentences"]}
+        assert max(scores, key=scores.get) == "Wait"
+        assert [*scores] == sorted(scores, key=GUIDE.index)
+
+
+def test_the_question_is_answered_without_a_script():
+    explained = RecursiveChunker(max_tokens=12).explain(Document(GUIDE, "tea.md"))
+    page = re.sub(
+        "<script.*?</script>", "", View({"a": explained}, question=f"{WAIT} <b>", budget=9).html, flags=re.DOTALL
+    )
+    assert "<h2>How many minutes should I wait? &lt;b&gt;</h2>" in page
+    assert "1 passage, 7 of 9 tokens" in page
+    assert "Wait two minutes &amp; a bit." in page
+    start = GUIDE.index("Wait")
+    assert f"tea.md, characters {start}-{start + 25} <b>7 tokens</b>" in unescape(page)
+    met = next(chunk for chunk in explained.chunks if "Wait" in chunk.text)
+    assert f"a: 1 of {len(explained.chunks)} chunks, {met.tokens} tokens" in page
+    left, width = (round(10_000 * offset / len(GUIDE)) for offset in (start, 25))
+    assert f'class="passage" d="M{left} 0h{width}v' in page
+
+
+@pytest.mark.parametrize(
+    ("question", "budget", "says"),
+    [("Zebra?", 99, "No word of the question"), ("the of", 99, "No word of the question"), (WAIT, 1, "fits into 1 ")],
+)
+def test_a_question_without_an_answer_says_so(question, budget, says):
+    page = View(RecursiveChunker().explain(Document(GUIDE)), question=question, budget=budget).html
+    assert says in page
+    assert passages_of(page) == []
+    assert '<ol id="passages"' not in page
+
+
+def test_documents_of_one_name_share_the_budget():
+    texts = (GUIDE, " ", "Dogs bark.\n\nWait for minutes.")
+    page = View([RecursiveChunker().explain(Document(text, "a.md")) for text in texts], question=WAIT, budget=16).html
+    by_document = [passages_of(page, number) for number in range(3)]
+    assert all(own in text for passages, text in zip(by_document, texts, strict=True) for own in passages)
+    assert [bool(passages) for passages in by_document] == [True, False, True]
+    assert 0 < int(re.search(r"(\d+) of 16 tokens", page)[1]) <= 16
+
+
+def test_a_question_is_in_the_language_of_its_cutter():
+    explained = RecursiveChunker().explain(Document("Der Hund bellt.\n\nDie Häuser brennen."))
+    for language, passages in (("de", ["Die Häuser brennen."]), ("en", [])):
+        cutter = PassageCutter(language=language, tokenizer="words")
+        assert passages_of(View(explained, question="Welches Haus?", budget=3, cutter=cutter).html) == passages
+
+
+def test_a_budget_is_at_least_one_token():
+    with pytest.raises(ConfigurationError, match="budget must be a whole number >= 1"):
+        View(RecursiveChunker().explain("a"), question="a", budget=0)
 
 
 class Seen(browser.Seen):
@@ -252,3 +326,41 @@ class TestInABrowser:
         seen = Seen(View(explained).html, tmp_path)
         assert (seen.complaints, seen.asked) == ([], set())
         assert sorted({chunk for _, chunk, _ in seen.pieces()}) == list(range(len(explained.chunks)))
+
+    def test_passages_are_marked_where_they_are(self, tmp_path):
+        explained = RecursiveChunker(max_tokens=12).explain(Document(GUIDE, "tea.md"))
+        page = View({"a": explained, "b": explained}, question=f"{WAIT} Cats?", budget=13).html
+        seen = Seen(page, tmp_path)
+        assert (seen.complaints, seen.asked) == ([], set())
+        marks = [unescape(re.sub("<[^>]*>", "", mark)) for mark in re.findall("<mark.*?</mark>", seen.dom, re.DOTALL)]
+        assert sorted(marks) == sorted(passages_of(page))
+        first = re.search('<section class="column passages">.*?</section>', seen.dom, re.DOTALL)[0]
+        text = re.search('<div class="text".*?>(.*)</div>', first, re.DOTALL)[1]
+        assert unescape(re.sub("<[^>]*>", "", text)) == GUIDE
+        assert re.search(r'<span[^>]*title="score [\d.]+"[^>]*>Wait two minutes &amp; a bit\.', first)
+        assert len(re.findall(r">0 of \d+ boundaries", seen.dom)) == 2  # passages are no method
+
+    def test_an_entry_of_the_list_goes_to_its_passage_and_names_the_chunks(self, tmp_path):
+        documents = [Document("Dogs wait.", "a.md"), Document(GUIDE, "b.md")]
+        page = View({"a": list(map(RecursiveChunker().explain, documents))}, question=WAIT, budget=99).html
+        assert 'class="current">' in re.search("<ol.*?</button>", Seen(page, tmp_path).dom, re.DOTALL)[0]  # the best
+        script = """
+          for (const place of [1, 0]) document.querySelector(`#passages [data-document="${place}"]`).click();
+          document.body.append(document.querySelector("select").selectedOptions[0].textContent);
+        """
+        seen = Seen(page, tmp_path, script=script)
+        assert seen.complaints == []
+        assert re.search(r"a\.md\s*</body>", seen.dom)
+        assert re.findall('<button[^>]*class="current"[^>]*>(....)', seen.dom) == ["a.md"]
+        assert "in a chunk 0" in seen.details()
+
+    def test_a_click_on_the_curve_goes_there(self, tmp_path):
+        explained = RecursiveChunker(max_tokens=12).explain(Document(GUIDE, "tea.md"))
+        script = f"""
+          const curve = document.querySelector(".curve"), {{ left, width }} = curve.getBoundingClientRect();
+          document.querySelector(".piece.current").click();
+          curve.dispatchEvent(new MouseEvent("click", {{ clientX: left + width * {(GUIDE.index("minutes") + 1) / len(GUIDE)} }}));
+        """
+        seen = Seen(View(explained, question=WAIT, budget=9).html, tmp_path, script=script)
+        assert seen.complaints == []
+        assert "Passage 1" in seen.details()

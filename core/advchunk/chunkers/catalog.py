@@ -74,9 +74,14 @@ def _usable(row: Registration) -> type[Chunker] | None:
     return None
 
 
-def default_chunker(*preferred: str) -> type[Chunker]:
+def default_name(*preferred: str) -> str:
     """Return the first of the preferred chunkers that is there; by default that of `auto` and of fallbacks."""
-    return chunker_class(next(name for name in (*preferred, *_DEFAULTS) if registry.find("chunker", name)))
+    return next(name for name in (*preferred, *_DEFAULTS) if registry.find("chunker", name))
+
+
+def default_chunker(*preferred: str) -> type[Chunker]:
+    """Return the class of `default_name`."""
+    return chunker_class(default_name(*preferred))
 
 
 def required_model(name: str) -> str | None:

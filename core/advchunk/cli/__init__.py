@@ -12,6 +12,12 @@ __all__ = ["REGISTRATIONS", "main"]
 __getattr__, __dir__ = lazy_names(__name__, {"main": ".group"})
 
 REGISTRATIONS = (
+    Registration(
+        kind="command",
+        name="ask",
+        path="advchunk.cli.asking:ask_command",
+        summary="find passages that answer a question",
+    ),
     Registration(kind="command", name="chunk", path="advchunk.cli.chunking:chunk_command", summary="chunk files"),
     Registration(kind="command", name="list", path="advchunk.cli.methods:list_command", summary="list the methods"),
     Registration(

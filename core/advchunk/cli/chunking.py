@@ -17,6 +17,7 @@ import click
 
 from advchunk import registry
 from advchunk.chunkers.base import Chunker
+from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.chunkers.parallel import share_models
 from advchunk.cli.common import RESOURCE_OPTIONS, one_line, report_errors
@@ -45,7 +46,7 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 @click.command("chunk", cls=ChunkerCommand)
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option(
-    "-m", "--method", metavar="NAME", default="mst-semantic", show_default=True,
+    "-m", "--method", metavar="NAME", default=default_name("mst-semantic"), show_default=True,
     help="Chunking method; see 'advchunk list'.",
 )  # fmt: skip
 @click.option(
@@ -99,7 +100,7 @@ def chunk_command(
     with report_errors():
         rule = f"--workers must be 1 for {method}, which chunks all documents together"
         require(workers == 1 or not chunker.is_corpus_level, rule, workers)
-    process = _SourceChunker(chunker, form, "markup" not in params, encoding)
+    process = SourceChunker(chunker, _FORMATS[form], "markup" not in params, encoding)
     files = tuple(chain.from_iterable(expand_folder(name, jsonl=True) for name in files)) or ("-",)
     with open_resumable(out, chunker.fingerprint()) if resume else _open(out) as (file, done):
         # A bar would mix with chunks printed to a terminal.
@@ -124,33 +125,42 @@ def _open(out: str) -> Iterator[tuple[IO[str], set[int]]]:
         yield file, set()
 
 
-class _Result(NamedTuple):
-    """The documents of a source, each as its name and its formatted chunks, and the failures, each with its reason."""
+class SourceResult(NamedTuple):
+    """The documents of a source, each as its name and its converted chunks, and the failures, each with its reason."""
 
-    documents: list[tuple[str, str]]
+    documents: list[tuple[str, Any]]
     failures: list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class _SourceChunker:
-    """Reads sources, chunks their documents, and formats the chunks; model batches span the sources."""
+class SourceChunker:
+    """Reads sources, chunks their documents, and converts the chunks; model batches span the sources.
+
+    Parameters
+    ----------
+    convert : takes a document, its chunks, and the seconds that they took.
+    by_name : take the format of a file from its name.
+    """
 
     chunker: Chunker
-    form: str
+    convert: Callable[[Document, list[Chunk], float], Any]
     by_name: bool
     encoding: str | None
 
-    def __call__(self, sources: Iterable[FileInput]) -> list[_Result]:
+    def __call__(self, sources: Iterable[FileInput]) -> list[SourceResult]:
+        """Return the result of each source."""
         return list(self.stream(sources))
 
-    def stream(self, sources: Iterable[FileInput]) -> Iterator[_Result]:
+    def stream(self, sources: Iterable[FileInput]) -> Iterator[SourceResult]:
         """Yield the result of each source, in order, as soon as it is known."""
-        pending = deque[tuple[_Result, deque[Document]]]()  # results, and documents that are read but not yet chunked
+        pending = deque[
+            tuple[SourceResult, deque[Document]]
+        ]()  # results, and documents that are read but not yet chunked
         failures = dict[int, Failure]()
 
         def read_all() -> Iterator[Document]:
             for source in sources:
-                documents, result = list[Document](), _Result([], [])
+                documents, result = list[Document](), SourceResult([], [])
                 try:
                     documents = read_source(self.chunker, self.by_name, self.encoding, source)
                 except OSError as error:
@@ -160,7 +170,7 @@ class _SourceChunker:
                 pending.append((result, deque(documents)))
                 yield from documents
 
-        def finished() -> Iterator[_Result]:
+        def finished() -> Iterator[SourceResult]:
             while pending and not pending[0][1]:
                 yield pending.popleft()[0]
 
@@ -174,7 +184,7 @@ class _SourceChunker:
                 reason = f"{type(failure.error).__name__}: {one_line(failure.error)}"
                 result.failures.append((failure.source, reason))
             else:
-                result.documents.append((document.id, _FORMATS[self.form](document, chunks, now - start)))
+                result.documents.append((document.id, self.convert(document, chunks, now - start)))
             start = now
             yield from finished()
         yield from finished()
@@ -197,7 +207,7 @@ class _Run:
 
     def __init__(
         self,
-        process: _SourceChunker,
+        process: SourceChunker,
         files: Sequence[str],
         jsonl: bool,
         done: set[int],
@@ -229,7 +239,7 @@ class _Run:
                         yield text
                 self._bar.update()
 
-    def _results(self) -> Generator[_Result | WorkerDied, None, None]:
+    def _results(self) -> Generator[SourceResult | WorkerDied, None, None]:
         if self._workers == 1:
             yield from self._process.stream(self._sources())
         else:

@@ -33,12 +33,14 @@ class ChunkerCommand(click.Command):
             raise click.UsageError(msg, ctx) from error
 
 
-_OPTIONS = [
+_SIZES = [
     click.option("--max-tokens", metavar="N", type=int, help="Maximum tokens of a chunk."),
     click.option("--min-tokens", metavar="N", type=int, help="Tokens below which a chunk joins a neighbor."),
     click.option(
         "--overlap", "overlap_tokens", metavar="N", type=int, help="Maximum tokens of the previous chunk to repeat."
     ),
+]
+_OPTIONS = [
     click.option("--markup", metavar="NAME", help="Format of all files, or auto to detect it in their text."),
     click.option("--language", metavar="CODE", help="Language, such as en or pt-BR."),
     click.option("-p", "--param", "pairs", metavar="K=V", multiple=True, help="Set any parameter to JSON or a string."),
@@ -55,6 +57,14 @@ _OPTIONS = [
 
 def chunker_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a chunker to a command."""
+    command = options_but_sizes(command)
+    for option in reversed(_SIZES):
+        command = option(command)
+    return command
+
+
+def options_but_sizes(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a chunker to a command, but those that set sizes."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command

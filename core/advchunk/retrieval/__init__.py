@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from advchunk.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from advchunk.retrieval.cutting import PassageCutter, ScoredSentence
+    from advchunk.retrieval.evidence import WindowScoring
     from advchunk.retrieval.hierarchies import ChunkHierarchy, add_sections, merge_upward
     from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
     from advchunk.retrieval.neighbors import rerank_by_neighbors
@@ -30,10 +32,13 @@ __all__ = [
     "LexicalIndex",
     "PartedIndex",
     "Passage",
+    "PassageCutter",
     "Ranking",
     "Retriever",
+    "ScoredSentence",
     "Search",
     "VectorIndex",
+    "WindowScoring",
     "aadd_vectors",
     "add_sections",
     "add_vectors",
@@ -52,10 +57,13 @@ __getattr__, __dir__ = lazy_names(
         "LexicalIndex": ".lexical_index",
         "PartedIndex": ".lexical_index",
         "Passage": ".passages",
+        "PassageCutter": ".cutting",
         "Ranking": ".rankings",
         "Retriever": ".retriever",
+        "ScoredSentence": ".cutting",
         "Search": ".search",
         "VectorIndex": ".vector_index",
+        "WindowScoring": ".evidence",
         "aadd_vectors": ".vectors",
         "add_sections": ".hierarchies",
         "add_vectors": ".vectors",

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from advchunk.errors import require
 from advchunk.records import Chunk, Ints
+from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, Texts, find_text
 from advchunk.retrieval.hierarchies import ChunkHierarchy, merge_upward, merge_within, without_parts
 from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
-from advchunk.retrieval.locating import locate_chunks, place_in_order
+from advchunk.retrieval.locating import is_whole, locate_chunks, place_in_order
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, assemble_passages
 from advchunk.retrieval.positions import ChunkPositions, estimate_tokens
 from advchunk.retrieval.rankings import DEPTH, Ranking
@@ -106,7 +107,7 @@ class Collection(Generic[_Item]):
                 group = in_order
                 estimated.add(key)
             for i, chunk, at in zip(members, group, in_order, strict=True):
-                chunks[i], placed[i] = chunk if _is_whole(chunk) else replace(chunk, spans=()), at
+                chunks[i], placed[i] = chunk if is_whole(chunk) else replace(chunk, spans=()), at
         positions = ChunkPositions.of(placed, keys)
         return cls(items, chunks, keys, positions, names, found_in, estimated, hierarchy=hierarchy)  # type: ignore[arg-type]
 
@@ -204,6 +205,30 @@ class Collection(Generic[_Item]):
         passages = assemble_passages(self.hits(ranking), budget, counter, order=order, texts=self.texts)
         return list(map(self._cited, passages))
 
+    def cut(
+        self,
+        question: str,
+        ranking: Ranking,
+        budget: int,
+        cutter: PassageCutter,
+        order: PassageOrder = "rank",
+        texts: Texts | None = None,
+    ) -> list[Passage]:
+        """Return passages that are cut for a question from the first chunks of a ranking and those beside them.
+
+        Parameters
+        ----------
+        texts : of documents by their names, in place of the collection's own.
+        """
+        first = ranking.first(DEPTH_TO_CUT)
+        near = (
+            np.setdiff1d(self.positions.near(first.chunks, cutter.around), first.chunks) if len(first) else np.arange(0)
+        )
+        beside = self.hits(Ranking(near[self.allowed[near]], np.zeros(int(self.allowed[near].sum()))))
+        find = self.texts.get if texts is None else lambda key: find_text(texts, self.names.get(key, key))
+        passages = cutter.cut(question, self.hits(first), budget, beside=beside, texts=find, order=order)
+        return list(map(self._cited, passages))
+
     def hits(self, ranking: Ranking) -> list[Hit]:
         """Return the chunks of a ranking, with the keys of their texts and their scores."""
         pairs = zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True)
@@ -213,7 +238,3 @@ class Collection(Generic[_Item]):
         """Return a passage with the name of its document, and without estimated spans."""
         key = passage.document
         return replace(passage, document=self.names.get(key, key), spans=() if key in self.estimated else passage.spans)
-
-
-def _is_whole(chunk: Chunk) -> bool:
-    return sum(end - start for start, end in chunk.spans) == len(chunk.text)

@@ -16,8 +16,7 @@ from advchunk.errors import ConfigurationError, require
 from advchunk.models.atomic import open_atomic
 from advchunk.records import Floats, Ints
 from advchunk.retrieval.rankings import DEPTH, Ranking
-from advchunk.text.sentences import language_code
-from advchunk.text.terms import Wording, searchable_words
+from advchunk.text.terms import Wording, check_language, searchable_words
 
 if TYPE_CHECKING:
     from bm25s import BM25
@@ -44,9 +43,7 @@ class LexicalIndex:
     """
 
     def __init__(self, texts: Iterable[str] = (), language: str = "en") -> None:
-        is_code = isinstance(language, str) and language_code(language).isalpha() and len(language_code(language)) <= 3
-        require(is_code, "language must be a code, such as 'en'", language)
-        self._wording = Wording(language=language)
+        self._wording = Wording(language=check_language(language))
         self._numbers = dict[str, int]()  # of terms
         self._terms = list[Ints]()  # of each text
         self.add(texts)

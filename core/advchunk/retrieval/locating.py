@@ -1,14 +1,18 @@
 """Find the places of texts, such as the chunks of another library, in their document."""
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 from advchunk.errors import require
-from advchunk.records import Chunk, Span
+from advchunk.records import Chunk, Ints, Span
 
 _LEAST_OVERLAP = 10  # characters that two texts hardly share by chance
+_SURE_OVERLAP = 20  # characters, of which half are letters, that two texts in no order do not share by chance
+_LAST_WHITE = 0x3000  # the ideographic space
 _APART = 3  # characters between chunks that do not overlap, so that no passage joins them
 
 
@@ -42,19 +46,40 @@ class Finder:
     def find(self, part: str) -> Span | None:
         """Return the span of a part, without white space around it; None if it is blank or not found."""
         places, squeezed = self._squeezed
-        content, end = "".join(part.split()), bisect_left(places, self._end)
+        content, end = "".join(part.split()), int(places.searchsorted(self._end))
         is_next = squeezed.startswith(content, end)
-        place = end if is_next else squeezed.find(content, bisect_right(places, self._start))
-        if place < 0 or not content:
-            return None
-        self._start, self._end = span = Span(places[place], places[place + len(content) - 1] + 1)
+        place = end if is_next else squeezed.find(content, int(places.searchsorted(self._start, "right")))
+        if span := self._span(place, content):
+            self._start, self._end = span
         return span
 
+    def find_anywhere(self, part: str) -> Span | None:
+        """Return the span of the first place of a part, with its white space if it is there as it is; None if it is not found."""
+        start = self.text.find(part)
+        if start >= 0:
+            return Span(start, start + len(part))
+        content = "".join(part.split())
+        return self._span(self._squeezed[1].find(content), content)
+
+    def _span(self, place: int, content: str) -> Span | None:
+        """Return the span in the text of a content found in the squeezed text; None if it is empty or not found."""
+        places = self._squeezed[0]
+        if place < 0 or not content:
+            return None
+        return Span(int(places[place]), int(places[place + len(content) - 1]) + 1)
+
     @cached_property
-    def _squeezed(self) -> tuple[list[int], str]:
+    def _squeezed(self) -> tuple[Ints, str]:
         """The offsets of the characters that are not white space, and these characters."""
-        places = [i for i, character in enumerate(self.text) if not character.isspace()]
-        return places, "".join([self.text[i] for i in places])
+        codes = np.frombuffer(self.text.encode("utf-32-le", "surrogatepass"), np.uint32)
+        places = np.flatnonzero(~_white_space()[np.minimum(codes, _LAST_WHITE + 1)])
+        return places, "".join(self.text.split())
+
+
+@cache
+def _white_space() -> NDArray[np.bool_]:
+    """Return for each character up to the one after the last white space whether it is white space."""
+    return np.array([chr(code).isspace() for code in range(_LAST_WHITE + 2)])
 
 
 def locate(
@@ -96,6 +121,25 @@ def locate_chunks(text: str, chunks: Iterable[Chunk]) -> list[Chunk]:
     return located
 
 
+def is_whole(chunk: Chunk) -> bool:
+    """Return True if a chunk is as long as its spans."""
+    return sum(end - start for start, end in chunk.spans) == len(chunk.text)
+
+
+def place_in_text(chunk: Chunk, finder: Finder) -> Chunk:
+    """Return a chunk at its spans in a text if it is there, or else where its text is; without spans if it is nowhere.
+
+    >>> place_in_text(Chunk("Add tea.", (Span(0, 8),), 3), Finder("Boil. Add tea.")).spans
+    (Span(start=6, end=14),)
+    """
+    text = finder.text
+    if "".join(text[start:end] for start, end in chunk.spans) == chunk.text:
+        return chunk
+    span = finder.find_anywhere(chunk.text)
+    own = text[slice(*span)] if span else chunk.text
+    return replace(chunk, text=own, spans=(span,) if span else (), source_spans=())
+
+
 def place_in_order(chunks: Iterable[Chunk]) -> list[Chunk]:
     """Return chunks with spans; one without stands after the one before, or over the end that it repeats.
 
@@ -124,3 +168,49 @@ def find_overlap(before: str, after: str) -> int:
             return len(before) - start
         start += 1
     return 0
+
+
+def place_by_overlap(texts: Sequence[str]) -> list[tuple[int, Span]]:
+    """Return the places of parts of a document, in any order: the index of the part that their common text starts with, and the span.
+
+    A part that starts with the end of another stands over that end, and one that another contains, in it.
+
+    >>> place_by_overlap(["over the end of a part stands the next", "is there", "One starts over the end of a part"])
+    [(2, Span(start=11, end=49)), (1, Span(start=0, end=8)), (2, Span(start=0, end=33))]
+    """
+    indices = {text: i for i, text in enumerate(texts)}
+    inside, overlaps = _shared(sorted(indices, key=lambda text: (-len(text), text)))
+    before, after = dict[str, tuple[str, int]](), dict[str, str]()
+    for at, part, other in overlaps:
+        last = other
+        while last in after:
+            last = after[last]
+        if part not in after and other not in before and last != part:  # no circle
+            before[other], after[part] = (part, at), other
+    places = list[tuple[int, Span]]()
+    for text in texts:
+        first, start = text, 0
+        while step := inside.get(first) or before.get(first):
+            first, start = step[0], start + step[1]
+        places.append((indices[first], Span(start, start + len(text))))
+    return places
+
+
+def _shared(parts: Sequence[str]) -> tuple[dict[str, tuple[str, int]], list[tuple[int, str, str]]]:
+    """Return the place of each part that is inside another, and the overlaps of the others, the longest first.
+
+    Parts are different, the longest first. An overlap is the offset in a part from which on it starts another part.
+    """
+    starts, inside = dict[str, list[str]](), dict[str, tuple[str, int]]()
+    for part in parts:
+        starts.setdefault(part[:_SURE_OVERLAP], []).append(part)
+    overlaps = list[tuple[int, str, str]]()
+    for part in parts:
+        for at in range(len(part) - _SURE_OVERLAP + 1):
+            for other in starts.get(part[at : at + _SURE_OVERLAP], ()):
+                if other != part and part.startswith(other, at):
+                    inside.setdefault(other, (part, at))
+                elif at and other.startswith(part[at:]) and 2 * sum(map(str.isalpha, part[at:])) >= len(part) - at:
+                    overlaps.append((at, part, other))
+    overlaps.sort(key=lambda overlap: (overlap[0] - len(overlap[1]), overlap))
+    return inside, [overlap for overlap in overlaps if not inside.keys() & overlap[1:]]

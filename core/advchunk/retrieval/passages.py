@@ -7,7 +7,7 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 from uuid import NAMESPACE_OID, uuid5
 
 from advchunk.errors import require
-from advchunk.records import Chunk, Span, written_metadata
+from advchunk.records import Chunk, Span, with_context, written_metadata
 from advchunk.text.counters import Counter
 
 PassageOrder: TypeAlias = Literal["rank", "document"]
@@ -25,25 +25,29 @@ class Hit:
     ----------
     document : name of its document.
     score : by which it was ranked; comparable within one search only.
+    highlights : spans of the sentences that matter most for the question, if they were asked for.
     """
 
     chunk: Chunk
     document: str
     score: float
+    highlights: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Hits that touch or overlap, merged to one text.
+    """A text for a prompt: sentences that follow each other, or chunks that touch or overlap.
 
     Parameters
     ----------
     text : the text of ``spans``, separated by white space if there are several.
     document : name of the document.
-    spans : ascending and disjoint, in the document.
-    hits : in reading order.
-    score : of the best hit.
-    tokens : of ``text``.
+    spans : ascending and disjoint, in the document; () if its place is not known.
+    hits : that it is from, in reading order; the nearest if it stands beside one.
+    score : of its best sentence, or chunk.
+    tokens : of ``prompt_text``.
+    context : the headings above it, and the head of the table that it starts in.
+    section : the path of headings that it starts under; None is that of its first hit.
     """
 
     text: str
@@ -52,6 +56,8 @@ class Passage:
     hits: tuple[Hit, ...]
     score: float
     tokens: int
+    context: str = ""
+    section: str | None = None
 
     @classmethod
     def of(cls, hit: Hit) -> Self:
@@ -69,6 +75,11 @@ class Passage:
         return str(uuid5(NAMESPACE_OID, repr((ids, self.citation, self.text))))
 
     @property
+    def prompt_text(self) -> str:
+        """The text for a prompt: the context, a blank line, the text."""
+        return with_context(self.context, self.text)
+
+    @property
     def page(self) -> Any:
         """The page where the passage starts; None if the documents have no pages."""
         metadata = self.hits[0].chunk.metadata
@@ -77,6 +88,8 @@ class Passage:
     @property
     def heading(self) -> str:
         """The path of headings above the passage, such as "Guide > Install"; "" without headings."""
+        if self.section is not None:
+            return self.section
         metadata = self.hits[0].chunk.metadata
         path = written_metadata(metadata).get("title_path", metadata.get("title_path"))
         return " > ".join(path) if isinstance(path, (list, tuple)) else str(path or "")
@@ -123,7 +136,7 @@ def assemble_passages(
     Seven eight. | a.txt, characters 31-43
     """
     require(budget >= 1, "budget must be >= 1", budget)
-    require(order in get_args(PassageOrder), f"order must be one of {get_args(PassageOrder)}", order)
+    check_order(order)
     passages, seen = list[Passage](), set[tuple[str, tuple[Span, ...], str]]()
     refused = list[Passage]()
     for hit in hits:
@@ -143,11 +156,21 @@ def assemble_passages(
             refused.append(merged)
     if refused and not passages:
         _log.warning("no chunk fits into a budget of %d tokens; the best has %d", budget, refused[0].tokens)
-    passages.sort(key=lambda passage: -passage.score)
+    return sort_passages(passages, order)
+
+
+def check_order(order: PassageOrder) -> None:
+    """Raise `ConfigurationError` for another order of passages."""
+    require(order in get_args(PassageOrder), f"order must be one of {get_args(PassageOrder)}", order)
+
+
+def sort_passages(passages: Iterable[Passage], order: PassageOrder) -> list[Passage]:
+    """Return passages by their scores, or by their documents, in the order of the best passage of each, and places."""
+    ranked = sorted(passages, key=lambda passage: -passage.score)
     if order == "rank":
-        return passages
-    rank = {passage.document: -i for i, passage in reversed(list(enumerate(passages)))}
-    return sorted(passages, key=lambda passage: (-rank[passage.document], passage.spans))
+        return ranked
+    documents = [*dict.fromkeys(passage.document for passage in ranked)]
+    return sorted(ranked, key=lambda passage: (documents.index(passage.document), passage.spans))
 
 
 def _touch(passage: Passage, hit: Hit, text: str | None) -> bool:

@@ -21,6 +21,7 @@ from advchunk.models.identity import model_name, own_identity
 from advchunk.models.long_texts import embed_long_texts
 from advchunk.records import Chunk, Floats, Span
 from advchunk.retrieval.collection import Collection
+from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
 from advchunk.retrieval.hierarchies import ChunkHierarchy
 from advchunk.retrieval.lexical_index import LexicalIndex
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder
@@ -56,14 +57,15 @@ class Retriever:
         more takes as many.
     texts : the texts of documents by name, from which `passages` fills gaps between chunks.
     tokenizer : counts tokens for a budget (`models.counters.as_counter`); None is the embedder's own.
+    cutter : cuts the passages of `passages`; None is `PassageCutter()`.
 
     >>> from advchunk import RecursiveChunker
     >>> guide = RecursiveChunker(max_tokens=8).chunk("Boil the water. Add green tea. Wait two minutes. Pour it into cups.")
     >>> retriever = Retriever({"guide.txt": guide})
     >>> [hit.chunk.text for hit in retriever.search("How long should I wait?", k=1)]
     ['Wait two minutes. ']
-    >>> print(retriever.passages("How long should I wait?", budget=10)[0].citation)
-    guide.txt, characters 31-67
+    >>> print(retriever.passages("How long should I wait?", budget=5)[0].citation)
+    guide.txt, characters 31-48
     """
 
     def __init__(
@@ -83,10 +85,12 @@ class Retriever:
         depth: int = DEPTH,
         texts: Mapping[str, str] | None = None,
         tokenizer: TokenizerLike = None,
+        cutter: PassageCutter | None = None,
     ) -> None:
         self._search = Search(mode, neighbors, fusion, lexical_weight, levels, answer, section_weight, merge)
         require(is_integer(depth, 1), "depth must be a whole number >= 1", depth)
         self._depth, self._embedder, self._tokenizer = depth, embedder, tokenizer
+        self._own_cutter = as_cutter(cutter)
         self._groups = dict[str, _Group]()
         self._lexical = LexicalIndex(language=language)
         self._texts = dict[str, str]()
@@ -169,43 +173,80 @@ class Retriever:
             self._lexical.remove(range(start, start + len(gone.chunks)))
         self._forget()
 
-    def search(self, query: str, k: int = 10, *, answer: AnswerLength | None = None) -> list[Hit]:
+    def search(
+        self, query: str, k: int = 10, *, answer: AnswerLength | None = None, highlights: bool = False
+    ) -> list[Hit]:
         """Return the ``k`` >= 1 best chunks for a query, or all that are found.
 
         Parameters
         ----------
         answer : in place of the retriever's.
+        highlights : find the sentences of each chunk that matter most for the query (`Hit.highlights`).
         """
         require(is_integer(k, 1), "k must be a whole number >= 1", k)
-        return self._hits(self.rank(query, max(self._depth, k), answer=answer), k)
+        return self._hits(query, self.rank(query, max(self._depth, k), answer=answer), k, highlights)
 
-    async def asearch(self, query: str, k: int = 10, *, answer: AnswerLength | None = None) -> list[Hit]:
+    async def asearch(
+        self, query: str, k: int = 10, *, answer: AnswerLength | None = None, highlights: bool = False
+    ) -> list[Hit]:
         """Await `search`, with the async method of the embedder."""
         require(is_integer(k, 1), "k must be a whole number >= 1", k)
-        return self._hits(await self.arank(query, max(self._depth, k), answer=answer), k)
+        return self._hits(query, await self.arank(query, max(self._depth, k), answer=answer), k, highlights)
 
-    def _hits(self, ranking: Ranking, k: int) -> list[Hit]:
-        return self._collection.hits(self._collection.first(ranking, k, self._search.merge))
+    def _hits(self, query: str, ranking: Ranking, k: int, highlights: bool) -> list[Hit]:
+        hits = self._collection.hits(self._collection.first(ranking, k, self._search.merge))
+        return self._cutter.highlights(query, hits) if highlights else hits
 
     def passages(
-        self, query: str, budget: int = 1000, *, order: PassageOrder = "rank", answer: AnswerLength | None = None
+        self,
+        query: str,
+        budget: int = 1000,
+        *,
+        order: PassageOrder = "rank",
+        answer: AnswerLength | None = None,
+        whole_chunks: bool = False,
     ) -> list[Passage]:
-        """Return passages for a prompt, of at most ``budget`` >= 1 tokens in all (`passages.assemble_passages`).
+        """Return passages for a prompt, of at most ``budget`` >= 1 tokens in all.
+
+        They are cut for the query from the text of the best chunks and those beside them (`PassageCutter`). With
+        ``whole_chunks``, and always over chunks of several levels, they are whole chunks, of which those that touch are one
+        passage (`assemble_passages`).
 
         Parameters
         ----------
+        order : "rank" sorts passages by their best sentence or chunk; "document" by their document and place.
         answer : in place of the retriever's.
         """
-        return self._passages(self.rank(query, answer=answer), budget, order)
+        ranking = self.rank(query, self._depth_to_cut, answer=answer)
+        return self._passages(query, ranking, budget, order, whole_chunks)
 
     async def apassages(
-        self, query: str, budget: int = 1000, *, order: PassageOrder = "rank", answer: AnswerLength | None = None
+        self,
+        query: str,
+        budget: int = 1000,
+        *,
+        order: PassageOrder = "rank",
+        answer: AnswerLength | None = None,
+        whole_chunks: bool = False,
     ) -> list[Passage]:
         """Await `passages`, with the async method of the embedder."""
-        return self._passages(await self.arank(query, answer=answer), budget, order)
+        ranking = await self.arank(query, self._depth_to_cut, answer=answer)
+        return self._passages(query, ranking, budget, order, whole_chunks)
 
-    def _passages(self, ranking: Ranking, budget: int, order: PassageOrder) -> list[Passage]:
-        return self._collection.passages(ranking, budget, self._counter, order, self._search.merge)
+    def _passages(
+        self, query: str, ranking: Ranking, budget: int, order: PassageOrder, whole_chunks: bool
+    ) -> list[Passage]:
+        if whole_chunks or not self._collection.hierarchy.is_flat:
+            return self._collection.passages(ranking, budget, self._counter, order, self._search.merge)
+        return self._collection.cut(query, ranking, budget, self._cutter, order)
+
+    @property
+    def _depth_to_cut(self) -> int:
+        return max(self._depth, DEPTH_TO_CUT)
+
+    @cached_property
+    def _cutter(self) -> PassageCutter:
+        return self._own_cutter.within(self._lexical.language, self._counter)
 
     def rank(self, query: str, depth: int | None = None, *, answer: AnswerLength | None = None) -> Ranking:
         """Return the ranking of the chunks, numbered in the order of their documents.
@@ -282,7 +323,7 @@ class Retriever:
     def save(self, folder: str | Path) -> None:
         """Save the chunks, their vectors, the index of words and the texts to a folder, as JSON and numpy arrays, not pickle.
 
-        The folder is made if needed, and must not be read meanwhile. Neither embedder nor tokenizer is saved, but the name of
+        The folder is made if needed, and must not be read meanwhile. Embedder, tokenizer and cutter are not saved, but the name of
         the embedder, if it has one. Raises `ConfigurationError`, and writes nothing, for metadata that is not JSON.
         """
         folder = Path(folder)
@@ -316,7 +357,14 @@ class Retriever:
                 file.write(content)
 
     @classmethod
-    def load(cls, folder: str | Path, *, embedder: EmbedderLike = None, tokenizer: TokenizerLike = None) -> Self:
+    def load(
+        cls,
+        folder: str | Path,
+        *,
+        embedder: EmbedderLike = None,
+        tokenizer: TokenizerLike = None,
+        cutter: PassageCutter | None = None,
+    ) -> Self:
         """Return the retriever that `save` saved.
 
         Raises `ConfigurationError` if there is none, if it is damaged, or if ``embedder`` has another name than the one that
@@ -328,7 +376,7 @@ class Retriever:
             require(settings.pop("format") == _FORMAT, f"format must be {_FORMAT}", settings)
             made_by = settings.pop("embedder")
             texts = settings.pop("texts")
-            retriever = cls(embedder=embedder, tokenizer=tokenizer, **settings)
+            retriever = cls(embedder=embedder, tokenizer=tokenizer, cutter=cutter, **settings)
             retriever._texts = texts
             groups = json.loads((folder / "chunks.json").read_text(encoding="utf-8"))
             with np.load(folder / "vectors.npz", allow_pickle=False) as arrays:

@@ -1,5 +1,6 @@
 """Pages of HTML, and texts, from templates."""
 
+from functools import lru_cache
 from typing import Any
 
 import jinja2
@@ -11,7 +12,7 @@ def fill_page(template: str, /, **values: Any) -> str:
     >>> fill_page("<p>{{ text }}</p>", text="a < b")
     '<p>a &lt; b</p>'
     """
-    return _fill(template, values, escape=True)
+    return _compiled(template, escape=True).render(**values)
 
 
 def fill_text(template: str, /, **values: Any) -> str:
@@ -20,12 +21,13 @@ def fill_text(template: str, /, **values: Any) -> str:
     >>> fill_text("{{ text }}: true", text="a < b")
     'a < b: true'
     """
-    return _fill(template, values, escape=False)
+    return _compiled(template, escape=False).render(**values)
 
 
-def _fill(template: str, values: dict[str, Any], *, escape: bool) -> str:
+@lru_cache
+def _compiled(template: str, *, escape: bool) -> jinja2.Template:
     environment = jinja2.Environment(
         autoescape=escape, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "default": str}
-    return environment.from_string(template).render(**values)
+    return environment.from_string(template)

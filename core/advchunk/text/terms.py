@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from advchunk.errors import import_extra
+from advchunk.errors import import_extra, require
 from advchunk.records import Ints
 from advchunk.text.sentences import language_code
 
@@ -75,7 +75,11 @@ def terms_of(
     >>> terms.ids.tolist(), terms.edges.tolist(), terms.size
     ([0, 0, 2], [0, 2, 2, 3], 3)
     """
-    numbers, edges = _Numbers(form, left_out), [0]
+    return _encode(texts, _Numbers(form, left_out))
+
+
+def _encode(texts: Iterable[Sequence[str]], numbers: _Numbers) -> Terms:
+    edges = [0]
 
     def words() -> Iterator[Sequence[str]]:
         for text in texts:
@@ -93,11 +97,18 @@ class _Numbers(dict[str, int]):
     def __init__(self, form: Callable[[str], str], left_out: Collection[str]) -> None:
         super().__init__()
         self.of_forms, self._form, self._left_out = dict[str, int](), form, left_out
+        self._next = count()  # of its own, so that two threads do not give one number twice
 
     def __missing__(self, word: str) -> int:
-        number = self.of_forms.setdefault(self._form(word), len(self.of_forms))
+        form = self._form(word)
+        if (number := self.of_forms.get(form)) is None:
+            number = self.of_forms.setdefault(form, next(self._next))
         self[word] = number = -1 if word.lower() in self._left_out else number
         return number
+
+    def find(self, word: str) -> int | None:
+        """Return the term number of a word; None if it is new or left out."""
+        return None if word.lower() in self._left_out else self.of_forms.get(self._form(word))
 
 
 def bigrams(words: Terms) -> Terms:
@@ -111,6 +122,13 @@ def bigrams(words: Terms) -> Terms:
     distinct, ids = np.unique((words.ids[:-1] * words.size + words.ids[1:])[inner], return_inverse=True)
     many = np.maximum(np.diff(words.edges) - 1, 0)
     return Terms(ids.astype(np.int64), np.r_[0, np.cumsum(many)], len(distinct))
+
+
+def check_language(language: str) -> str:
+    """Return the code of a language; raise `ConfigurationError` for anything else."""
+    is_code = isinstance(language, str) and language_code(language).isalpha() and len(language_code(language)) <= 3
+    require(is_code, "language must be a code, such as 'en'", language)
+    return language
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +151,35 @@ class Wording:
 
         left_out = stop_words(self.stop_words, self.language)
         return terms_of(map(split or word_tokens, texts), form, left_out), list(forms)
+
+
+class Vocabulary:
+    """Numbers the terms of texts, equal terms alike in all of them.
+
+    >>> vocabulary = Vocabulary(Wording())
+    >>> vocabulary.encode(["Green teas.", "A tea."]).ids.tolist(), vocabulary.look_up("tea, rum")
+    ([0, 1, 1], [1])
+    """
+
+    def __init__(self, wording: Wording, split: WordSplitter | None = None) -> None:
+        stemmer, self._split = make_stemmer(wording.stemmer, wording.language), split or searchable_words
+
+        def form(word: str) -> str:
+            return stemmer(word.lower() if wording.lowercase else word)
+
+        self._numbers = _Numbers(form, stop_words(wording.stop_words, wording.language))
+
+    def __len__(self) -> int:
+        return len(self._numbers.of_forms)
+
+    def encode(self, texts: Iterable[str]) -> Terms:
+        """Return the terms of texts."""
+        return _encode(map(self._split, texts), self._numbers)
+
+    def look_up(self, text: str) -> list[int]:
+        """Return the terms of a text that other texts have, in reading order."""
+        numbers = (self._numbers.find(word) for word in self._split(text))
+        return [number for number in numbers if number is not None]
 
 
 def word_tokens(text: str) -> list[str]:

@@ -14,22 +14,32 @@ from advchunk.cli.files import expand_folder, open_output, read_input
 from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
 from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.records import Document
+from advchunk.retrieval import PassageCutter
 
 
 @click.command("view", cls=ChunkerCommand)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
-    "-m", "--method", "methods", metavar="NAME[,NAME]", default="mst-semantic", show_default=True,
+    "-m", "--method", "methods", metavar="NAME[,NAME]", default=catalog.default_name("mst-semantic"), show_default=True,
     help="Chunking method; several are shown side by side.",
 )  # fmt: skip
 @click.option("-o", "--out", metavar="PATH", default="chunks.html", show_default=True, help="The page to write.")
+@click.option(
+    "--question", metavar="TEXT", default="", help="Show what answers a question, and the passages cut for it."
+)
+@click.option(
+    "-b", "--budget", metavar="N", type=click.IntRange(1), default=1000, show_default=True,
+    help="Tokens of all passages together.",
+)  # fmt: skip
 @click.option("--open", "in_browser", is_flag=True, help="Open the page in a browser.")
 @chunker_options
 def view_command(
-    files: tuple[str, ...], methods: str, out: str, in_browser: bool, pairs: tuple[str, ...], fallback: str | None,
-    experimental: bool, encoding: str | None, **options: Any,
+    files: tuple[str, ...], methods: str, out: str, question: str, budget: int, in_browser: bool, pairs: tuple[str, ...],
+    fallback: str | None, experimental: bool, encoding: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Write a page that shows the chunks of files: the text in color, sizes, scores, and where methods differ.
+
+    With --question, it also shows how much speaks for each sentence, and which chunks the passages for the question cross.
 
     The page needs nothing else, and no network. An option that some of the methods do not have applies to the others.
     """
@@ -56,7 +66,10 @@ def view_command(
     files = tuple(chain.from_iterable(map(expand_folder, files)))
     documents = list(chain.from_iterable(_read(first, "markup" not in options, encoding, file) for file in files))
     explanations = {name: [chunker.explain(document) for document in documents] for name, chunker in chunkers.items()}
-    page = View(explanations, title=", ".join(_distinct(Path(file).name for file in files))).html
+    cutter = PassageCutter(language=options.get("language"), tokenizer=first.counter)
+    title = ", ".join(_distinct(Path(file).name for file in files))
+    with report_errors():
+        page = View(explanations, title=title, question=question, budget=budget, cutter=cutter).html
     with open_output(out) as target:
         target.write(page)
     if out == "-":

@@ -24,15 +24,18 @@
     return low;
   }
 
-  /** A method's chunks of one document. Offsets count UTF-16 units here and characters in the data. */
+  /** A method's chunks of one document, or the passages for the question. Offsets count UTF-16 units here and characters in the data. */
   class Column {
     constructor(source, place) {
       const method = source.methods[place];
       const convert = (offset) => offset + lowerBound(source.wide, offset);
       this.source = source;
       this.place = place;
+      this.isAnswer = data.asked && place === 0;
+      this.noun = this.isAnswer ? "passage" : "chunk";
       this.chunks = method.chunks;
       this.threshold = method.threshold;
+      this.sentences = (method.sentences ?? []).map(([offset, score]) => [convert(offset), score]);
       this.signal = method.signal.map(([offset, score]) => [convert(offset), score]);
       this.cuts = new Map(Object.entries(method.cuts).map(([offset, cut]) => [convert(+offset), cut]));
       this.spans = this.chunks.map(({ spans }) => spans.map(convert));
@@ -43,9 +46,9 @@
       this.rankCuts();
     }
 
-    /** Cut the text where a span of a leaf starts or ends: [start, end, chunk or -1, in several chunks]. */
+    /** Cut the text where a span of a leaf starts or ends, or a sentence starts: [start, end, chunk or -1, in several chunks]. */
     tile() {
-      const events = [];
+      const events = this.sentences.map(([offset]) => [offset, 2, -1]);
       for (const chunk of this.leaves)
         for (let i = 0; i < this.spans[chunk].length; i += 2)
           events.push([this.spans[chunk][i], 1, chunk], [this.spans[chunk][i + 1], 0, chunk]);
@@ -58,14 +61,14 @@
       };
       for (const [offset, opens, chunk] of events) {
         add(offset);
-        if (opens) open.add(chunk);
-        else open.delete(chunk);
+        if (opens === 1) open.add(chunk);
+        else if (!opens) open.delete(chunk);
       }
       add(this.source.text.length);
       return pieces;
     }
 
-    /** Give neighbors different colors, and all passages of a chunk the same. */
+    /** Give neighbors different colors, and all passages of a chunk the same; those for the question have one color. */
     color() {
       this.hues = new Map();
       let last = -1;
@@ -73,7 +76,7 @@
         if (!this.hues.has(chunk)) {
           const used = this.hues.get(last);
           const next = HUES.indexOf(used) + 1;
-          this.hues.set(chunk, HUES[next % HUES.length]);
+          this.hues.set(chunk, this.isAnswer ? 75 : HUES[next % HUES.length]);
         }
         last = chunk;
       }
@@ -106,7 +109,7 @@
     /** Return how many pixels below the top of the column an offset is shown, or NaN if it is not. */
     heightOf(offset) {
       const { chunk, node } = this.pieceAt(offset);
-      if (!pages) node.parentElement.style.contentVisibility = "visible"; // otherwise its place is an estimate
+      if (!pages) node.closest(".batch").style.contentVisibility = "visible"; // otherwise its place is an estimate
       const shown = pages ? this.nodes.get(chunk)?.[0] : rangeOf(this, offset, offset + 1);
       return (shown?.getBoundingClientRect().top ?? NaN) - this.text.getBoundingClientRect().top;
     }
@@ -116,8 +119,9 @@
       const tokens = this.leaves.map((index) => this.chunks[index].tokens).sort((a, b) => a - b);
       const sizes = tokens.length ? `, ${tokens[0]} to ${tokens.at(-1)} tokens, median ${tokens[tokens.length >> 1]}` : "";
       node.querySelector("h2").textContent = data.methods[this.place] || this.source.name;
+      node.classList.toggle("passages", this.isAnswer);
       this.only = [...this.cuts.keys()].filter((offset) => others.some((other) => !other.cuts.has(offset)));
-      node.querySelector(".facts").textContent = `${this.leaves.length} chunks${sizes}`;
+      node.querySelector(".facts").textContent = `${plural(this.noun, this.leaves.length)}${sizes}`;
       if (others.length) {
         const textContent = `${this.only.length} of ${this.cuts.size} boundaries only here`;
         node.querySelector(".facts").append("; ", make("span", { className: "differences", textContent }));
@@ -125,7 +129,7 @@
       this.node = node;
       this.text = node.querySelector(".text");
       this.canvas = node.querySelector("canvas");
-      this.canvas.setAttribute("aria-label", "Sizes of the chunks over the text" + (this.signal.length ? ", and the scores of the gaps" : ""));
+      this.canvas.setAttribute("aria-label", `Sizes of the ${this.noun}s over the text` + (this.signal.length ? ", and the scores of the gaps" : ""));
       this.fill();
       this.canvas.addEventListener("click", (event) => {
         const share = event.offsetX / this.canvas.clientWidth;
@@ -151,10 +155,10 @@
 
     drawText() {
       const only = new Set(this.only), batches = [];
-      let first = -Infinity;
+      let first = -Infinity, mark = null, sentence = 0;
       this.nodes = new Map(this.leaves.map((index) => [index, []]));
       for (const piece of this.pieces) {
-        if (piece.start - first >= BATCH) {
+        if (!mark && piece.start - first >= BATCH) {
           batches.push(make("div", { className: "batch" }));
           first = piece.start;
         }
@@ -173,9 +177,24 @@
           node.style.setProperty("--hue", this.hues.get(piece.chunk));
           this.nodes.get(piece.chunk).push(node);
         }
-        batch.append(node);
+        while (sentence < this.sentences.length && this.sentences[sentence][0] <= piece.start) sentence++;
+        if (sentence) node.title = `score ${this.sentences[sentence - 1][1]}`;
+        if (!this.isAnswer || piece.chunk < 0) mark = null;
+        else if (mark?.dataset.place !== String(piece.chunk)) {
+          mark = make("mark");
+          mark.dataset.place = piece.chunk;
+          batch.append(mark);
+        }
+        (mark ?? batch).append(node);
       }
+      if (this.isAnswer) this.addEntries();
       return batches;
+    }
+
+    /** Let the list of passages show which one is marked. */
+    addEntries() {
+      for (const entry of entries)
+        if (data.documents[entry.dataset.document] === this.source) this.nodes.get(+entry.dataset.place).push(entry);
     }
 
     drawPages() {
@@ -193,11 +212,12 @@
         const box = make("button", { className: "box", textContent: this.source.text.slice(offset, Math.min(offset + end - start, offset + 600)) });
         const place = { left: left / width, top: top / height, width: (right - left) / width, height: (bottom - top) / height };
         for (const [name, share] of Object.entries(place)) box.style[name] = `${100 * share}%`;
-        box.style.setProperty("--hue", this.hues.get(chunk));
+        if (chunk >= 0) box.style.setProperty("--hue", this.hues.get(chunk));
         box.dataset.chunk = chunk;
         this.nodes.get(chunk)?.push(box);
         figures.get(page).append(box);
       }
+      if (this.isAnswer) this.addEntries();
       return figures.values();
     }
 
@@ -215,7 +235,7 @@
         if (chunk < 0) continue;
         const size = (base - top) * (this.chunks[chunk].tokens / largest);
         context.fillStyle = `oklch(${color("--bar")} ${this.hues.get(chunk)})`;
-        context.fillRect(start * scale, base - size, Math.max((end - start) * scale - 0.5, 0.5), size);
+        context.fillRect(start * scale, base - size, Math.max((end - start) * scale - (this.isAnswer ? 0 : 0.5), 0.5), size);
       }
       if (this.signal.length) {
         const scores = this.signal.map(([, score]) => score).concat(this.threshold ?? []);
@@ -244,6 +264,7 @@
     }
   }
 
+  const plural = (noun, count) => `${count} ${noun}${count === 1 ? "" : "s"}`;
   const cutText = ([reason, score]) => (score === null ? reason : `${reason}, score ${score}`);
 
   /** Show the facts of a chunk. */
@@ -263,19 +284,21 @@
     list.append(make("dt", { textContent: size === 1 ? "span" : `${size} spans` }), places);
     const cut = column.cuts.get(column.spans[index].at(-1));
     if (cut) fact("ends by", cutText(cut));
-    for (const other of current.columns) if (other !== column) fact(`in ${data.methods[other.place]}`, counterparts(column, index, other));
+    for (const other of current.columns) if (other !== column) fact(`in ${data.methods[other.place] || "the chunks"}`, counterparts(column, index, other));
     for (const [name, value] of Object.entries(chunk.metadata ?? {}))
       fact(name, typeof value === "string" ? value : JSON.stringify(value));
     fact("id", chunk.id);
-    const name = data.methods[column.place];
-    element("details").replaceChildren(make("h3", { textContent: `Chunk ${index}${name && current.columns.length > 1 ? ` of ${name}` : ""}` }), list);
+    const name = data.methods[column.place], of = name && current.columns.length > 1 ? ` of ${name}` : "";
+    const title = column.isAnswer ? `Passage ${index + 1}` : `Chunk ${index}${of}`;
+    element("details").replaceChildren(make("h3", { textContent: title }), list);
   }
 
   /** Return the numbers of the chunks of another method that share text with a chunk. */
   function counterparts(column, index, other) {
-    const chunks = other.sharing(column.spans[index]);
-    if (chunks.length === 1 && String(other.spans[chunks[0]]) === String(column.spans[index])) return `chunk ${chunks[0]}, the same`;
-    return `chunk${chunks.length === 1 ? "" : "s"} ${chunks.join(", ")}`;
+    const chunks = other.sharing(column.spans[index]), shown = chunks.map((chunk) => chunk + other.isAnswer);
+    if (!chunks.length) return "none";
+    if (chunks.length === 1 && String(other.spans[chunks[0]]) === String(column.spans[index])) return `${other.noun} ${shown[0]}, the same`;
+    return `${other.noun}${chunks.length === 1 ? "" : "s"} ${shown.join(", ")}`;
   }
 
   /** Mark a chunk, and the chunks of the other methods that share text with it, and show its facts. */
@@ -318,7 +341,7 @@
     if (isFollowing || current.columns.length < 2) return;
     if (pages) return current.columns.forEach((other) => (other.text.scrollTop = column.text.scrollTop));
     const { left, top } = column.text.getBoundingClientRect();
-    const nodes = [8, 24, 40, 56, 72].map((y) => document.elementFromPoint(left + 8, top + y)?.closest("[data-chunk]"));
+    const nodes = [8, 24, 40, 56, 72].map((y) => document.elementFromPoint(left + 8, top + y)?.closest("span"));
     const piece = column.pieces.find(({ node }) => node && nodes.includes(node));
     if (piece) show(piece.start, column);
     else if (repetitions) requestAnimationFrame(() => follow(column, repetitions - 1)); // not yet laid out
@@ -377,12 +400,23 @@
     pages = pages && source.pages.length > 0;
     const columns = data.methods.map((_, index) => new Column(source, index));
     current = { columns, active: 0, chunk: -1, offset: -1, matches: [], match: -1 };
-    element("columns").replaceChildren(...columns.map((column) => column.draw(columns.filter((other) => other !== column))));
+    const methods = columns.filter((column) => !column.isAnswer);
+    const others = (column) => (column.isAnswer ? [] : methods.filter((other) => other !== column));
+    element("columns").replaceChildren(...columns.map((column) => column.draw(others(column))));
+    document.querySelectorAll(".strip").forEach((strip, index) => (strip.hidden = index !== place));
     element("layout").hidden = !source.pages.length;
-    element("difference").hidden = columns.length < 2;
-    element("difference-key").hidden = columns.length < 2;
     columns.forEach((column) => column.drawOverview());
+    underline();
     find(element("find").value);
+  }
+
+  /** Underline the passages among the chunks. */
+  function underline() {
+    if (!data.asked || !window.Highlight || pages) return;
+    const [answer, ...methods] = current.columns, ranges = [];
+    for (const spans of answer.spans)
+      for (let i = 0; i < spans.length; i += 2) ranges.push(...methods.map((column) => rangeOf(column, spans[i], spans[i + 1])));
+    CSS.highlights.set("passage", new Highlight(...ranges));
   }
 
   function toggleLayout() {
@@ -391,6 +425,7 @@
     element("layout").setAttribute("aria-pressed", pages);
     current.columns.forEach((column) => column.fill());
     select(current.columns[current.active], current.chunk, current.offset);
+    underline();
     find(element("find").value);
   }
 
@@ -411,6 +446,23 @@
   element("previous").addEventListener("click", () => step(-1));
   element("difference").addEventListener("click", nextDifference);
   element("layout").addEventListener("click", toggleLayout);
+  /** Show the passage of an entry of the list. */
+  function goTo({ dataset }) {
+    const choice = element("documents").querySelector("select");
+    if (current.columns[0]?.source !== data.documents[dataset.document]) open((choice.selectedIndex = +dataset.document));
+    select(current.columns[0], +dataset.place);
+  }
+
+  const entries = [...document.querySelectorAll("#passages button")];
+  for (const entry of entries) entry.addEventListener("click", () => goTo(entry));
+  for (const strip of document.querySelectorAll(".curve"))
+    strip.addEventListener("click", (event) => {
+      const { left, width } = strip.getBoundingClientRect(), [column] = current.columns;
+      const offset = Math.floor(Math.min((event.clientX - left) / width, 0.9999) * column.source.text.length);
+      const { chunk } = column.pieceAt(offset);
+      select(column, chunk, offset);
+      if (chunk < 0) show(offset);
+    });
   addEventListener("resize", () => current.columns.forEach((column) => column.drawOverview()));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => current.columns.forEach((column) => column.drawOverview()));
 
@@ -418,5 +470,7 @@
   chooser.hidden = data.documents.length < 2;
   chooser.querySelector("select").append(...data.documents.map((source, index) => make("option", { value: index, textContent: source.name || `document ${index + 1}` })));
   chooser.querySelector("select").addEventListener("change", (event) => open(+event.target.value));
-  open(0);
+  for (const id of ["difference", "difference-key"]) element(id).hidden = data.methods.length - data.asked < 2;
+  if (entries.length) goTo(entries[0]);
+  else open(0);
 })();

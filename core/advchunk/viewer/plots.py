@@ -1,4 +1,4 @@
-"""Plots of chunks, of the decisions behind them, and of evaluation, with matplotlib (the extra ``viz``).
+"""Plots of chunks, of the decisions behind them, of what answers a question, and of evaluation, with matplotlib (the extra ``viz``).
 
 Each function draws into ``ax``, or into a new figure, and returns the axes.
 """
@@ -13,6 +13,8 @@ import numpy as np
 
 from advchunk.errors import import_extra, require
 from advchunk.records import Explanation, Floats, Ints, Units
+from advchunk.retrieval import PassageCutter
+from advchunk.viewer.evidence import find_evidence, split_chunks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -150,6 +152,48 @@ def plot_chunks(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(len(levels)), [f"level {level}" for level in levels] if len(levels) > 1 else [""])
     ax.invert_yaxis()
     return _along_text(ax, explanation, "")
+
+
+def plot_evidence(
+    explanation: Explanation,
+    question: str,
+    budget: int = 1000,
+    *,
+    cutter: PassageCutter | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot how much speaks for each sentence of the text, with the passages that are cut for a question, and the chunks below.
+
+    Chunks that share text with a passage have its color.
+
+    Parameters
+    ----------
+    budget : tokens of all passages together, >= 1.
+    cutter : scores sentences and cuts passages, by the words of the question alone; by default, in English.
+
+    >>> from advchunk import RecursiveChunker
+    >>> explanation = RecursiveChunker(max_tokens=8).explain("Boil the water. Add green tea. Wait two minutes. Pour it.")
+    >>> ax = plot_evidence(explanation, "How long should I wait?", budget=5)
+    >>> ax.get_ylabel()
+    'score of the sentence'
+    """
+    document = explanation.document
+    evidence = find_evidence([document], question, budget, cutter)
+    passages, scores = evidence.passages_of(0), [sentence.score for sentence in evidence.sentences[0]]
+    edges = [*(sentence.spans[0].start for sentence in evidence.sentences[0]), len(document.text)]
+    ax, top = _axes(ax), max(scores, default=0) or 1.0
+    spans = [span for passage in passages for span in passage.spans]
+    ax.broken_barh([(start, end - start) for start, end in spans], (0, 1.1 * top), facecolor=_ORANGE, alpha=0.2)
+    is_inside = np.array([any(start <= edge < end for start, end in spans) for edge in edges[:-1]], dtype=bool)
+    if scores:
+        ax.stairs(np.where(is_inside, 0, scores), edges, fill=True, color=_BLUE, alpha=0.25)
+        ax.stairs(np.where(is_inside, scores, 0), edges, fill=True, color=_ORANGE, alpha=0.6)
+        ax.stairs(scores, edges, color=_BLUE, linewidth=1.2)
+    for chunks, color in zip(split_chunks(explanation, passages), (_ORANGE, _GRAY), strict=True):
+        boxes = [(start, end - start) for chunk in chunks for start, end in chunk.spans]
+        ax.broken_barh(boxes, (-0.19 * top, 0.11 * top), facecolor=color, edgecolor="white", linewidth=1)
+    ax.set(ylim=(-0.24 * top, 1.1 * top), yticks=[])
+    return _along_text(ax, explanation, "score of the sentence")
 
 
 def plot_sizes(explanations: Explanation | Mapping[str, Explanation], *, ax: Axes | None = None) -> Axes:

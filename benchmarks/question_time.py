@@ -1,0 +1,577 @@
+"""Compare passages that are cut when the question is known with chunks of fixed sizes, and with other ways to use hits. See QUESTION_TIME.md.
+
+python benchmarks/question_time.py --data DIR [--sets chroma ohr/law ...] [--embedder minilm] [--only index store scale]
+    [--every 1] [--store DIR]
+
+DIR holds a folder for each set, with texts and questions.jsonl. Every row returns passages or chunks that are whole and within
+the budget, and is scored by the characters of the answers in them. The rows:
+
+index  chunks of 60, 130, 260 and 512 tokens at most, by the default pipeline (words and vectors, re-ranked by neighbors); the best of
+       these sizes, chosen for each set and budget afterwards; all four, fused by rank (several indexes, as AI21's); question time
+       over the chunks of 130
+store  the first 50 hits by vectors of LangChain's chunks of 800 characters: as they are; re-ranked by words, and by neighbors, too;
+       with the chunk on either side of each (as SCAR, arXiv 2606.16661); their sentences by LangChain's EmbeddingsFilter, by
+       LlamaIndex's SentenceEmbeddingOptimizer, by BM25 (as Lucene's UnifiedHighlighter); the best sentences with two on either side
+       (as QASC, arXiv 2605.22834); cut again, with nothing around them, and with the texts
+scale  time and memory over 10,000, 100,000 and 1,000,000 chunks
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from advchunk import Chunk, Document, RecursiveChunker, Span
+from advchunk.evaluation import Question, read_corpus, read_questions
+from advchunk.evaluation.metrics.statistics import paired_difference
+from advchunk.models.embedders import as_embedder
+from advchunk.records import Floats
+from advchunk.retrieval import (
+    ChunkPositions,
+    Hit,
+    LexicalIndex,
+    PassageCutter,
+    Ranking,
+    Retriever,
+    VectorIndex,
+    assemble_passages,
+    rerank_by_neighbors,
+)
+from advchunk.retrieval.positions import count_tokens
+from advchunk.text.sentences import sentences
+
+SETS = (
+    "chroma", "ohr/law", "ohr/manual", "ohr/textbook", "ohr/finance", "qmsum", "covidqa", "xquad/en", "xquad/de",
+)  # fmt: skip
+EVERY = {"covidqa": 2, "xquad/en": 4, "xquad/de": 4}  # questions of large sets that are used
+BUDGETS = (200, 500, 1000, 2000, 4000)
+SIZES = (60, 130, 260, 512)
+SIZE = 130
+DEPTH = 200  # chunks that are ranked
+HITS = 50
+CHARACTERS = 800
+QUESTION_TIME, BEST = "question time", "best of these sizes, chosen afterwards"
+AS_IS, CUT, CUT_WITH_TEXTS = "hits as they are", "cut again, nothing around", "cut again, with the texts"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A text that is returned, with its place."""
+
+    document: str
+    spans: tuple[Span, ...]
+    tokens: int
+
+
+Row = Callable[[int], Callable[[int], Sequence[Piece]]]
+"""Returns for a question a function that returns the pieces for a budget, so that each question is ranked once."""
+
+
+@dataclass
+class Set:
+    """The documents and questions of a set."""
+
+    name: str
+    documents: Sequence[Document]
+    questions: Sequence[Question]
+    embedder: Any
+    kinds: Sequence[str] = ()
+    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    @classmethod
+    def read(cls, folder: Path, name: str, embedder: Any, every: int) -> Set:
+        """Read every so many questions of a set; what a PDF parser wrote of its documents is left out."""
+        documents = [document for document in read_corpus(folder / name) if "mineru/" not in document.id]
+        path = folder / name / "questions.jsonl"
+        questions = read_questions(path, documents)
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+        kinds = [line.get("kind", "text") for line in lines]
+        return cls(name, documents, questions[::every], embedder, kinds[::every])
+
+    @property
+    def language(self) -> str:
+        """The code of the language of the set."""
+        return self.name.rpartition("/")[2] if self.name.startswith("xquad/") else "en"
+
+    @cached_property
+    def vectors(self) -> Floats:
+        """The vectors of the questions."""
+        rows: Floats = self.embedder.for_questions().embed([question.text for question in self.questions])
+        return rows
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """The texts of the documents by name."""
+        return {document.id: document.text for document in self.documents}
+
+    def timed(self, label: str, row: Callable[[int, int], Sequence[Piece]]) -> Row:
+        """Return a row that notes the time of each call."""
+
+        def run(i: int, budget: int) -> Sequence[Piece]:
+            start = time.perf_counter()
+            pieces = row(i, budget)
+            self.seconds[label].append(time.perf_counter() - start)
+            return pieces
+
+        return lambda i: lambda budget: run(i, budget)
+
+
+def pieces_of(passages: Sequence[Any]) -> list[Piece]:
+    """Return passages as pieces."""
+    return [Piece(p.document, p.spans, p.tokens) for p in passages]
+
+
+def scores(pieces: Sequence[Piece], question: Question) -> tuple[float, float, float, float, float]:
+    """Return recall, precision, IoU, the number of pieces, and their tokens."""
+    answers = defaultdict[str, list[Span]](list)
+    for name, span in question.references:
+        answers[name].append(span)
+    references = {name: _union(spans) for name, spans in answers.items()}
+    returned = defaultdict[str, list[Span]](list)
+    for piece in pieces:
+        returned[piece.document] += piece.spans
+    length = sum(span.end - span.start for piece in pieces for span in piece.spans)
+    hit = sum(
+        max(0, min(a.end, b.end) - max(a.start, b.start))
+        for name, spans in references.items()
+        for a in spans
+        for b in _union(returned[name])
+    )
+    total = sum(span.end - span.start for spans in references.values() for span in spans)
+    tokens = sum(piece.tokens for piece in pieces)
+    return hit / total, hit / max(length, 1), hit / (length + total - hit), len(pieces), tokens
+
+
+def _union(spans: Sequence[Span]) -> list[Span]:
+    merged = list[Span]()
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1].end:
+            merged[-1] = Span(merged[-1].start, max(end, merged[-1].end))
+        else:
+            merged.append(Span(start, end))
+    return merged
+
+
+def fill(ranked: Iterable[Piece], budget: int) -> list[Piece]:
+    """Return the first pieces that fit into a budget, without those that do not fit, up to twenty in a row."""
+    taken, room, refused = list[Piece](), budget, 0
+    for piece in ranked:
+        if piece.tokens <= room:
+            taken.append(piece)
+            room, refused = room - piece.tokens, 0
+        elif (refused := refused + 1) == 20:
+            break
+    return taken
+
+
+# An index of ours.
+
+
+def index_rows(data: Set) -> dict[str, Row]:
+    """Return the rows of chunks of fixed sizes, and of question time."""
+    retrievers = dict[int, Retriever]()
+    for size in SIZES:
+        groups = RecursiveChunker(max_tokens=size, language=data.language).chunk_many(data.documents)
+        by_name = {document.id: group for document, group in zip(data.documents, groups, strict=True)}
+        retrievers[size] = Retriever(by_name, embedder=data.embedder, language=data.language)
+
+    def ranked(size: int, i: int) -> list[Hit]:
+        return retrievers[size].search(data.questions[i].text, DEPTH)
+
+    def assembled(hits: Sequence[Hit]) -> Callable[[int], Sequence[Piece]]:
+        return lambda budget: pieces_of(assemble_passages(hits, budget, data.embedder.counter))
+
+    def fused(i: int) -> list[Hit]:
+        """Rank the chunks of 130 by the sum of 1 / (60 + rank) of the best chunk of each size that overlaps them."""
+        own, totals = ranked(SIZE, i), defaultdict[str, float](float)
+        for size in SIZES:
+            best = dict[str, float]()
+            for rank, other in enumerate(ranked(size, i)):
+                for hit in own:
+                    overlaps = hit.chunk.start < other.chunk.end and other.chunk.start < hit.chunk.end
+                    if hit.document == other.document and overlaps:
+                        best.setdefault(hit.chunk.id, 1 / (60 + rank))
+            for key, value in best.items():
+                totals[key] += value
+        hits = [replace(hit, score=totals[hit.chunk.id]) for hit in own]
+        return sorted(hits, key=lambda hit: -hit.score)
+
+    rows: dict[str, Row] = {
+        f"chunks of {size}": (lambda i, size=size: assembled(ranked(size, i)))  # type: ignore[misc]
+        for size in SIZES
+    }
+    rows["the four sizes, fused by rank"] = lambda i: assembled(fused(i))
+    rows[QUESTION_TIME] = data.timed(
+        QUESTION_TIME, lambda i, budget: pieces_of(retrievers[SIZE].passages(data.questions[i].text, budget))
+    )
+    return rows
+
+
+# Hits of a store.
+
+
+class Store:
+    """The chunks of LangChain's splitter with their vectors, and the first hits of each question."""
+
+    def __init__(self, data: Set) -> None:
+        from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+        splitter = RecursiveCharacterTextSplitter(chunk_size=CHARACTERS, chunk_overlap=0, add_start_index=True)
+        chunks, self.names = list[Chunk](), list[str]()
+        for document in data.documents:
+            for part in splitter.create_documents([document.text]):
+                start = part.metadata["start_index"]
+                chunks.append(Chunk(part.page_content, (Span(start, start + len(part.page_content)),), 0))
+                self.names.append(document.id)
+        self.data, self.chunks = data, count_tokens(chunks, data.embedder.counter)
+        self.positions = ChunkPositions.of(self.chunks, self.names)
+        self.vectors = VectorIndex([row[None] for row in data.embedder.embed([chunk.text for chunk in chunks])])
+        self.rankings = [self.vectors.search(vector, HITS) for vector in data.vectors]
+
+    def hits(self, ranking: Ranking) -> list[Hit]:
+        """Return the chunks of a ranking."""
+        pairs = zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True)
+        return [Hit(self.chunks[i], self.names[i], score) for i, score in pairs]
+
+    def by_words(self, i: int) -> Ranking:
+        """Rank the hits of a question by BM25."""
+        numbers = np.sort(self.rankings[i].chunks)
+        words = LexicalIndex([self.chunks[n].text for n in numbers.tolist()], self.data.language)
+        ranking = Ranking.from_scores(words.scores(self.data.questions[i].text))
+        return Ranking(numbers[ranking.chunks], ranking.scores)
+
+    def expanded(self, i: int) -> list[Hit]:
+        """Return hits with the chunk on either side of each right after it."""
+        hits, seen = list[Hit](), set[int]()
+        for n, score in zip(self.rankings[i].chunks.tolist(), self.rankings[i].scores.tolist(), strict=True):
+            for other in (n, n - 1, n + 1):
+                if 0 <= other < len(self.chunks) and self.names[other] == self.names[n] and other not in seen:
+                    seen.add(other)
+                    hits.append(Hit(self.chunks[other], self.names[other], score))
+        return hits
+
+    def sentences(self, i: int) -> list[Hit]:
+        """Return the sentences of the hits of a question, unranked."""
+        parts = list[Hit]()
+        for hit in self.hits(self.rankings[i]):
+            edges = sentences(hit.chunk.text, language=self.data.language).edges + hit.chunk.start
+            text = self.data.texts[hit.document]
+            spans = [Span(a, b) for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)]
+            parts += [Hit(Chunk(text[slice(*span)], (span,), 0), hit.document, 0.0) for span in spans]
+        chunks = count_tokens([part.chunk for part in parts], self.data.embedder.counter)
+        return [Hit(chunk, part.document, 0.0) for chunk, part in zip(chunks, parts, strict=True)]
+
+
+def store_rows(data: Set) -> dict[str, Row]:
+    """Return the rows of what is done with the hits of a store."""
+    store, counter = Store(data), data.embedder.counter
+    cutter = PassageCutter(language=data.language, tokenizer=counter)
+
+    def assembled(hits: Callable[[int], list[Hit]]) -> Row:
+        def row(i: int) -> Callable[[int], Sequence[Piece]]:
+            own = hits(i)
+            return lambda budget: pieces_of(assemble_passages(own, budget, counter))
+
+        return row
+
+    def cut(i: int, budget: int, *, with_texts: bool) -> Sequence[Piece]:
+        texts = data.texts if with_texts else None
+        return pieces_of(cutter.cut(data.questions[i].text, store.hits(store.rankings[i]), budget, texts=texts))
+
+    def by_cosine(i: int) -> list[Hit]:
+        parts = store.sentences(i)
+        scores = data.embedder.embed([part.chunk.text for part in parts]) @ data.vectors[i]
+        return [Hit(parts[n].chunk, parts[n].document, float(scores[n])) for n in np.argsort(-scores, kind="stable")]
+
+    def by_bm25(i: int) -> list[Hit]:
+        parts = store.sentences(i)
+        scores = LexicalIndex([part.chunk.text for part in parts], data.language).scores(data.questions[i].text)
+        return [Hit(parts[n].chunk, parts[n].document, float(scores[n])) for n in np.argsort(-scores, kind="stable")]
+
+    def seeds(i: int) -> list[Hit]:
+        """Return the best sentences by cosine, each followed by two on either side."""
+        parts = store.sentences(i)
+        scores = data.embedder.embed([part.chunk.text for part in parts]) @ data.vectors[i]
+        ranked, seen = list[Hit](), set[int]()
+        for n in np.argsort(-scores, kind="stable").tolist():
+            for other in (n, n - 1, n + 1, n - 2, n + 2):
+                near = 0 <= other < len(parts) and parts[other].document == parts[n].document
+                if near and other not in seen and abs(parts[other].chunk.start - parts[n].chunk.start) < CHARACTERS:
+                    seen.add(other)
+                    ranked.append(Hit(parts[other].chunk, parts[other].document, float(scores[n])))
+        return ranked
+
+    return {
+        AS_IS: assembled(lambda i: store.hits(store.rankings[i])),
+        "re-ranked by words": assembled(lambda i: store.hits(store.by_words(i))),
+        "and by neighbors among them": assembled(
+            lambda i: store.hits(rerank_by_neighbors(store.by_words(i), store.positions, hits_only=True))
+        ),
+        "with the chunk on either side": assembled(store.expanded),
+        "sentences by cosine": assembled(by_cosine),
+        "LangChain EmbeddingsFilter": _embeddings_filter(store),
+        "LlamaIndex SentenceEmbeddingOptimizer": _sentence_optimizer(store),
+        "sentences by BM25": assembled(by_bm25),
+        "best sentences and two on either side": assembled(seeds),
+        CUT: data.timed(CUT, lambda i, budget: cut(i, budget, with_texts=False)),
+        CUT_WITH_TEXTS: data.timed(CUT_WITH_TEXTS, lambda i, budget: cut(i, budget, with_texts=True)),
+    }
+
+
+def _embeddings_filter(store: Store) -> Row:
+    """Return LangChain's pipeline: the hits, split at sentences of about 300 characters, by the cosine of each piece."""
+    from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline, EmbeddingsFilter
+    from langchain_core.documents import Document as LangChainDocument
+    from langchain_core.embeddings import Embeddings
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+    embedder, data = store.data.embedder, store.data
+
+    class Model(Embeddings):
+        def embed_documents(self, texts: list[str]) -> Any:
+            return embedder.embed(texts)
+
+        def embed_query(self, text: str) -> Any:
+            return embedder.for_questions().embed([text])[0]
+
+    splitter = RecursiveCharacterTextSplitter(
+        chunk_size=300, chunk_overlap=0, separators=["\n\n", "\n", ". ", " ", ""], keep_separator="end"
+    )
+    chain = DocumentCompressorPipeline(transformers=[splitter, EmbeddingsFilter(embeddings=Model(), k=10_000)])
+
+    def row(i: int) -> Callable[[int], Sequence[Piece]]:
+        hits = store.hits(store.rankings[i])
+        documents = [
+            LangChainDocument(hit.chunk.text, metadata={"name": hit.document, "start": hit.chunk.start}) for hit in hits
+        ]
+        parts: list[Any] = list(chain.compress_documents(documents, data.questions[i].text))
+        parts.sort(key=lambda part: -part.state["query_similarity_score"])
+        texts = [(part.metadata["name"], part.metadata["start"], part.page_content) for part in parts]
+        pieces = [*_located(texts, data)]
+        return lambda budget: fill(pieces, budget)
+
+    return row
+
+
+def _sentence_optimizer(store: Store) -> Row:
+    """Return LlamaIndex's postprocessor: the best half of the sentences of each hit, in the order of the hits."""
+    from llama_index.core.embeddings import BaseEmbedding
+    from llama_index.core.postprocessor import SentenceEmbeddingOptimizer
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+    embedder, data = store.data.embedder, store.data
+
+    class Model(BaseEmbedding):
+        def _get_query_embedding(self, query: str) -> Any:
+            return embedder.for_questions().embed([query])[0].tolist()
+
+        async def _aget_query_embedding(self, query: str) -> Any:
+            return self._get_query_embedding(query)
+
+        def _get_text_embedding(self, text: str) -> Any:
+            return embedder.embed([text])[0].tolist()
+
+        def _get_text_embeddings(self, texts: list[str]) -> Any:
+            return embedder.embed(texts).tolist()
+
+    optimizer = SentenceEmbeddingOptimizer(
+        embed_model=Model(),
+        percentile_cutoff=0.5,
+        context_before=0,
+        context_after=0,
+        tokenizer_fn=lambda text: sentences(text, language=data.language).strings(),
+    )
+
+    def row(i: int) -> Callable[[int], Sequence[Piece]]:
+        parts = list[tuple[str, int, str]]()
+        for hit in store.hits(store.rankings[i]):
+            own = sentences(hit.chunk.text, language=data.language).strings()
+            node = NodeWithScore(node=TextNode(text=hit.chunk.text), score=hit.score)
+            try:
+                (kept,) = optimizer.postprocess_nodes([node], query_bundle=QueryBundle(data.questions[i].text))
+            except ValueError:  # "Optimizer returned zero sentences", for a node of one
+                kept = NodeWithScore(node=TextNode(text=hit.chunk.text))
+            text = kept.node.get_content()
+            parts += [(hit.document, hit.chunk.start, part) for part in own if part in text]
+        pieces = [*_located(parts, data)]
+        return lambda budget: fill(pieces, budget)
+
+    return row
+
+
+def _located(parts: Iterable[tuple[str, int, str]], data: Set) -> Iterator[Piece]:
+    """Yield parts of hits at their places: name, start of the hit, text of the part."""
+    for name, start, text in parts:
+        at = data.texts[name].find(text, start)
+        spans = (Span(at, at + len(text)),) if at >= 0 else ()
+        yield Piece(name, spans, int(data.embedder.counter(text)))
+
+
+# Tables.
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of one row on one set: (questions, budgets, 5)."""
+
+    values: Floats
+
+    def of(self, budget: int, column: int = 0) -> Floats:
+        """Return one score of each question."""
+        own: Floats = self.values[:, BUDGETS.index(budget), column]
+        return own
+
+
+def measure(data: Set, part: str, rows: Callable[[Set], dict[str, Row]], store: Path | None) -> dict[str, Scores]:
+    """Return the scores of all rows, which a store keeps for the next call."""
+    path = store and store / f"{part}-{data.name.replace('/', '-')}.npz"
+    if path and path.exists():
+        with np.load(path) as kept:
+            data.seconds.update({key[1:]: kept[key].tolist() for key in kept if key.startswith("@")})
+            return {key: Scores(kept[key]) for key in kept if not key.startswith("@")}
+    results = dict[str, Scores]()
+    for label, row in rows(data).items():
+        values = list[list[tuple[float, ...]]]()
+        for i, question in enumerate(data.questions):
+            answer = row(i)
+            values.append([scores(answer(budget), question) for budget in BUDGETS])
+        results[label] = Scores(np.array(values))
+        print(
+            data.name,
+            label,
+            np.round(100 * results[label].values[:, :, 0].mean(axis=0), 1),
+            file=sys.stderr,
+            flush=True,
+        )
+    if path:
+        arrays: dict[str, Any] = {label: own.values for label, own in results.items()}
+        np.savez(path, **arrays | {f"@{label}": np.array(own) for label, own in data.seconds.items()})
+    return results
+
+
+def with_best(results: dict[str, Scores]) -> dict[str, Scores]:
+    """Return the results with the best fixed size for each budget, chosen afterwards."""
+    sizes = [results[f"chunks of {size}"] for size in SIZES]
+    best = [max(sizes, key=lambda own: own.of(budget).mean()).values[:, n] for n, budget in enumerate(BUDGETS)]
+    return {**results, BEST: Scores(np.stack(best, axis=1))}
+
+
+def table(results: dict[str, dict[str, Scores]], ours: str) -> str:
+    """Return for each budget the recall of each row, and the difference of ours to it, bold if its interval excludes 0."""
+    lines = list[str]()
+    names = list(results)
+    for budget in BUDGETS:
+        lines += [f"\n**{budget:,} tokens**\n", f"| | {' | '.join(names)} |", "| --- " * (len(names) + 1) + "|"]
+        for label in next(iter(results.values())):
+            cells = list[str]()
+            for name in names:
+                own, reference = results[name][label].of(budget), results[name][ours].of(budget)
+                cell = f"{100 * own.mean():.1f}"
+                if label != ours:
+                    mean, low, high, _ = paired_difference(reference, own, resamples=1999)
+                    difference = f"{100 * mean:+.1f}"
+                    cell += f" ({f'**{difference}**' if low > 0 or high < 0 else difference})"
+                cells.append(cell)
+            lines.append(f"| {f'**{label}**' if label == ours else label} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def figures(results: dict[str, dict[str, Scores]], labels: Sequence[str], budget: int = 1000) -> str:
+    """Return precision, IoU, number and tokens of the passages of some rows."""
+    lines = [f"| {budget:,} tokens | set | precision | IoU | passages | tokens of each |", "| --- " * 6 + "|"]
+    for name, own in results.items():
+        for label in labels:
+            _, precision, iou, number, tokens = own[label].values[:, BUDGETS.index(budget)].mean(axis=0)
+            cells = f"{100 * precision:.1f} | {100 * iou:.1f} | {number:.1f} | {tokens / max(number, 1):.0f}"
+            lines.append(f"| {label} | {name} | {cells} |")
+    return "\n".join(lines)
+
+
+def kinds_table(sets: dict[str, Set], results: dict[str, dict[str, Scores]], budget: int = 500) -> str:
+    """Return the recall by the kind of the question."""
+    lines = [f"| {budget} tokens | kind | questions | best fixed size | question time |", "| --- " * 5 + "|"]
+    for name, data in sets.items():
+        if len(set(data.kinds)) > 1:
+            for kind in sorted(set(data.kinds)):
+                own = np.array([k == kind for k in data.kinds])
+                best, ours = (100 * results[name][label].of(budget)[own].mean() for label in (BEST, QUESTION_TIME))
+                lines.append(f"| {name} | {kind} | {own.sum()} | {best:.1f} | {ours:.1f} |")
+    return "\n".join(lines)
+
+
+def scale_table(data: Set) -> str:
+    """Return time and memory over many chunks: the documents of a set, repeated with other names."""
+    lines = ["| chunks | ms a question, passages | of these, ranking | GB of the process |", "| --- " * 4 + "|"]
+    groups = RecursiveChunker(max_tokens=SIZE).chunk_many(data.documents)
+    own = sum(map(len, groups))
+    for total in (10_000, 100_000, 1_000_000):
+        retriever = Retriever(mode="lexical", tokenizer=data.embedder.counter)
+        copies = -(-total // own)
+        retriever.add_many(
+            {
+                f"{copy}/{document.id}": group
+                for copy in range(copies)
+                for document, group in zip(data.documents, groups, strict=True)
+            }
+        )
+        times = list[tuple[float, float]]()
+        for question in [*data.questions[:1], *data.questions[:20]]:
+            start = time.perf_counter()
+            retriever.rank(question.text, 200)
+            middle = time.perf_counter()
+            retriever.passages(question.text, 1000)
+            times.append((time.perf_counter() - middle, middle - start))
+        whole, ranking = 1e3 * np.median(times[1:], axis=0)
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        lines.append(f"| {copies * own:,} | {whole:.0f} | {ranking:.0f} | {memory:.1f} |")
+        print(lines[-1], file=sys.stderr, flush=True)
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run, compare, and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--sets", nargs="+", default=list(SETS))
+    parser.add_argument("--embedder", help="minilm, or a model name; by default the embedded one")
+    parser.add_argument("--only", nargs="+", choices=("index", "store", "scale"), default=["index", "store"])
+    parser.add_argument("--store", type=Path, help="folder for scores, to resume from")
+    parser.add_argument("--every", type=int, default=1, help="use every so many questions")
+    args = parser.parse_args()
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    if args.store:
+        args.store.mkdir(parents=True, exist_ok=True)
+    embedder = as_embedder(args.embedder)
+    sets = {name: Set.read(args.data, name, embedder, args.every * EVERY.get(name, 1)) for name in args.sets}
+    if "index" in args.only:
+        results = {name: with_best(measure(data, "index", index_rows, args.store)) for name, data in sets.items()}
+        print(
+            table(results, QUESTION_TIME),
+            figures(results, (BEST, QUESTION_TIME)),
+            kinds_table(sets, results),
+            sep="\n\n",
+        )
+    if "store" in args.only:
+        results = {name: measure(data, "store", store_rows, args.store) for name, data in sets.items()}
+        print(table(results, CUT_WITH_TEXTS), figures(results, (AS_IS, CUT, CUT_WITH_TEXTS)), sep="\n\n")
+    for name, data in sets.items():
+        for label, seconds in data.seconds.items():
+            print(f"{name}, {label}: {1e3 * np.median(seconds):.0f} ms a question")
+    if "scale" in args.only:
+        print(scale_table(next(iter(sets.values()))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""Evidence for each sentence of a text that it answers a question: windows of several lengths score, and vote for their sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from advchunk.errors import require
+from advchunk.records import Floats, Ints
+
+_REACHES = 3  # a sentence farther away gets less than a twentieth of the support
+_USUAL = 90.0  # tokens of a neighbor whose support has the full weight
+_REACH_PER_TOKEN = 0.2  # of the budget
+_MAX_TERMS = 64  # of a question
+_RESIDUE = 1e-9  # left by rounding of a sum that is 0
+
+PAIR = 0.2
+"""Weight of two words that follow each other as in the question, where a word as rare has 1."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Postings:
+    """The places of the terms of a question among n sentences: its words, and pairs of words that follow each other in it.
+
+    Parameters
+    ----------
+    terms : (p,) number of the question's term, 0..t - 1, ascending.
+    sentences : (p,) the sentence of each occurrence, ascending for each term.
+    repeats : (t,) how often the question has each term, > 0; a pair counts as `PAIR` of a word.
+    """
+
+    terms: Ints
+    sentences: Ints
+    repeats: Floats
+
+    def counts_before(self, n: int) -> Floats:
+        """Return the occurrences of each term before each sentence, and before the end: (t, n + 1)."""
+        counts = np.zeros((len(self.repeats), n + 1))
+        np.add.at(counts, (self.terms, self.sentences + 1), 1)
+        return np.cumsum(counts, axis=1)
+
+    def weights(self, n: int) -> Floats:
+        """Return the weight of each term, the rarer the higher: (t,)."""
+        pairs = np.unique(self.terms * n + self.sentences)
+        frequencies = np.bincount(pairs // n, minlength=len(self.repeats))
+        weights: Floats = np.log(1 + (n - frequencies + 0.5) / (frequencies + 0.5)) * self.repeats
+        return weights
+
+    def most_telling(self, n: int, most: int) -> Postings:
+        """Return the postings of the ``most`` terms with the highest weights."""
+        if len(self.repeats) <= most:
+            return self
+        kept = np.sort(np.argsort(-self.weights(n), kind="stable")[:most])
+        is_kept = np.isin(self.terms, kept)
+        return Postings(np.searchsorted(kept, self.terms[is_kept]), self.sentences[is_kept], self.repeats[kept])
+
+
+@dataclass(frozen=True, slots=True)
+class WindowScoring:
+    """The constants by which windows score sentences.
+
+    Of a question with more than 64 different words, those that are rarest in the texts are used.
+
+    Parameters
+    ----------
+    lengths : of the windows, in tokens, each > 0.
+    k1, b : of BM25.
+    temperature, depth : as in `neighbors.rerank_by_neighbors`, of sentences.
+    weight, reach : of the support of a neighbor of 90 tokens at distance 0, and the tokens at which it falls to 1/e, or a
+        fifth of the budget if that is more: who asks for more text wants more of one place.
+    """
+
+    lengths: tuple[float, ...] = (25, 75, 225, 675)
+    k1: float = 0.8
+    b: float = 0.75
+    temperature: float = 0.3
+    depth: int = 300
+    weight: float = 0.1
+    reach: float = 200.0
+
+    def __post_init__(self) -> None:
+        require(len(self.lengths) > 0 and min(self.lengths) > 0, "lengths must be > 0, at least one", self.lengths)
+
+    def score(self, postings: Postings, regions: Ints, tokens: Ints, words: Ints) -> Floats:
+        """Return the evidence of the words of a question for each sentence, from 0 to 1: (n,).
+
+        Parameters
+        ----------
+        regions : (n,) ascending number of the run of text that each sentence is in; no window crosses two.
+        tokens, words : (n,) tokens of each sentence, and its words without stop words.
+        """
+        n, total = len(tokens), np.zeros(len(tokens))
+        if not n or not len(postings.terms):
+            return total
+        postings = postings.most_telling(n, _MAX_TERMS)
+        counts, weights = postings.counts_before(n), postings.weights(n)
+        tokens_before, words_before = (np.concatenate([[0], np.cumsum(values)]) for values in (tokens, words))
+        own, region_ends = np.arange(n), np.searchsorted(regions, regions, "right")
+        for length in self.lengths:
+            # A window starts at every sentence and has as many as fit, at least one.
+            ends = np.searchsorted(tokens_before, tokens_before[:-1] + length, "right") - 1
+            ends = np.minimum(np.maximum(ends, own + 1), region_ends)
+            size = (words_before[ends] - words_before[:-1]).astype(np.float64)
+            norm = self.k1 * (1 - self.b + self.b * size / max(size.mean(), 1e-9))
+            scores = np.zeros(n)
+            for before, weight in zip(counts, weights, strict=True):
+                count = before[ends] - before[:-1]
+                scores += weight * count / (count + norm)
+            total += self.soften(_means(scores, ends))
+        return total / len(self.lengths)
+
+    def soften(self, scores: Floats) -> Floats:
+        """Return scores as evidence: 1 for the best, near 0 from the ``depth``-th on, and 0 for scores of 0."""
+        evidence = np.zeros(len(scores))
+        depth = min(self.depth, len(scores))
+        best = np.argpartition(-scores, depth - 1)[:depth]
+        last = float(scores[best].min()) if depth == self.depth else 0.0
+        best = best[scores[best] > 0]
+        if len(best):
+            first, last = float(scores[best].max()), max(last, 0.0)
+            spread = self.temperature * (first - last)
+            evidence[best] = np.exp((scores[best] - first) / spread) if spread > 0 else 1.0
+        return evidence
+
+    def support(self, evidence: Floats, documents: Ints, tokens: Ints, middles: Floats, budget: float = 0) -> Floats:
+        """Return evidence with that of the sentences nearby in the same document, in proportion to their tokens: (n,).
+
+        Parameters
+        ----------
+        documents : (n,) the number of each sentence's document, ascending.
+        middles : (n,) tokens of the document before the middle of each sentence, ascending in each document.
+        budget : tokens of the passages that are wanted.
+        """
+        reach = max(self.reach, budget * _REACH_PER_TOKEN)
+        scores, weights = evidence.copy(), evidence * tokens * (self.weight / _USUAL)
+        for step in range(1, len(evidence)):
+            distances = middles[step:] - middles[:-step]
+            near = (documents[step:] == documents[:-step]) & (distances <= _REACHES * reach)
+            if not near.any():
+                break
+            kernel = np.where(near & (distances > 0), np.exp(-np.maximum(distances, 0) / reach), 0)
+            scores[:-step] += kernel * weights[step:]
+            scores[step:] += kernel * weights[:-step]
+        return scores
+
+
+def _means(values: Floats, ends: Ints) -> Floats:
+    """Return for each sentence the mean of the values of the windows that contain it; window i is sentences i to ``ends[i]``."""
+    steps, ones = np.append(values, 0.0), np.append(np.ones(len(values)), 0.0)
+    np.subtract.at(steps, ends, values)
+    np.subtract.at(ones, ends, 1.0)
+    means: Floats = np.cumsum(steps)[:-1] / np.cumsum(ones)[:-1]
+    return np.where(means > _RESIDUE, means, 0.0)

@@ -1,0 +1,320 @@
+"""The units of passages: the sentences, table rows and definitions of retrieved chunks, and of the texts around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from advchunk import sizes
+from advchunk.layout import Contexts, Headings, fit_to_blocks, join_definitions, protected, tile_prose
+from advchunk.readers import formats
+from advchunk.readers.writing import table_head
+from advchunk.records import Chunk, Document, Floats, Ints, Span, Strength, Units
+from advchunk.retrieval.evidence import PAIR, Postings
+from advchunk.sizes import CODE, VERBATIM, WITHIN_SENTENCE, Levels, Limits
+from advchunk.text.counters import Counter
+from advchunk.text.sentences import sentences
+from advchunk.text.terms import Vocabulary, Wording
+from advchunk.text.tiling import lines, paragraphs
+
+_MAX_SENTENCE = 80  # tokens from which a sentence is split at clauses and words
+_MAX_WHOLE = (300, 150, _MAX_SENTENCE)  # from which a table row, a code block or a definition is split
+_SHARE = 0.3  # of a budget that one of these may take
+_MAX_CONTEXT = 100  # tokens of headings and the head of a table
+_MAX_GAP = 2  # characters between chunks of one run, such as the white space that splitters strip
+_GAPS = ("", " ", "\n\n")  # by their length
+_REMEMBERED = 4096  # texts
+_MAX_TERMS = 2**20  # remembered
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """A text in n units.
+
+    Parameters
+    ----------
+    starts, ends, tokens, words : (n,) of each unit; words without stop words.
+    terms : those of all units, in reading order.
+    context : returns the headings above an offset, with the head of the table that it is in, and their tokens.
+    path : returns the headings that an offset is under, outermost first.
+    """
+
+    text: str
+    starts: Ints
+    ends: Ints
+    tokens: Ints
+    words: Ints
+    terms: Ints
+    context: Callable[[int], tuple[str, int]]
+    path: Callable[[int], tuple[str, ...]]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def part(self, first: int, last: int) -> Reading:
+        """Return units ``first`` to ``last - 1``, at their offsets in the text."""
+        if first == 0 and last == len(self):
+            return self
+        start, end = int(self.words[:first].sum()), int(self.words[:last].sum())
+        return replace(
+            self,
+            starts=self.starts[first:last],
+            ends=self.ends[first:last],
+            tokens=self.tokens[first:last],
+            words=self.words[first:last],
+            terms=self.terms[start:end],
+        )
+
+
+class UnitReader:
+    """Reads texts as units, and remembers the latest.
+
+    Parameters
+    ----------
+    counter : counts tokens.
+    language : of sentences, stems and stop words.
+    """
+
+    def __init__(self, counter: Counter, language: str = "en") -> None:
+        self.counter, self.language = counter, language
+        self.vocabulary = Vocabulary(Wording(language=language))
+        self._remembered = lru_cache(_REMEMBERED)(self._read)
+
+    @property
+    def is_full(self) -> bool:
+        """True if it knows so many words that a new one should take its place."""
+        return len(self.vocabulary) > _MAX_TERMS
+
+    def read(self, text: str, budget: int = 0, source: str = "", path: tuple[str, ...] = ()) -> Reading:
+        """Return the units of a text.
+
+        Parameters
+        ----------
+        budget : tokens of the passages that are wanted, of which a table row or a block may take a third.
+        source : the name of its file, whose suffix may say that it is source code.
+        path : the headings that its start is under, or is itself.
+        """
+        most = next((size for size in _MAX_WHOLE if size <= budget * _SHARE), _MAX_SENTENCE)
+        return self._remembered(text, source, path, most)
+
+    def _read(self, text: str, source: str, path: tuple[str, ...], most: int) -> Reading:
+        document = _with_layout(Document(text, source))
+        first = Headings(text, document.blocks or ()).path(0)
+        above = path[: len(path) - len(first)] if path[-len(first) :] == first else path
+        document = replace(document, above=tuple(enumerate(above, 1)))
+        headings = Headings(text, document.blocks or (), document.above)
+        whole = protected(document)
+        levels = CODE if document.markup == "code" else VERBATIM
+        limits = Limits(most, 0, 0, self.counter, verbatim=whole, verbatim_levels=levels)
+        if document.markup == "code":
+            document = join_definitions(document, limits)
+        tiler = partial(sentences, language=self.language)
+        units = _keep_headings(fit_to_blocks(tile_prose(document, tiler), document))
+        prose: Levels = (paragraphs, tiler, *WITHIN_SENTENCE)
+        units = sizes.fit(units, replace(limits, max_tokens=_MAX_SENTENCE, prose=prose, atomic=whole))
+        units = sizes.fit(_divide_tables(units, document), limits)
+        context = Contexts(document, replace(limits, max_tokens=2 * _MAX_CONTEXT))
+        terms, edges, tokens = self.vocabulary.encode(units.strings()), units.edges, units.token_counts()
+        return Reading(text, edges[:-1], edges[1:], tokens, np.diff(terms.edges), terms.ids, context, headings.path)
+
+
+def _with_layout(document: Document) -> Document:
+    """Return a text with its layout, read by a format that does not change it."""
+    markup = formats.detect_document_format(document)
+    if not hasattr(formats.find_reader(markup), "blocks"):
+        markup = "markdown"
+    return replace(formats.read(document, markup), markup=markup)
+
+
+def _keep_headings(units: Units) -> Units:
+    """Join a heading with the sentence below it, and a caption with what it is above."""
+    kept = units.strength >= 0
+    return units if kept.all() else Units(units.text, units.edges[kept], None, units.strength[kept])
+
+
+def _divide_tables(units: Units, document: Document) -> Units:
+    """Return units in which each row of a table is one, and its head is one with the first row."""
+    ends = [
+        offset
+        for block in document.blocks or ()
+        if block.kind == "table"
+        for offset in (lines(document.text[slice(*block.span)]).edges[1:-1] + block.span.start).tolist()
+        if offset > table_head(document.text, block)[1]
+    ]
+    if not ends:
+        return units
+    edges = np.union1d(units.edges, ends)
+    strength = np.full(len(edges), Strength.BLOCK)
+    strength[np.searchsorted(edges, units.edges)] = units.strength
+    return Units(units.text, edges, None, strength)
+
+
+class Piece(NamedTuple):
+    """A reading of a part of a document, and its offset there."""
+
+    read: Reading
+    offset: int
+
+
+Run: TypeAlias = list[Piece]
+"""Pieces of one text without a gap, or with one of at most two characters."""
+
+
+class UnitTable:
+    """The units of retrieved texts, on which a question is scored.
+
+    Parameters
+    ----------
+    runs : each with the number of its document, ascending.
+
+    Attributes
+    ----------
+    starts, ends : (n,) of the units, in their document.
+    documents, regions : (n,) ascending numbers of the document and of the run of each unit.
+    tokens, words : (n,) of each unit.
+    """
+
+    def __init__(self, runs: Sequence[tuple[int, Run]]) -> None:
+        pieces = [(number, region, piece) for region, (number, run) in enumerate(runs) for piece in run]
+        self._pieces = [piece for _, _, piece in pieces]
+        reads = [piece.read for piece in self._pieces]
+        numbers, regions, offsets, counts = (
+            np.array(
+                [(number, region, piece.offset, len(piece.read)) for number, region, piece in pieces], dtype=np.int64
+            )
+            .reshape(-1, 4)
+            .T
+        )
+        self._firsts = np.cumsum(counts) - counts  # the first unit of each piece
+        self.documents, self.regions = np.repeat(numbers, counts), np.repeat(regions, counts)
+        self.starts = _joined([read.starts for read in reads]) + np.repeat(offsets, counts)
+        self.ends = _joined([read.ends for read in reads]) + np.repeat(offsets, counts)
+        self.tokens, self.words = _joined([read.tokens for read in reads]), _joined([read.words for read in reads])
+        self._terms = _joined([read.terms for read in reads])
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @property
+    def middles(self) -> Floats:
+        """Tokens of the document before the middle of each unit, at the mean tokens per character."""
+        density = int(self.tokens.sum()) / max(int((self.ends - self.starts).sum()), 1)
+        middles: Floats = (self.starts + self.ends) * (density / 2)
+        return middles
+
+    def postings(self, question: Sequence[int]) -> Postings:
+        """Return the places of the words of a question, and of pairs of words that follow each other in it."""
+        asked = np.array(question, dtype=np.int64)
+        terms, repeats = np.unique(asked, return_counts=True)
+        places = np.flatnonzero(np.isin(self._terms, terms))
+        words, units = self._terms[places], np.searchsorted(np.cumsum(self.words), places, "right")
+        follows = np.flatnonzero((np.diff(places) == 1) & (np.diff(units) == 0))
+        size = int(asked.max(initial=0)) + 1
+        pairs, pairs_here = np.unique(_pairs(asked, size)), _pairs(words, size)[follows]
+        is_asked = np.isin(pairs_here, pairs)
+        codes = np.concatenate([words, pairs_here[is_asked]])
+        units = np.concatenate([units, units[follows[is_asked]]])
+        order = np.argsort(codes, kind="stable")
+        present, numbers = np.unique(codes[order], return_inverse=True)
+        weights = np.concatenate([repeats, np.full(len(pairs), PAIR)])
+        return Postings(numbers, units[order], weights[np.concatenate([terms, pairs]).searchsorted(present)])
+
+    def overlapping(self, document: int, span: Span) -> slice:
+        """Return the units of a document that overlap a span."""
+        low, high = self.documents.searchsorted([document, document + 1]).tolist()
+        first = low + int(self.ends[low:high].searchsorted(span.start, "right"))
+        return slice(first, max(low + int(self.starts[low:high].searchsorted(span.end)), first))
+
+    def context(self, unit: int) -> tuple[str, int]:
+        """Return the headings above a unit and the head of the table that it is in, and their tokens."""
+        piece, at = self._piece_of(unit)
+        return piece.read.context(int(piece.read.starts[at]))
+
+    def path(self, unit: int) -> tuple[str, ...]:
+        """Return the headings that a unit is under."""
+        piece, at = self._piece_of(unit)
+        return piece.read.path(int(piece.read.starts[at]))
+
+    def text(self, start: int, end: int) -> tuple[str, tuple[Span, ...]]:
+        """Return the text of units ``start`` to ``end`` of one region, without the white space at its end, and its spans."""
+        parts, spans, unit = list[str](), list[Span](), start
+        while unit < end:
+            piece, first = self._piece_of(unit)
+            last = min(first + end - unit, len(piece.read))
+            low, high = int(piece.read.starts[first]), int(piece.read.ends[last - 1])
+            span = Span(piece.offset + low, piece.offset + high)
+            gap = span.start - spans[-1].end if spans else 0
+            if gap or not spans:
+                parts.append(_GAPS[gap])
+                spans.append(span)
+            else:
+                spans[-1] = Span(spans[-1].start, span.end)
+            parts.append(piece.read.text[low:high])
+            unit += last - first
+        text = "".join(parts)
+        blank = min(len(text) - len(text.rstrip()), spans[-1].end - spans[-1].start)
+        spans[-1] = Span(spans[-1].start, spans[-1].end - blank)
+        return text[: len(text) - blank], tuple(spans)
+
+    def _piece_of(self, unit: int) -> tuple[Piece, int]:
+        """Return the piece that a unit is in, and the number of the unit in it."""
+        number = int(self._firsts.searchsorted(unit, "right")) - 1
+        return self._pieces[number], unit - int(self._firsts[number])
+
+
+def _pairs(terms: Ints, size: int) -> Ints:
+    """Return a number for each term with the next, of its own if all terms are less than ``size``."""
+    pairs: Ints = size + terms[:-1] * size + terms[1:]
+    return pairs
+
+
+def _joined(arrays: Sequence[Ints]) -> Ints:
+    return np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
+
+
+def runs_of_chunks(chunks: Sequence[Chunk], reader: UnitReader, source: str, budget: int = 0) -> list[Run]:
+    """Return the text of chunks of one document, as far as they have it, in runs; text that several have is there once.
+
+    Chunks that contradict each other where they overlap, as those of two versions of a text, are in runs of their own.
+    """
+    pieces = [(*span, text, chunk) for chunk in chunks for span, text in zip(chunk.spans, chunk.passages, strict=True)]
+    pieces.sort(key=lambda piece: (piece[0], -piece[1]))
+    runs, first, last, before = list[Run](), 0, -_MAX_GAP - 1, ""  # the span and the text of the last piece
+    for start, end, text, chunk in pieces:
+        overlap = max(last - start, 0)
+        agrees = not overlap or before[start - first :][: len(text)] == text[:overlap]
+        if agrees and end <= last:
+            continue
+        at = start + overlap if agrees else start
+        piece = Piece(reader.read(text[at - start :], budget, source, _title_path(chunk)), at)
+        if agrees and start - last <= _MAX_GAP:
+            runs[-1].append(piece)
+        else:
+            runs.append([piece])
+        first, last, before = start, end, text
+    return runs
+
+
+def runs_in_text(
+    text: str, spans: Iterable[Span], around: float, reader: UnitReader, source: str, budget: int = 0
+) -> list[Run]:
+    """Return the runs of a text that spans are in, with so many tokens on either side of each."""
+    read = reader.read(text, budget, source)
+    before = np.concatenate([[0], np.cumsum(read.tokens)])
+    first, last = np.array(list(spans), dtype=np.int64).T
+    first, last = read.ends.searchsorted(first, "right"), read.starts.searchsorted(last)
+    steps = np.zeros(len(read) + 1, dtype=np.int64)
+    np.add.at(steps, before.searchsorted(before[first] - around), 1)
+    np.add.at(steps, before.searchsorted(before[last] + around, "right") - 1, -1)
+    changes = np.flatnonzero(np.diff(np.cumsum(steps) > 0, prepend=False)).reshape(-1, 2)
+    return [[Piece(read.part(a, b), 0)] for a, b in changes.tolist()]
+
+
+def _title_path(chunk: Chunk) -> tuple[str, ...]:
+    """Return the headings that the start of a chunk is under, by its metadata."""
+    path = chunk.metadata.get("title_path")
+    return tuple(path.split(" > ")) if isinstance(path, str) and path else ()

@@ -1,0 +1,116 @@
+"""Passages for a question from the chunks of any retriever of LangChain."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_core.callbacks import Callbacks
+from langchain_core.documents import BaseDocumentCompressor, Document
+from pydantic import Field, PrivateAttr, SkipValidation
+
+from advchunk.errors import is_integer, require
+from advchunk.models.counters import as_counter
+from advchunk.retrieval import PassageCutter, Ranking
+from advchunk.retrieval.cutting import as_cutter
+from advchunk.retrieval.passages import PassageOrder
+from advchunk.retrieval.warning_log import WarningLog
+from advchunk.text.counters import Counter
+from langchain_advchunk.collection import (
+    UNPLACED,
+    DocumentTexts,
+    aread_texts,
+    check_texts,
+    document_name,
+    read_hits,
+    read_scores,
+    read_texts,
+    to_document,
+)
+from langchain_advchunk.settings import CheckedModel
+
+
+class PassageCompressor(CheckedModel, BaseDocumentCompressor):
+    """Cuts what any retriever found again, for the question, into passages that fit a token budget (`PassageCutter`).
+
+    It needs no model and no index, and the chunks may be those of any splitter::
+
+        compressor = PassageCompressor(budget=1000)
+        retriever = ContextualCompressionRetriever(base_compressor=compressor, base_retriever=store.as_retriever(search_kwargs={"k": 50}))
+
+    Let the retriever find more than a prompt could hold, such as 50 chunks: the first 200 are cut. With ``texts``, passages
+    also take in what stands around them. The place of a chunk in its document is read from our metadata (`chunk_spans`) or
+    from ``start_index``, which LangChain's splitters add with ``add_start_index=True``, or is found in ``texts``. Chunks without a
+    place, or without the name of a document, are cut alone, or joined where they overlap; a warning in the log says so once.
+
+    Results have the metadata of the first chunk that they are from, and that of the passages of `AdvchunkRetriever`:
+    ``relevance_score``, ``citation``, ``token_count``, ``chunk_ids`` and, if its place is known, ``start_index`` and ``end_index``.
+    ``page_content`` begins with the headings above the passage, in ``token_count`` but not in these places.
+
+    Parameters
+    ----------
+    budget : tokens of all passages, >= 1.
+    order : of passages: "rank", or "document" for reading order.
+    texts : the texts of documents by their names: a mapping, a function that returns None for one that it does not know, or a
+        LangChain ``BaseStore`` of strings or documents.
+    document_key : metadata key of the name of a chunk's document, or a function that returns the name; None is the first of
+        "source", "document_id", "doc_id" and "file_path".
+    score_key : key of the scores in the metadata of chunks; None if only their order counts.
+    cutter : cuts the passages, and has the language and the tokenizer; None is ``PassageCutter()``.
+
+    Raises
+    ------
+    ConfigurationError : parameters are out of range.
+
+    >>> guide = "Boil the water. Add green tea. Wait two minutes. Pour it into cups."
+    >>> chunk = Document("green tea. Wait two", metadata={"source": "guide", "start_index": 20})
+    >>> compressor = PassageCompressor(budget=6, texts={"guide": guide})
+    >>> (passage,) = compressor.compress_documents([chunk], "How long should I wait?")
+    >>> passage.page_content, passage.metadata["citation"]
+    ('Wait two minutes.', 'guide, characters 31-48')
+    """
+
+    budget: SkipValidation[int] = 1000
+    order: PassageOrder = "rank"
+    texts: SkipValidation[DocumentTexts | None] = Field(default=None, repr=False)
+    document_key: str | Callable[[Document], str] | None = None
+    score_key: str | None = None
+    cutter: Any = None
+
+    _counter: Counter = PrivateAttr()
+    _cutter: PassageCutter = PrivateAttr()
+    _warnings: WarningLog = PrivateAttr(default_factory=WarningLog)
+
+    def __init__(self, **kwargs: Any) -> None:
+        """Take the parameters that the class documents."""
+        super().__init__(**kwargs)
+        require(is_integer(self.budget, 1), "budget must be a whole number >= 1", self.budget)
+        check_texts(self.texts)
+        cutter = as_cutter(self.cutter)
+        self._counter = as_counter(cutter.tokenizer)
+        self._cutter = cutter.within("en", self._counter)
+        self._cutter.cut("", ())  # loads the tokenizer at once, and in one thread
+
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> list[Document]:
+        """Return passages for a query from documents, the best first; these are not changed."""
+        return self._cut(documents, query, read_texts(self.texts, map(self._name, documents)))
+
+    async def acompress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> list[Document]:
+        """Await `compress_documents`, which computes in another thread."""
+        texts = await aread_texts(self.texts, map(self._name, documents))
+        return await asyncio.to_thread(self._cut, documents, query, texts)
+
+    def _cut(self, documents: Sequence[Document], query: str, texts: dict[str, str]) -> list[Document]:
+        collection, alone = read_hits(documents, self._name, self._counter, texts)
+        if alone:
+            self._warnings.warn("places", UNPLACED, alone, len(documents))
+        ranking = Ranking.from_hits(range(len(documents)), read_scores(documents, self.score_key))
+        return list(map(to_document, collection.cut(query, ranking, self.budget, self._cutter, self.order)))
+
+    def _name(self, document: Document) -> str:
+        return document_name(document, self.document_key)

@@ -1,0 +1,393 @@
+"""Passages that are cut for a query from the nodes of any retriever of LlamaIndex."""
+
+import asyncio
+import logging
+from itertools import pairwise
+
+import pytest
+from llama_index.core import Document, StorageContext, VectorStoreIndex
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.llms import MockLLM
+from llama_index.core.node_parser import SentenceSplitter, SentenceWindowNodeParser, TokenTextSplitter
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import (
+    ImageNode,
+    IndexNode,
+    MetadataMode,
+    NodeRelationship,
+    NodeWithScore,
+    QueryBundle,
+    RelatedNodeInfo,
+    TextNode,
+)
+from llama_index.core.storage.docstore import SimpleDocumentStore
+from llama_index.core.vector_stores import FilterOperator, MetadataFilter, MetadataFilters
+
+from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span
+from advchunk import Document as Source
+from advchunk.records import with_context
+from advchunk.retrieval import Hit, PassageCutter, Retriever
+from llamaindex_advchunk import (
+    AdvchunkRetriever,
+    DefaultEmbedding,
+    HierarchicalNodeParser,
+    PassagePostprocessor,
+    RecursiveNodeParser,
+    chunk_spans,
+)
+from llamaindex_advchunk.base import users_metadata
+
+FERRY = "The ferry to the island leaves the harbor at nine. Dogs ride free."
+SHEEP = " ".join(f"Sheep number {i} grazes on hill {i * i}." for i in range(60))
+TOWN = f"# Harbor\n\n{SHEEP}\n\n## Ferry\n\n{FERRY}\n\n{SHEEP.replace('Sheep', 'Goat')}"
+TEA = " ".join(f"Tea of the sort {i} is steamed." for i in range(40))
+TEXTS = {"town": TOWN, "tea": TEA}
+QUESTION = "When does the ferry leave for the island?"
+PEERS = {
+    "sentence": lambda: SentenceSplitter(chunk_size=60, chunk_overlap=20),
+    "token": lambda: TokenTextSplitter(chunk_size=60, chunk_overlap=20),
+    "window": SentenceWindowNodeParser.from_defaults,
+    "ours": lambda: RecursiveNodeParser(max_tokens=40),
+}
+
+
+class Found(BaseRetriever):
+    """Returns the same nodes to every question."""
+
+    def __init__(self, hits):
+        self.hits = hits
+        super().__init__()
+
+    def _retrieve(self, query_bundle):
+        return self.hits
+
+
+def documents(texts=TEXTS, **metadata):
+    hidden = {"excluded_embed_metadata_keys": [*metadata], "excluded_llm_metadata_keys": [*metadata]}
+    return [Document(text=text, id_=name, metadata=metadata, **hidden) for name, text in texts.items()]
+
+
+def index_of(nodes, **options):
+    return VectorStoreIndex(nodes, embed_model=DefaultEmbedding(), **options)
+
+
+def scored(nodes, scores=None):
+    scores = scores or [1 - i / 100 for i in range(len(nodes))]
+    return [NodeWithScore(node=node, score=score) for node, score in zip(nodes, scores, strict=True)]
+
+
+def cut(hits, question=QUESTION, **options):
+    return PassagePostprocessor(**options).postprocess_nodes(hits, query_str=question)
+
+
+def answers(passages):
+    return [(hit.text, hit.metadata["citation"], hit.metadata["token_count"]) for hit in passages]
+
+
+def core_answers(hits, budget, question=QUESTION, **options):
+    """Return what the core cuts from the same hits."""
+    own_hits = [
+        Hit(Chunk(hit.text, chunk_spans(hit.node), 0, metadata=hit.node.metadata), hit.node.ref_doc_id, hit.score)
+        for hit in hits
+    ]
+    passages = PassageCutter().cut(question, own_hits, budget, **options)
+    return [(passage.text, passage.citation, passage.tokens) for passage in passages]
+
+
+@pytest.fixture
+def nodes():
+    return RecursiveNodeParser(max_tokens=40).get_nodes_from_documents(documents(year=2020))
+
+
+@pytest.fixture
+def warnings(caplog):
+    caplog.set_level(logging.WARNING, "advchunk")
+    return lambda: [record.getMessage() for record in caplog.records if record.name == "advchunk"]
+
+
+@pytest.mark.usefixtures("tiktoken_cache")
+@pytest.mark.parametrize("peer", PEERS)
+def test_a_query_engine_over_an_existing_index_reads_passages(peer):
+    index = index_of(PEERS[peer]().get_nodes_from_documents(documents()))
+    processor = PassagePostprocessor(docstore=index.docstore, budget=60)
+    engine = index.as_query_engine(similarity_top_k=50, llm=MockLLM(), node_postprocessors=[processor])
+    response = engine.query(QUESTION)
+    first = response.source_nodes[0]
+    assert FERRY[:20] in first.text
+    assert "leaves the harbor at nine" in str(response)  # which repeats the prompt
+    assert "citation" not in str(response)
+    assert sum(hit.metadata["token_count"] for hit in response.source_nodes) <= 60
+    for hit in response.source_nodes:
+        spans = chunk_spans(hit.node)
+        assert "".join(TEXTS[hit.node.ref_doc_id][slice(*span)] for span in spans) == hit.text
+    again = asyncio.run(engine.aquery(QUESTION)).source_nodes
+    assert answers(again) == answers(response.source_nodes)
+
+
+@pytest.mark.usefixtures("tiktoken_cache")
+@pytest.mark.parametrize("peer", PEERS)
+def test_passages_are_those_of_the_core_for_the_same_hits(peer):
+    hits = index_of(PEERS[peer]().get_nodes_from_documents(documents())).as_retriever(similarity_top_k=20)
+    hits = hits.retrieve(QUESTION)
+    for budget in (10, 60, 500):
+        for order in ("rank", "document"):
+            options = {"budget": budget, "order": order}
+            assert answers(cut(hits, **options)) == core_answers(hits, **options)
+            assert answers(cut(hits, **options, texts=TEXTS)) == core_answers(hits, **options, texts=TEXTS)
+
+
+def test_hits_come_in_any_order_and_may_be_distances(nodes):
+    hits = scored(nodes[:9])
+    distant = [NodeWithScore(node=hit.node, score=1 - hit.score) for hit in hits]
+    expected = cut(hits, budget=60)
+    assert cut(hits[::-1], budget=60) == expected
+    assert answers(cut(distant, budget=60, distances=True)) == answers(expected)
+
+
+def test_what_stands_around_hits_comes_from_anywhere(nodes):
+    whole, parts = SimpleDocumentStore(), SimpleDocumentStore()
+    whole.add_documents(documents())
+    parts.add_documents(nodes)
+    files = RecursiveNodeParser(max_tokens=40).get_nodes_from_documents(documents(file_path="isles/town.md"))
+    number = next(i for i, node in enumerate(nodes) if FERRY[:20] in node.text)
+    hits = scored([nodes[number + 1]])
+    sources = [
+        {"texts": TEXTS},
+        {"texts": TEXTS.get},
+        {"docstore": whole},
+        {"docstore": parts},
+        {"nodes": nodes},
+        {"nodes": [*documents(), *nodes]},
+    ]
+    for source in sources:
+        passages = cut(hits, **source, budget=60)
+        assert "leaves the harbor at nine" in passages[0].text, source
+        assert {node.node_id for node in nodes if node.text == hits[0].text} & {*passages[0].metadata["node_ids"]} or (
+            "nodes" in source or source.get("docstore") is parts
+        )
+    named = cut(scored([files[number + 1]]), texts={"isles/town.md": TOWN}, budget=60)
+    assert named[0].metadata["citation"].startswith("isles/town.md, Harbor, characters")
+    assert not any("nine" in hit.text for hit in cut(hits, budget=60))
+    near = cut(hits, texts=TEXTS, budget=60, cutter=PassageCutter(around=0))
+    assert answers(near) == answers(cut(hits, budget=60, cutter=PassageCutter(around=0)))
+
+
+def test_the_language_model_sees_headings_before_the_text(nodes):
+    hits = scored([node for node in nodes if "leaves the harbor" in node.text])
+    (passage,) = cut(hits, budget=25, question="When does it leave?", cutter=PassageCutter(context=True))
+    assert passage.metadata["section"] == "Ferry"
+    alone = [node for node in nodes if "Goat number 50" in node.text]
+    (passage, *_) = cut(scored(alone), "Where does goat number 50 graze?", budget=30)
+    start, end = passage.node.start_char_idx, passage.node.end_char_idx
+    context = passage.metadata["context"]
+    assert passage.text == TOWN[start:end]
+    assert passage.metadata["title_path"] == "Harbor > Ferry"
+    for mode in (MetadataMode.LLM, MetadataMode.EMBED):
+        assert passage.node.get_content(mode) == with_context(context, passage.text)
+    counter = RecursiveChunker().counter
+    assert passage.metadata["token_count"] == counter(passage.node.get_content(MetadataMode.LLM)) <= 30
+    assert chunk_spans(passage.node) == (Span(start, end),)
+    bare = cut(scored(alone), "Where does goat number 50 graze?", budget=30, cutter=PassageCutter(context=False))
+    assert "context" not in bare[0].metadata
+
+
+def test_metadata_of_the_user_is_untouched_and_ours_is_hidden():
+    own = {"citation": "mine", "context": "yours", "title_path": "A > B", "page_label": "7", "tags": ["a"]}
+    sources = documents(**own)
+    nodes = RecursiveNodeParser(max_tokens=40).get_nodes_from_documents(sources)
+    before = [node.model_copy(deep=True) for node in nodes]
+    passages = cut(scored(nodes), budget=100)
+    assert nodes == before
+    for passage in passages:
+        assert users_metadata(passage.metadata) == own
+        assert passage.node.get_metadata_str(MetadataMode.LLM) == passage.metadata.get("advchunk_context", "")
+        assert ", page 7, characters " in passage.metadata["advchunk_citation"]
+        assert passage.node.ref_doc_id in TEXTS
+    (shown,) = RecursiveNodeParser(max_tokens=40)([Document(text=FERRY, id_="x", metadata={"lang": "en"})])
+    (passage,) = cut(scored([shown]))
+    assert passage.node.get_content(MetadataMode.LLM) == f"lang: en\n\n{FERRY}"
+
+
+def test_text_that_several_nodes_have_is_there_once(nodes):
+    section = TextNode(text=TOWN, id_="all", start_char_idx=0, end_char_idx=len(TOWN))
+    section.relationships = dict(nodes[0].relationships)
+    row = IndexNode(text=FERRY, index_id=nodes[0].node_id, obj=nodes[0])
+    copies = [node.model_copy(update={"id_": f"copy of {node.node_id}"}) for node in nodes]
+    hits = scored([*nodes, *nodes[:4], section, row, *copies])
+    for source in ({}, {"nodes": nodes[::2]}, {"nodes": nodes}, {"texts": TEXTS}):
+        passages = cut(hits, **source, budget=5000)
+        assert "".join(hit.text for hit in passages).count("at nine") == 1
+        spans = sorted((hit.node.ref_doc_id, *chunk_spans(hit.node)[0]) for hit in passages)
+        assert all(first[0] != second[0] or first[2] <= second[1] for first, second in pairwise(spans))
+        assert answers(passages)[0] == answers(cut(scored(nodes), budget=5000))[0]
+
+
+def test_nodes_without_places_are_found_in_a_text_or_cited_by_name(nodes, warnings):
+    source = RelatedNodeInfo(node_id="town")
+    bare = [
+        TextNode(text=node.text.strip(), relationships={NodeRelationship.SOURCE: source})
+        for node in nodes
+        if node.ref_doc_id == "town"
+    ]
+    passages = cut(scored(bare), texts=TEXTS, budget=60)
+    assert answers(passages) == answers(cut(scored(nodes), texts={"town": TOWN}, budget=60))[: len(passages)]
+    changed = TextNode(text="The ferry is late.", relationships={NodeRelationship.SOURCE: source})
+    late, *others = cut(scored([*bare, changed]), "Is the ferry late?", texts=TEXTS, budget=200)
+    assert (late.text, late.metadata["citation"], late.node.start_char_idx) == (changed.text, "town", None)
+    assert others
+    assert all(TOWN[slice(*chunk_spans(hit.node)[0])] == hit.text for hit in others)
+    located = f"{len(bare)} are located in its text"
+    assert all(located in warning for warning in warnings() if "no start_char_idx" in warning)
+    for hit in cut(scored([*bare, TextNode(text=FERRY, id_="x")]), budget=60):
+        assert hit.node.start_char_idx is None
+        assert hit.metadata["citation"].split(", ")[0] in ("town", "x")
+
+
+def test_nodes_of_documents_that_changed_are_found_again_or_stand_alone(nodes, warnings):
+    later = {"town": f"News.\n\n{TOWN.replace('Goat number 3 ', 'Goat number three ')}"}
+    passages = cut(scored(nodes), texts=later, budget=60)
+    assert later["town"][slice(*chunk_spans(passages[0].node)[0])] == passages[0].text
+    (alone, *_) = cut(scored(nodes), "Where is goat number 3?", texts=later, budget=60)
+    (old, *_) = (
+        hit for hit in cut(scored(nodes), "Goat number 3?", texts=later, budget=500) if "number 3 " in hit.text
+    )
+    assert old.node.start_char_idx is None
+    assert "Goat number" in alone.text
+    assert any("are not in the text of" in warning for warning in warnings())
+    other = nodes[0].model_copy(update={"text": "The ferry leaves at ten."})
+    both = cut(scored([other, *nodes[1:9]]), nodes=nodes, budget=200)
+    assert any("at ten" in hit.text for hit in both)
+
+
+def test_one_hit_no_hit_and_no_text(nodes):
+    assert cut([]) == []
+    (passage,) = cut(scored([TextNode(text="Dogs ride free.", id_="x")]), "zzz")
+    assert (passage.text, passage.metadata["citation"]) == ("Dogs ride free.", "x")
+    image = ImageNode(image_url="https://example.org/a.png", id_="image")
+    assert [hit.text for hit in cut(scored([image, TextNode(text=FERRY, id_="x")]))] == [FERRY]
+    assert cut(scored([image])) == []
+    silent = [NodeWithScore(node=node) for node in nodes]
+    assert "at nine" in cut(silent, budget=40)[0].text
+
+
+def test_a_query_must_be_given_and_may_be_blank(nodes):
+    rule = "a query must be given, for which passages are cut: pass query_str or query_bundle, got None"
+    with pytest.raises(ConfigurationError, match=rule):
+        PassagePostprocessor().postprocess_nodes(scored(nodes))
+    for question in ("", "  ", "the of and"):
+        (first, *_) = cut(scored(nodes[5:]), question, budget=30)
+        assert nodes[5].node_id in first.metadata["node_ids"]
+    bundle = PassagePostprocessor(budget=60).postprocess_nodes(scored(nodes), QueryBundle(QUESTION))
+    assert bundle == cut(scored(nodes), budget=60)
+
+
+def test_a_cutter_has_the_other_settings(nodes):
+    hits = scored(nodes)
+    assert len(cut(hits, budget=400, cutter=PassageCutter(max_passages=1))) == 1
+    by_letters = cut(hits, budget=300, tokenizer=len)
+    assert answers(by_letters) == answers(cut(hits, budget=300, cutter=PassageCutter(tokenizer=len)))
+    assert sum(len(hit.node.get_content(MetadataMode.LLM)) for hit in by_letters) <= 300
+    german = TextNode(text="Der Hund lief heim. Zwei Häuser brannten. Alle schliefen.", id_="x")
+    assert cut(scored([german]), "Welches Haus?", budget=12, language="de")[0].text == "Zwei Häuser brannten."
+
+
+def test_source_code_is_cut_at_definitions():
+    code = "\n\n".join(f"def f{i}(x):\n    y = x + {i}\n    return y" for i in range(30))
+    document = Document(text=code, id_="3f", metadata={"file_path": "sums.py"})
+    nodes = RecursiveNodeParser(max_tokens=50, markup="plain").get_nodes_from_documents([document])
+    (passage,) = cut(scored(nodes), "What does f17 return?", budget=25, texts={"3f": code})
+    assert passage.text == "def f17(x):\n    y = x + 17\n    return y"
+    assert passage.metadata["citation"].startswith("sums.py, ")
+
+
+def test_nodes_of_several_levels_are_cut_too():
+    every = HierarchicalNodeParser(max_tokens=40).get_nodes_from_documents(documents())
+    hits = scored([node for node in every if "at nine" in node.text])
+    for source in ({}, {"nodes": every}):
+        passages = cut(hits, **source, budget=40)
+        assert "at nine" in passages[0].text
+        assert sum(hit.metadata["token_count"] for hit in passages) <= 40
+        assert "".join(hit.text for hit in passages).count("at nine") == 1
+
+
+def test_a_postprocessor_follows_its_fields_and_is_serialized(nodes):
+    hits = scored(nodes[10:11])
+    processor = PassagePostprocessor(budget=300, language="de")
+    (before,) = processor.postprocess_nodes(hits, query_str="sheep")
+    processor.texts = TEXTS
+    assert len(processor.postprocess_nodes(hits, query_str="sheep")[0].text) > len(before.text)
+    read = PassagePostprocessor.from_dict(processor.to_dict())
+    assert (read.budget, read.language, read.texts) == (300, "de", None)
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"bugdet": 3}, "PassagePostprocessor has no parameter 'bugdet'; did you mean 'budget'?"),
+        ({"budget": 0}, "budget: .*greater than or equal to 1, got 0"),
+        ({"budget": None}, "budget: .*got None"),
+        ({"depth": 201}, "depth: .*less than or equal to 200, got 201"),
+        ({"order": "page"}, "order: .*got 'page'"),
+        ({"texts": "a.txt"}, "texts must be a mapping or a function from the id or name of a document to its text"),
+        ({"cutter": "x"}, "cutter must be a PassageCutter or None, got 'x'"),
+        ({"language": "english"}, "language must be a code, such as 'en', got 'english'"),
+        ({"docstore": "x"}, "docstore must be a docstore of LlamaIndex, got 'x'"),
+        ({"nodes": [], "docstore": SimpleDocumentStore()}, "nodes and docstore must not both be given"),
+    ],
+)
+def test_bad_parameters_are_errors(options, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        PassagePostprocessor(**options)
+
+
+@pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
+def test_a_retriever_returns_the_passages_of_the_core(mode, nodes):
+    chunks = {name: RecursiveChunker(max_tokens=40).chunk(Source(text, name)) for name, text in TEXTS.items()}
+    retriever = AdvchunkRetriever(index_of(nodes), mode=mode, budget=80)
+    whole = AdvchunkRetriever(index_of(nodes), mode=mode, budget=80, whole_chunks=True)
+    cutter = PassageCutter(min_tokens=30, max_passages=2)
+    few = AdvchunkRetriever(index_of(nodes), mode=mode, budget=80, cutter=cutter)
+    for question in (QUESTION, "How is tea made?", "goat number 7"):
+        core = Retriever(chunks, mode=mode)
+        for own, expected in [
+            (retriever, core.passages(question, 80)),
+            (whole, core.passages(question, 80, whole_chunks=True)),
+            (few, Retriever(chunks, mode=mode, cutter=cutter).passages(question, 80)),
+        ]:
+            hits = own.retrieve(question)
+            assert answers(hits) == [(passage.text, passage.citation, passage.tokens) for passage in expected]
+            assert [hit.score for hit in hits] == pytest.approx([passage.score for passage in expected], abs=1e-3)
+        assert asyncio.run(retriever.aretrieve(question)) == retriever.retrieve(question)
+
+
+def test_documents_in_the_docstore_stand_around_the_hits_of_a_retriever(nodes):
+    context = StorageContext.from_defaults()
+    index = index_of([], storage_context=context)
+    number = next(i for i, node in enumerate(nodes) if FERRY[:20] in node.text)
+    hits = scored([nodes[number + 1]])
+    index.as_retriever = lambda **_: Found(hits)
+    retriever = AdvchunkRetriever(index, budget=60)
+    assert not any("nine" in hit.text for hit in retriever.retrieve(QUESTION))
+    context.docstore.add_documents(documents())
+    retriever.refresh()
+    assert "nine" in retriever.retrieve(QUESTION)[0].text
+
+
+def test_under_filters_only_nodes_that_pass_stand_around_hits(nodes):
+    for node in nodes:
+        node.metadata["secret"] = int("at nine" in node.text)
+    context = StorageContext.from_defaults()
+    context.docstore.add_documents(documents())
+    index = index_of(nodes, storage_context=context)
+    by = MetadataFilters(filters=[MetadataFilter(key="secret", value=0, operator=FilterOperator.EQ)])
+    assert any("at nine" in hit.text for hit in AdvchunkRetriever(index, budget=500).retrieve(QUESTION))
+    passages = AdvchunkRetriever(index, budget=500, filters=by).retrieve(QUESTION)
+    assert passages
+    assert not any("at nine" in hit.text for hit in passages)
+
+
+def test_a_retriever_of_a_query_engine_needs_no_postprocessor(nodes):
+    engine = RetrieverQueryEngine.from_args(AdvchunkRetriever(index_of(nodes), budget=60), llm=MockLLM())
+    response = engine.query(QUESTION)
+    assert "leaves the harbor at nine" in str(response)
+    assert "citation" not in str(response)

@@ -1,0 +1,336 @@
+"""Passages that are cut when the question is known."""
+
+import logging
+import pickle
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span
+from advchunk.retrieval import Hit, PassageCutter, Retriever
+from advchunk.text.counters import WORDS, CallableCounter
+from growing import check_growth
+
+TEXT = """# Guide
+
+Welcome to the tea house.
+
+## Brewing
+
+Boil the water. Add green tea. Wait two minutes. Pour it into cups. Drink it slowly.
+
+## Prices
+
+We sell tea of many kinds, and all of it is fresh.
+
+| tea | price |
+| --- | --- |
+| green | 3 |
+| black | 4 |
+| oolong | 51 |
+
+## Ships
+
+Sailors drank rum in cold nights. The captain kept the key. Storms were common.
+"""
+CUTTER = PassageCutter(tokenizer="words")
+
+
+def hits_of(text, size=12, document="tea.md", **options):
+    chunks = RecursiveChunker(max_tokens=size, tokenizer="words", **options).chunk(text)
+    return [Hit(chunk, document, 1 / (i + 1)) for i, chunk in enumerate(chunks)]
+
+
+def places(passages):
+    return [(p.document, p.spans, p.text) for p in passages]
+
+
+def check(passages, budget, counter, texts):
+    """Passages are exact and disjoint, and fit the budget."""
+    assert sum(p.tokens for p in passages) <= budget
+    taken = []
+    for passage in passages:
+        assert passage.tokens == counter(passage.prompt_text)
+        pieces = [texts[passage.document][start:end] for start, end in passage.spans]
+        assert "".join(passage.text.split()) == "".join("".join(pieces).split())
+        assert len(pieces) > 1 or passage.text == pieces[0]
+        assert passage.hits
+        taken += [(passage.document, *span) for span in passage.spans]
+    taken.sort()
+    assert all(a[0] != b[0] or a[2] <= b[1] for a, b in pairwise(taken))
+
+
+def test_the_sentences_that_answer_become_passages():
+    (passage,) = CUTTER.cut("Who kept the key?", hits_of(TEXT), 8, texts={"tea.md": TEXT})
+    assert "The captain kept the key." in passage.text
+    assert passage.heading == "Guide > Ships"
+    assert passage.citation.startswith("tea.md, Guide > Ships, characters ")
+
+
+def test_a_row_comes_with_the_head_of_its_table_and_the_headings_and_they_count():
+    (passage, *_) = CUTTER.cut("What does oolong cost?", hits_of(TEXT), 25, texts={"tea.md": TEXT})
+    assert passage.text.splitlines()[-1] == "| oolong | 51 |"
+    if "| tea | price |" not in passage.text:
+        assert passage.context == "Guide > Prices\n\n| tea | price |\n| --- | --- |"
+    assert passage.tokens == WORDS(passage.prompt_text)
+    bare = PassageCutter(tokenizer="words", context=False)
+    assert all(p.context == "" for p in bare.cut("What does oolong cost?", hits_of(TEXT), 25, texts={"tea.md": TEXT}))
+
+
+def test_a_heading_is_never_without_the_sentence_below_it():
+    for budget in range(1, 60):
+        for passage in CUTTER.cut("brewing prices ships guide", hits_of(TEXT), budget, texts={"tea.md": TEXT}):
+            assert not passage.text.splitlines()[-1].startswith("#")
+
+
+@pytest.mark.parametrize("budget", [1, 5, 20, 60, 1000])
+def test_passages_are_exact_and_within_the_budget(budget):
+    for question in ("How long should I wait?", "rum", "the of", "", "price of green tea", "xylophone"):
+        for texts in (None, {"tea.md": TEXT}):
+            passages = CUTTER.cut(question, hits_of(TEXT), budget, texts=texts)
+            check(passages, budget, WORDS, {"tea.md": TEXT})
+
+
+def test_counts_that_do_not_add_up_are_within_the_budget():
+    counter = CallableCounter(lambda text: 3 * len(text.split()) + 10 * text.count("\n"))
+    passages = PassageCutter(tokenizer=counter).cut("tea price rum", hits_of(TEXT), 120)
+    assert passages
+    check(passages, 120, counter, {"tea.md": TEXT})
+
+
+def test_the_order_of_hits_does_not_matter():
+    hits = hits_of(TEXT)
+    expected = places(CUTTER.cut("price of tea", hits, 30))
+    for seed in range(5):
+        shuffled = random.Random(seed).sample(hits, len(hits))
+        assert places(CUTTER.cut("price of tea", shuffled, 30)) == expected
+
+
+def test_hits_with_all_that_is_around_them_give_the_passages_of_the_whole():
+    texts = {"tea.md": TEXT}
+    flat = [Hit(hit.chunk, hit.document, 1.0) for hit in hits_of(TEXT)]
+    some, whole = flat[::3], [Hit(Chunk(TEXT, (Span(0, len(TEXT)),), 90), "tea.md", 1.0)]
+    cutter = PassageCutter(tokenizer="words", hit_weight=0)
+    for question in ("Who kept the key?", "What does oolong cost?", "tea"):
+        expected = places(cutter.cut(question, whole, 30, texts=texts))
+        assert places(cutter.cut(question, some, 30, texts=texts)) == expected
+        assert places(cutter.cut(question, some, 30, beside=flat, texts=texts)) == expected
+
+
+def test_repeated_nested_and_overlapping_hits_are_text_once():
+    flat = [Hit(hit.chunk, hit.document, 1.0) for hit in hits_of(TEXT, include_context=False)]
+    whole = Hit(Chunk(TEXT, (Span(0, len(TEXT)),), 90), "tea.md", 1.0)
+    middle = Hit(Chunk(TEXT[40:150], (Span(40, 150),), 20), "tea.md", 1.0)
+    for hits in (flat * 3, [whole, *flat, middle], [middle, whole], [*flat, middle]):
+        for question in ("Who kept the key?", "price of oolong", "Wait how long?"):
+            check(CUTTER.cut(question, hits, 30), 30, WORDS, {"tea.md": TEXT})
+    assert places(CUTTER.cut("key", [whole, *flat, middle], 20)) == places(CUTTER.cut("key", [whole], 20))
+
+
+def test_parts_of_two_versions_of_a_text_stay_apart():
+    old, new = "Boil the water. Add black tea.", "Boil the water. Add green tea."
+    hits = [Hit(Chunk(text, (Span(0, 30),), 6), "a", 1.0) for text in (old, new)]
+    passages = CUTTER.cut("Which tea?", hits, 40)
+    assert sorted(p.text for p in passages) == [old, new]
+
+
+def test_a_hit_that_moved_is_found_by_its_text_and_one_that_is_gone_has_no_offsets(caplog):
+    moved = Hit(Chunk("Wait two minutes.", (Span(0, 17),), 3), "tea.md", 1.0)
+    gone = Hit(Chunk("Whales sing at dawn.", (Span(5, 25),), 4), "tea.md", 1.0)
+    with caplog.at_level(logging.WARNING, "advchunk"):
+        passages = CUTTER.cut("Wait minutes, whales sing?", [moved, gone], 100, texts={"tea.md": TEXT})
+    check([p for p in passages if p.spans], 100, WORDS, {"tea.md": TEXT})
+    (alone,) = [p for p in passages if not p.spans]
+    assert alone.text == "Whales sing at dawn."
+    assert alone.citation == "tea.md"
+    assert len([r for r in caplog.records if "not in the text" in r.message]) == 1
+
+
+def test_hits_without_a_place_are_found_in_their_text_or_stand_alone():
+    hits = [
+        Hit(Chunk("Wait two minutes. Pour it", (), 5), "tea.md", 1.0),
+        Hit(Chunk("The captain", (), 2), "tea.md", 0.5),
+    ]
+    passages = CUTTER.cut("How long should I wait?", hits, 20, texts={"tea.md": TEXT})
+    check(passages, 20, WORDS, {"tea.md": TEXT})
+    assert all(p.spans == () for p in CUTTER.cut("How long should I wait?", hits, 20))
+    assert {p.text for p in CUTTER.cut("wait captain", hits, 20)} == {"Wait two minutes. Pour it", "The captain"}
+
+
+def test_hits_whose_splitter_strips_white_space_join_across_it():
+    text = "Tea is hot. Rum is cold.\n\nWater is wet. Milk is white."
+    stripped = ["Tea is hot.", "Rum is cold.", "Water is wet.", "Milk is white."]
+    hits = [Hit(Chunk(t, (Span(text.index(t), text.index(t) + len(t)),), 3), "a", 1.0) for t in stripped]
+    (passage,) = CUTTER.cut("tea rum water milk", hits, 50)
+    assert passage.text == text
+    assert len(passage.spans) == 4
+    (whole,) = CUTTER.cut("tea rum water milk", hits, 50, texts={"a": text})
+    assert whole.spans == (Span(0, len(text)),)
+
+
+def test_definitions_of_source_code_stay_whole():
+    pytest.importorskip("tree_sitter_python")
+    code = "".join(
+        f"def area_{name}(size):\n    factor = {i}\n    return size * factor\n\n\n" for i, name in enumerate("abcdef")
+    )
+    hits = [Hit(Chunk(code, (Span(0, len(code)),), 60), "areas.py", 1.0)]
+    for passage in PassageCutter().cut("return factor of area_d", hits, 60):
+        assert passage.text.startswith("def ")
+        assert passage.text.endswith("size * factor")
+
+
+def test_a_question_without_a_known_word_takes_the_best_hits():
+    hits = hits_of(TEXT)
+    for question in ("", "the of and", "xylophone", "?" * 100):
+        passages = CUTTER.cut(question, [Hit(h.chunk, h.document, float(i == 2)) for i, h in enumerate(hits)], 12)
+        assert passages[0].hits[0].chunk.id == hits[2].chunk.id
+
+
+def test_very_long_questions_are_answered():
+    words = " ".join(f"word{i}" for i in range(10_000))
+    (passage,) = CUTTER.cut(f"{words} captain key {TEXT * 20}", hits_of(TEXT), 6)
+    assert passage.text
+
+
+def test_no_hit_and_blank_hits_give_no_passage():
+    assert CUTTER.cut("tea", [], 10) == []
+    assert CUTTER.cut("tea", [Hit(Chunk("", (), 0), "a", 1.0), Hit(Chunk(" \n", (Span(0, 2),), 0), "a", 1.0)], 10) == []
+
+
+def test_a_budget_too_small_is_said(caplog):
+    with caplog.at_level(logging.WARNING, "advchunk"):
+        assert CUTTER.cut("Who kept the key?", hits_of(TEXT), 1) == []
+    assert "fits into a budget of 1 token" in caplog.text
+
+
+def test_passages_have_the_tokens_and_are_as_many_as_asked():
+    hits = hits_of(TEXT)
+    for least in (0, 8, 15):
+        cutter = PassageCutter(tokenizer="words", min_tokens=least, context=False)
+        passages = cutter.cut("oolong key minutes", hits, 40, texts={"tea.md": TEXT})
+        assert passages
+        assert all(p.tokens >= least for p in passages)
+    for most in (1, 2):
+        cutter = PassageCutter(tokenizer="words", max_passages=most)
+        assert 0 < len(cutter.cut("oolong key minutes", hits, 60)) <= most
+
+
+def test_order_is_by_score_or_by_place():
+    hits = [*hits_of(TEXT), *hits_of("Whales sing. A key is lost.", document="sea.md")]
+    ranked = CUTTER.cut("oolong key minutes", hits, 40)
+    assert [p.score for p in ranked] == sorted((p.score for p in ranked), reverse=True)
+    by_place = CUTTER.cut("oolong key minutes", hits, 40, order="document")
+    assert sorted(places(by_place)) == sorted(places(ranked))
+    assert [p.spans for p in by_place if p.document == "tea.md"] == sorted(
+        p.spans for p in ranked if p.document == "tea.md"
+    )
+
+
+def test_highlights_are_the_sentences_that_matter():
+    hits = hits_of(TEXT, 30)
+    marked = CUTTER.highlights("Who kept the key?", hits)
+    (own,) = [hit for hit in marked if "captain" in hit.chunk.text]
+    assert "The captain kept the key." in {TEXT[slice(*span)] for span in own.highlights}
+    assert all(span.start >= hit.chunk.start and span.end <= hit.chunk.end for hit in marked for span in hit.highlights)
+    assert [h.chunk for h in marked] == [h.chunk for h in hits]
+
+
+def test_all_sentences_with_their_scores():
+    scored = CUTTER.sentences("Who kept the key?", hits_of(TEXT), texts={"tea.md": TEXT})
+    assert all(TEXT[slice(*span)] == sentence.text for sentence in scored for span in sentence.spans)
+    assert max(scored, key=lambda sentence: sentence.score).text == "The captain kept the key."
+    assert sum(sentence.tokens for sentence in scored) == WORDS(TEXT)
+
+
+def test_the_retriever_cuts_passages_and_highlights():
+    chunks = RecursiveChunker(max_tokens=30).chunk(TEXT)
+    retriever = Retriever({"tea.md": chunks}, tokenizer="words")
+    (passage, *_) = retriever.passages("Who kept the key?", 10)
+    assert "The captain kept the key." in passage.text
+    (whole, *_) = retriever.passages("Who kept the key?", 100, whole_chunks=True)
+    assert whole.text in TEXT
+    assert any(chunk.text in whole.text for chunk in chunks)
+    (hit,) = retriever.search("Who kept the key?", k=1, highlights=True)
+    assert hit.highlights
+    short = Retriever({"tea.md": chunks}, tokenizer="words", cutter=PassageCutter(max_passages=1))
+    assert len(short.passages("tea price rum", 100)) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"around": -1}, "around must be"),
+        ({"hit_weight": float("nan")}, "hit_weight must be"),
+        ({"min_tokens": 1.5}, "min_tokens must be"),
+        ({"max_passages": 0}, "max_passages must be"),
+        ({"language": 3}, "language must be a code"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(options, message):
+    with pytest.raises(ConfigurationError, match=message):
+        PassageCutter(**options)
+    with pytest.raises(ConfigurationError, match="budget must be"):
+        CUTTER.cut("tea", [], 0)
+    with pytest.raises(ConfigurationError, match="order must be"):
+        CUTTER.cut("tea", [], 10, order="best")
+    with pytest.raises(ConfigurationError, match="question must be"):
+        CUTTER.cut(None, [], 10)
+
+
+def new_hits(length, size=40):
+    """Hits of a text that no reader remembers."""
+    words = [f"w{i % 97} tea{i % 5}" + "." * (i % 7 == 0) for i in range(length // 8)]
+    return hits_of(" ".join([str(random.random()), *words]), size)
+
+
+def test_time_grows_in_proportion_to_hits_and_to_the_words_of_a_question():
+    check_growth(lambda hits: PassageCutter().cut("tea1 w3 tea2", hits, 500), new_hits, 16_000)
+    hits = new_hits(4_000)
+    check_growth(
+        lambda question: CUTTER.cut(question, hits, 100), lambda n: " ".join(f"w{i}" for i in range(n)), 40_000
+    )
+
+
+def test_time_grows_in_proportion_to_the_text_around_hits():
+    def cut(text):
+        hit = Hit(Chunk(text[:40], (Span(0, 40),), 10), "a", 1.0)
+        PassageCutter().cut("tea1", [hit], 500, texts={"a": text})
+
+    check_growth(
+        cut, lambda n: " ".join([str(random.random()), *(f"Tea{i % 5} is w{i}." for i in range(n // 12))]), 60_000
+    )
+
+
+def test_a_cutter_can_be_pickled_after_use():
+    cutter = PassageCutter(max_passages=2)
+    expected = places(cutter.cut("Who kept the key?", hits_of(TEXT), 30))
+    copy = pickle.loads(pickle.dumps(cutter))
+    assert copy == cutter
+    assert places(copy.cut("Who kept the key?", hits_of(TEXT), 30)) == expected
+
+
+def test_a_reader_of_too_many_words_is_replaced(monkeypatch):
+    cutter = PassageCutter(tokenizer="words")
+    expected = places(cutter.cut("Who kept the key?", hits_of(TEXT), 30))
+    monkeypatch.setattr("advchunk.retrieval.passage_units._MAX_TERMS", 3)
+    for _ in range(3):
+        assert places(cutter.cut("Who kept the key?", hits_of(TEXT), 30)) == expected
+
+
+@given(st.data())
+def test_any_text_cut_anyhow(data):
+    words = st.sampled_from(
+        ["tea", "rum.", "Key!", "\n\n", "# Tea\n\n", "|a|b|\n|-|-|\n|c|d|\n", "東京は。", "e\u0301", "\r\n", " "]
+    )
+    text = "".join(f"{word} " for word in data.draw(st.lists(words, min_size=1, max_size=40)))
+    edges = sorted(data.draw(st.sets(st.integers(0, len(text)), min_size=2, max_size=8)))
+    spans = data.draw(
+        st.lists(st.sampled_from([Span(a, b) for a in edges for b in edges if a < b]), min_size=1, max_size=6)
+    )
+    hits = [Hit(Chunk(text[a:b], (Span(a, b),), 1), "a", float(i)) for i, (a, b) in enumerate(spans)]
+    budget = data.draw(st.integers(1, 60))
+    texts = data.draw(st.sampled_from([None, {"a": text}]))
+    check(CUTTER.cut("tea key 東京", hits, budget, texts=texts), budget, WORDS, {"a": text})

@@ -1,0 +1,89 @@
+"""The units of retrieved texts, and where the words of a question are among them."""
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advchunk import Chunk, Span
+from advchunk.retrieval.evidence import PAIR
+from advchunk.retrieval.passage_units import UnitReader, UnitTable, runs_in_text, runs_of_chunks
+from advchunk.text.counters import WORDS
+from advchunk.text.terms import searchable_words
+
+WORD = st.sampled_from(["tea", "rum", "milk", "the", "cup"])
+SENTENCES = st.lists(st.lists(WORD, min_size=1, max_size=6), min_size=1, max_size=8)
+
+
+def slow_postings(table, question):
+    """Words and pairs of a question, and in which units they are, by loops over strings."""
+    left_out = {"the"}
+    texts = [table.text(i, i + 1)[0].lower() for i in range(len(table))]
+    units = [[word for word in searchable_words(text) if word not in left_out] for text in texts]
+    all_words = {word for unit in units for word in unit}
+    asked = [word for word in searchable_words(question.lower()) if word in all_words]
+    places_of = {}
+    for word, repeats in Counter(asked).items():
+        places_of[word] = repeats, [i for i, unit in enumerate(units) for own in unit if own == word]
+    for pair in set(pairwise(asked)):
+        places = [i for i, unit in enumerate(units) for own in pairwise(unit) if own == pair]
+        if places:
+            places_of[pair] = PAIR, places
+    return sorted(places_of.values())
+
+
+@given(SENTENCES, st.lists(WORD, max_size=6))
+def test_postings_are_those_of_the_slow_twin(sentences, question):
+    text = " ".join(" ".join(words).capitalize() + "." for words in sentences)
+    reader = UnitReader(WORDS)
+    table = UnitTable([(0, runs_of_chunks([Chunk(text, (Span(0, len(text)),), 1)], reader, "a")[0])])
+    postings = table.postings(reader.vocabulary.look_up(" ".join(question)))
+    places = [postings.sentences[postings.terms == t].tolist() for t in range(len(postings.repeats))]
+    assert sorted(zip(postings.repeats.tolist(), places, strict=True)) == slow_postings(table, " ".join(question))
+
+
+TEXT = "# Tea\n\nBoil the water. Add tea.\n\n```\nmake tea\nmake rum\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |\n| 3 | 4 |\n\nEnd here."
+
+
+def units_of(text, budget=1000):
+    chunk = Chunk(text, (Span(0, len(text)),), 1)
+    table = UnitTable([(0, run) for run in runs_of_chunks([chunk], UnitReader(WORDS), "a", budget)])
+    return [table.text(i, i + 1)[0] for i in range(len(table))]
+
+
+def test_units_are_sentences_rows_and_code_blocks_and_headings_stay_with_what_is_below():
+    code, rows = "```\nmake tea\nmake rum\n```", "| a | b |\n| - | - |\n| 1 | 2 |"
+    assert units_of(TEXT) == ["# Tea\n\nBoil the water.", "Add tea.", code, rows, "| 3 | 4 |", "End here."]
+
+
+def test_a_long_sentence_is_divided_and_a_long_row_is_not():
+    long = "word " * 200
+    assert max(len(unit.split()) for unit in units_of(long + ".")) <= 80
+    table = f"| a |\n| - |\n| {long} |\n| 3 |"
+    assert max(len(unit.split()) for unit in units_of(table)) > 200
+    assert max(len(unit.split()) for unit in units_of(table, 200)) <= 80  # of a small budget, a row does not take all
+
+
+@pytest.mark.parametrize("around", [0, 3, 1000])
+def test_runs_in_a_text_reach_as_far_as_asked(around):
+    text = "".join(f"Sentence number {i}. " for i in range(20))
+    start = text.index("number 10")
+    (run,) = runs_in_text(text, [Span(start, start + 5)], around, UnitReader(WORDS), "a")
+    whole, _ = UnitTable([(0, run)]).text(0, len(UnitTable([(0, run)])))
+    expected = {0: "Sentence number 10.", 3: "Sentence number 9. Sentence number 10. Sentence number 11."}
+    assert whole == expected.get(around, text.rstrip())
+
+
+def test_chunks_that_tile_a_text_are_one_run_and_those_with_a_gap_are_several():
+    text = "Tea is hot. Rum is cold. Milk is white. Cups are blue. "
+    edges = [0, 12, 25, 40, len(text)]
+    spans = [Span(a, b) for a, b in pairwise(edges)]
+    chunks = [Chunk(text[a:b], (Span(a, b),), 3) for a, b in spans]
+    assert len(runs_of_chunks(chunks, UnitReader(WORDS), "a")) == 1
+    assert len(runs_of_chunks([chunks[0], chunks[2]], UnitReader(WORDS), "a")) == 2
+    table = UnitTable([(0, run) for run in runs_of_chunks([*chunks, chunks[1]], UnitReader(WORDS), "a")])
+    assert table.text(0, len(table))[0] == text.rstrip()
+    np.testing.assert_array_equal(table.ends[:-1], table.starts[1:])
