@@ -17,7 +17,9 @@ from starters import names_used
 
 PACKAGES = ("advchunk", "langchain_advchunk", "llamaindex_advchunk")
 OURS = tuple(folder for package in PACKAGES for folder in find_spec(package).submodule_search_locations)
-NAMES = json.loads(os.environ.get("WITHOUT_ROOMS", "{}"))  # the absent rooms by the names in their tables, and by their own
+NAMES = json.loads(
+    os.environ.get("WITHOUT_ROOMS", "{}")
+)  # the absent rooms by the names in their tables, and by their own
 
 
 def room_of(name):
