@@ -1,7 +1,7 @@
 """Compare passages that are cut when the question is known with chunks of fixed sizes, and with other ways to use hits. See QUESTION_TIME.md.
 
 python benchmarks/question_time.py --data DIR [--sets chroma ohr/law ...] [--embedder minilm] [--only index store scale]
-    [--every 1] [--store DIR]
+    [--every 1] [--store DIR] [--chunks 10000 100000 1000000]
 
 DIR holds a folder for each set, with texts and questions.jsonl. Every row returns passages or chunks that are whole and within
 the budget, and is scored by the characters of the answers in them. The rows:
@@ -511,12 +511,12 @@ def kinds_table(sets: dict[str, Set], results: dict[str, dict[str, Scores]], bud
     return "\n".join(lines)
 
 
-def scale_table(data: Set) -> str:
+def scale_table(data: Set, totals: Sequence[int]) -> str:
     """Return time and memory over many chunks: the documents of a set, repeated with other names."""
     lines = ["| chunks | ms a question, passages | of these, ranking | GB of the process |", "| --- " * 4 + "|"]
     groups = RecursiveChunker(max_tokens=SIZE).chunk_many(data.documents)
     own = sum(map(len, groups))
-    for total in (10_000, 100_000, 1_000_000):
+    for total in totals:
         retriever = Retriever(mode="lexical", tokenizer=data.embedder.counter)
         copies = -(-total // own)
         retriever.add_many(
@@ -547,6 +547,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--embedder", help="minilm, or a model name; by default the embedded one")
     parser.add_argument("--only", nargs="+", choices=("index", "store", "scale"), default=["index", "store"])
+    parser.add_argument("--chunks", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], help="of the scale")
     parser.add_argument("--store", type=Path, help="folder for scores, to resume from")
     parser.add_argument("--every", type=int, default=1, help="use every so many questions")
     args = parser.parse_args()
@@ -570,7 +571,7 @@ def main() -> None:
         for label, seconds in data.seconds.items():
             print(f"{name}, {label}: {1e3 * np.median(seconds):.0f} ms a question")
     if "scale" in args.only:
-        print(scale_table(next(iter(sets.values()))))
+        print(scale_table(next(iter(sets.values())), args.chunks))
 
 
 if __name__ == "__main__":

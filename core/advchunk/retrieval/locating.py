@@ -53,10 +53,15 @@ class Finder:
             self._start, self._end = span
         return span
 
-    def find_anywhere(self, part: str) -> Span | None:
-        """Return the span of the first place of a part, with its white space if it is there as it is; None if it is not found."""
-        start = self.text.find(part)
-        if start >= 0:
+    def find_anywhere(self, part: str, near: int = 0) -> Span | None:
+        """Return the span of a part, with its white space if it is there as it is; None if it is not found.
+
+        If it is there several times as it is, the place nearest to the offset ``near`` counts.
+        """
+        before, after = self.text.rfind(part, 0, near + len(part)), self.text.find(part, near)
+        starts = [start for start in (before, after) if start >= 0]
+        if starts:
+            start = min(starts, key=lambda start: abs(start - near))
             return Span(start, start + len(part))
         content = "".join(part.split())
         return self._span(self._squeezed[1].find(content), content)
@@ -135,7 +140,7 @@ def place_in_text(chunk: Chunk, finder: Finder) -> Chunk:
     text = finder.text
     if "".join(text[start:end] for start, end in chunk.spans) == chunk.text:
         return chunk
-    span = finder.find_anywhere(chunk.text)
+    span = finder.find_anywhere(chunk.text, chunk.start)
     own = text[slice(*span)] if span else chunk.text
     return replace(chunk, text=own, spans=(span,) if span else (), source_spans=())
 

@@ -25,8 +25,9 @@ _MAX_SENTENCE = 80  # tokens from which a sentence is split at clauses and words
 _MAX_WHOLE = (300, 150, _MAX_SENTENCE)  # from which a table row, a code block or a definition is split
 _SHARE = 0.3  # of a budget that one of these may take
 _MAX_CONTEXT = 100  # tokens of headings and the head of a table
-_MAX_GAP = 2  # characters between chunks of one run, such as the white space that splitters strip
-_GAPS = ("", " ", "\n\n")  # by their length
+_MAX_GAP = (
+    2  # characters between chunks of one run, such as the white space that splitters strip, which no passage crosses
+)
 _REMEMBERED = 4096  # texts
 _MAX_TERMS = 2**20  # remembered
 
@@ -125,7 +126,7 @@ class UnitReader:
 def _with_layout(document: Document) -> Document:
     """Return a text with its layout, read by a format that does not change it."""
     markup = formats.detect_document_format(document)
-    if not hasattr(formats.find_reader(markup), "blocks"):
+    if markup != "code" and not hasattr(formats.find_reader(markup), "blocks"):
         markup = "markdown"
     return replace(formats.read(document, markup), markup=markup)
 
@@ -161,7 +162,7 @@ class Piece(NamedTuple):
 
 
 Run: TypeAlias = list[Piece]
-"""Pieces of one text without a gap, or with one of at most two characters."""
+"""Pieces of one text without a gap, or with gaps of at most two characters, which windows cross and passages do not."""
 
 
 class UnitTable:
@@ -209,19 +210,22 @@ class UnitTable:
     def postings(self, question: Sequence[int]) -> Postings:
         """Return the places of the words of a question, and of pairs of words that follow each other in it."""
         asked = np.array(question, dtype=np.int64)
-        terms, repeats = np.unique(asked, return_counts=True)
+        terms, first, repeats = np.unique(asked, return_index=True, return_counts=True)
         places = np.flatnonzero(np.isin(self._terms, terms))
         words, units = self._terms[places], np.searchsorted(np.cumsum(self.words), places, "right")
         follows = np.flatnonzero((np.diff(places) == 1) & (np.diff(units) == 0))
         size = int(asked.max(initial=0)) + 1
-        pairs, pairs_here = np.unique(_pairs(asked, size)), _pairs(words, size)[follows]
+        pairs, first_pair = np.unique(_pairs(asked, size), return_index=True)
+        pairs_here = _pairs(words, size)[follows]
         is_asked = np.isin(pairs_here, pairs)
+        # The order is that of the question, which does not depend on what has been read before.
+        order = np.argsort(np.concatenate([first, len(asked) + first_pair]))
         codes = np.concatenate([words, pairs_here[is_asked]])
-        units = np.concatenate([units, units[follows[is_asked]]])
-        order = np.argsort(codes, kind="stable")
-        present, numbers = np.unique(codes[order], return_inverse=True)
-        weights = np.concatenate([repeats, np.full(len(pairs), PAIR)])
-        return Postings(numbers, units[order], weights[np.concatenate([terms, pairs]).searchsorted(present)])
+        ranks = np.argsort(order)[np.concatenate([terms, pairs]).searchsorted(codes)]
+        by_rank = np.argsort(ranks, kind="stable")
+        present, numbers = np.unique(ranks[by_rank], return_inverse=True)
+        weights = np.concatenate([repeats, np.full(len(pairs), PAIR)])[order]
+        return Postings(numbers, np.concatenate([units, units[follows[is_asked]]])[by_rank], weights[present])
 
     def overlapping(self, document: int, span: Span) -> slice:
         """Return the units of a document that overlap a span."""
@@ -239,26 +243,20 @@ class UnitTable:
         piece, at = self._piece_of(unit)
         return piece.read.path(int(piece.read.starts[at]))
 
-    def text(self, start: int, end: int) -> tuple[str, tuple[Span, ...]]:
-        """Return the text of units ``start`` to ``end`` of one region, without the white space at its end, and its spans."""
-        parts, spans, unit = list[str](), list[Span](), start
+    def touch(self, unit: int) -> bool:
+        """Return True if a unit starts where the one before ends, so that they may be in one passage."""
+        return bool(self.regions[unit - 1] == self.regions[unit] and self.ends[unit - 1] == self.starts[unit])
+
+    def text(self, start: int, end: int) -> tuple[str, Span]:
+        """Return the text of units ``start`` to ``end``, which touch, without the white space at its end, and its span."""
+        parts, unit = list[str](), start
         while unit < end:
             piece, first = self._piece_of(unit)
             last = min(first + end - unit, len(piece.read))
-            low, high = int(piece.read.starts[first]), int(piece.read.ends[last - 1])
-            span = Span(piece.offset + low, piece.offset + high)
-            gap = span.start - spans[-1].end if spans else 0
-            if gap or not spans:
-                parts.append(_GAPS[gap])
-                spans.append(span)
-            else:
-                spans[-1] = Span(spans[-1].start, span.end)
-            parts.append(piece.read.text[low:high])
+            parts.append(piece.read.text[int(piece.read.starts[first]) : int(piece.read.ends[last - 1])])
             unit += last - first
-        text = "".join(parts)
-        blank = min(len(text) - len(text.rstrip()), spans[-1].end - spans[-1].start)
-        spans[-1] = Span(spans[-1].start, spans[-1].end - blank)
-        return text[: len(text) - blank], tuple(spans)
+        text = "".join(parts).rstrip()
+        return text, Span(int(self.starts[start]), int(self.starts[start]) + len(text))
 
     def _piece_of(self, unit: int) -> tuple[Piece, int]:
         """Return the piece that a unit is in, and the number of the unit in it."""
@@ -276,10 +274,14 @@ def _joined(arrays: Sequence[Ints]) -> Ints:
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
 
 
-def runs_of_chunks(chunks: Sequence[Chunk], reader: UnitReader, source: str, budget: int = 0) -> list[Run]:
+def runs_of_chunks(chunks: Sequence[Chunk], read: Callable[..., Reading]) -> list[Run]:
     """Return the text of chunks of one document, as far as they have it, in runs; text that several have is there once.
 
     Chunks that contradict each other where they overlap, as those of two versions of a text, are in runs of their own.
+
+    Parameters
+    ----------
+    read : `UnitReader.read`, with what it must know of the document.
     """
     pieces = [(*span, text, chunk) for chunk in chunks for span, text in zip(chunk.spans, chunk.passages, strict=True)]
     pieces.sort(key=lambda piece: (piece[0], -piece[1]))
@@ -290,7 +292,7 @@ def runs_of_chunks(chunks: Sequence[Chunk], reader: UnitReader, source: str, bud
         if agrees and end <= last:
             continue
         at = start + overlap if agrees else start
-        piece = Piece(reader.read(text[at - start :], budget, source, _title_path(chunk)), at)
+        piece = Piece(read(text[at - start :], path=_title_path(chunk)), at)
         if agrees and start - last <= _MAX_GAP:
             runs[-1].append(piece)
         else:
@@ -299,19 +301,17 @@ def runs_of_chunks(chunks: Sequence[Chunk], reader: UnitReader, source: str, bud
     return runs
 
 
-def runs_in_text(
-    text: str, spans: Iterable[Span], around: float, reader: UnitReader, source: str, budget: int = 0
-) -> list[Run]:
+def runs_in_text(text: str, spans: Iterable[Span], around: float, read: Callable[..., Reading]) -> list[Run]:
     """Return the runs of a text that spans are in, with so many tokens on either side of each."""
-    read = reader.read(text, budget, source)
-    before = np.concatenate([[0], np.cumsum(read.tokens)])
+    whole = read(text)
+    before = np.concatenate([[0], np.cumsum(whole.tokens)])
     first, last = np.array(list(spans), dtype=np.int64).T
-    first, last = read.ends.searchsorted(first, "right"), read.starts.searchsorted(last)
-    steps = np.zeros(len(read) + 1, dtype=np.int64)
+    first, last = whole.ends.searchsorted(first, "right"), whole.starts.searchsorted(last)
+    steps = np.zeros(len(whole) + 1, dtype=np.int64)
     np.add.at(steps, before.searchsorted(before[first] - around), 1)
     np.add.at(steps, before.searchsorted(before[last] + around, "right") - 1, -1)
     changes = np.flatnonzero(np.diff(np.cumsum(steps) > 0, prepend=False)).reshape(-1, 2)
-    return [[Piece(read.part(a, b), 0)] for a, b in changes.tolist()]
+    return [[Piece(whole.part(a, b), 0)] for a, b in changes.tolist()]
 
 
 def _title_path(chunk: Chunk) -> tuple[str, ...]:

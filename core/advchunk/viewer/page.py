@@ -54,8 +54,8 @@ class View:
     )
     title: str = "Chunks"
     height: int = 640
-    question: str = ""
-    budget: int = 1000
+    question: str = field(default="", repr=False)
+    budget: int = field(default=1000, repr=False)
     cutter: PassageCutter | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:

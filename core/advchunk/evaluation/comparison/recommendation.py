@@ -216,7 +216,7 @@ def python_code(
     <BLANKLINE>
     chunker = advchunk.create('recursive', max_tokens=64)
     retriever = Retriever({name: chunker.chunk(text) for name, text in texts.items()}, mode='lexical', neighbors=False)
-    passages = retriever.passages(query, budget=1000)
+    passages = retriever.passages(query, budget=1000, whole_chunks=True)
     """
     how = {"mode": repr(search.mode), "neighbors": str(search.neighbors)}
     levels = {name: getattr(search, name) for name in ("levels", "answer", "section_weight", "merge")}
