@@ -197,7 +197,7 @@ def test_texts_fill_the_gaps_between_chunks():
     stripped = [Chunk("Tea is hot", (Span(0, 10),), 3), Chunk("Rum is cold", (Span(12, 23),), 3)]
     apart = Retriever({"a": stripped}, texts={"a": text}).passages("tea rum", 20, whole_chunks=True)
     assert {passage.text for passage in apart} == {"Tea is hot", "Rum is cold"}
-    (passage,) = Retriever({"a": stripped}).passages("tea rum", 20)
+    (passage,) = Retriever({"a": stripped}).passages("tea rum", 20, whole_chunks=True)
     assert passage.spans == (Span(0, 10), Span(12, 23))
 
 
@@ -230,7 +230,7 @@ def test_a_document_that_is_edited_loses_its_old_text():
     for text in ("Tea is hot. Rum is cold.", "Tea is hot;\nRum is cold;"):
         pieces = [Chunk("Tea is hot", (Span(0, 10),), 3), Chunk("Rum is cold", (Span(12, 23),), 3)]
         retriever.add("a", pieces, text=text if "." in text else None)
-    (passage,) = retriever.passages("tea rum", 20)  # the old text would keep them apart
+    (passage,) = retriever.passages("tea rum", 20, whole_chunks=True)  # the old text would keep them apart
     assert len(passage.hits) == 2
 
 

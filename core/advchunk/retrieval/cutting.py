@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self, TypeAlias
 
@@ -230,7 +231,7 @@ class PassageCutter:
             text, placed, alone = find_text(texts, document), list[tuple[Hit, float]](), list[tuple[Hit, float]]()
             finder, read_own = (
                 None if text is None else Finder(text),
-                partial(read, source=files.get(document, document)),
+                partial(read, source=PurePath(files.get(document, document)).name),
             )
             for hit, evidence in group:
                 if not hit.chunk.text.strip():
