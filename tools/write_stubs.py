@@ -29,9 +29,10 @@ def stub_of_core() -> str:
 
 def stub_of_adapter(package: str, module: str) -> str:
     """Return the stub of an adapter package."""
-    declared = vars(import_module(package))["_NAMES"].items()
-    names = {name: package + inner for name, inner in declared if inner != f".{module}"}
-    return f"{HEADER}{_imports(names)}from {package}.{module} import *\n"
+    names = {name: package + inner for name, inner in vars(import_module(package))["_NAMES"].items()}
+    # No star import: the documentation's reader of stubs does not follow one.
+    names |= dict.fromkeys(import_module(f"{package}.{module}").__all__, f"{package}.{module}")
+    return f"{HEADER}{_imports(names)}"
 
 
 def stub_of_classes(package: str, module: str, function: str, suffix: str, decorator: str = "") -> str:
