@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from try_rooms import CORE, KERNEL, ROOMS, ROOT, copy_without, run_tests
+from try_rooms import CORE, KERNEL, ROOMS, ROOT, copy_without, rooms_of, run_tests
 
 from without_rooms import NAMES, Finder, room_of
 
@@ -111,3 +111,11 @@ def test_what_uses_an_absent_room_is_skipped_or_of_ours_and_fails(absent, use):
         exec(compile(use, __file__, "exec"), {"absent": absent})
     with pytest.raises(AssertionError, match="uses Chunker of semantic, which is absent"):
         exec(compile(use, str(CORE / "sizes.py"), "exec"), {"absent": absent})
+
+
+def test_the_script_tries_the_rooms_it_is_told(capsys):
+    assert rooms_of([]) == ROOMS
+    assert rooms_of(["code", "pages"]) == ["code", "pages"]
+    with pytest.raises(SystemExit):
+        rooms_of(["kitchen"])
+    assert "no room is named kitchen" in capsys.readouterr().err

@@ -66,12 +66,20 @@ def run_tests(*arguments: str, without: Sequence[str]) -> dict[str, int]:
     return {outcome: int(number) for number, outcome in re.findall(r"(\d+) (passed|skipped)", summary)}
 
 
+def rooms_of(arguments: Sequence[str] | None = None) -> list[str]:
+    """Return the rooms that a command line names: all where it names none."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rooms", nargs="*", metavar="ROOM", help=", ".join(ROOMS))
+    rooms = parser.parse_args(arguments).rooms  # argparse checks a default list as if it were one choice
+    if unknown := set(rooms) - set(ROOMS):
+        parser.error(f"no room is named {', '.join(sorted(unknown))}: the rooms are {', '.join(ROOMS)}")
+    return rooms or ROOMS
+
+
 def main() -> int:
     """Run the script."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rooms", nargs="*", default=ROOMS, choices=ROOMS)
     failed = 0
-    for room in parser.parse_args().rooms:
+    for room in rooms_of():
         try:
             print(room, run_tests(f"tests/{room}", without=[other for other in ROOMS if other != room]), flush=True)
         except RuntimeError as error:
