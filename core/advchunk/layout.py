@@ -3,7 +3,8 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from functools import partial
+from itertools import islice, pairwise, takewhile
 from os.path import commonprefix
 from typing import Any, Final
 
@@ -14,7 +15,6 @@ from advchunk.records import (
     Block,
     BlockKind,
     Document,
-    Place,
     Segmentation,
     Span,
     SpanSet,
@@ -261,14 +261,14 @@ class Contexts:
 
 
 class Locator:
-    """Locates spans in a document: the headings they are under, and their places on pages."""
+    """Locates spans in a document: the headings they are under, their places on pages, and what blocks say of themselves."""
 
     def __init__(self, document: Document) -> None:
         blocks = document.blocks or ()
         may_have_headings = document.above or not _TITLED.isdisjoint([block.kind for block in blocks])
         self._headings = Headings(document.text, blocks, document.above) if may_have_headings else None
         self._document = document
-        self._placed = [block for block in blocks if block.places]
+        self._placed = [block for block in blocks if block.places or block.metadata]
         self._ends = [block.span.end for block in self._placed]
 
     def __call__(self, spans: Sequence[Span]) -> dict[str, Any]:
@@ -276,7 +276,8 @@ class Locator:
 
         ``section`` and ``title_path`` are the headings that the starts of all spans are under, in source code the qualified
         name of the definition; ``page`` the first page; ``pages`` all of them, if several; ``boxes`` the places of each
-        block, each as [page, left, top, right, bottom].
+        block, each as [page, left, top, right, bottom]. Of the metadata of their blocks, lists are united, and of other
+        values the first is taken, or the last if the key begins with "end".
         """
         metadata: dict[str, Any] = {}
         if self._headings is not None:
@@ -285,19 +286,43 @@ class Locator:
             metadata |= {"section": path[-1], "title_path": " > ".join(path)} if path else {}
         if not self._placed:
             return metadata
-        places = dict[Place, None]()
-        for start, end in spans:
-            for block in self._placed[bisect_right(self._ends, start) :]:
-                if block.span.start >= end:
-                    break
-                places |= dict.fromkeys(block.places)
-        if places:
-            pages = sorted({place.page for place in places})
-            boxes = [[place.page, *place.box] for place in places if place.box]
-            metadata |= (
-                {"page": pages[0]} | ({"pages": pages} if len(pages) > 1 else {}) | ({"boxes": boxes} if boxes else {})
+        blocks = [
+            block
+            for start, end in spans
+            for block in takewhile(
+                partial(_starts_before, end), islice(self._placed, bisect_right(self._ends, start), None)
             )
-        return metadata
+        ]
+        return metadata | _on_pages(blocks) | _united(block.metadata for block in blocks if block.metadata)
+
+
+def _starts_before(offset: int, block: Block) -> bool:
+    return block.span.start < offset
+
+
+def _on_pages(blocks: Iterable[Block]) -> dict[str, Any]:
+    """Return the pages of blocks, and their places there."""
+    places = dict.fromkeys(place for block in blocks for place in block.places)
+    pages = sorted({place.page for place in places})
+    boxes = [[place.page, *place.box] for place in places if place.box]
+    metadata: dict[str, Any] = {"page": pages[0]} if pages else {}
+    return metadata | ({"pages": pages} if len(pages) > 1 else {}) | ({"boxes": boxes} if boxes else {})
+
+
+def _united(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the metadata of several blocks as one.
+
+    >>> _united([{"speakers": ["Ann"], "start_time": 1, "end_time": 2}, {"speakers": ["Bob"], "start_time": 2, "end_time": 5}])
+    {'speakers': ['Ann', 'Bob'], 'start_time': 1, 'end_time': 5}
+    """
+    united = dict[str, Any]()
+    for part in parts:
+        for key, value in part.items():
+            if isinstance(value, list):
+                united[key] = united.get(key, []) + [item for item in value if item not in united.get(key, [])]
+            elif key not in united or key.startswith("end"):
+                united[key] = value
+    return united
 
 
 def inherited_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -58,7 +58,7 @@ class Strength:
 
 BlockKind: TypeAlias = Literal[
     "heading", "paragraph", "item", "quote", "code", "table", "formula", "figure",
-    "caption", "footnote", "reference", "furniture",
+    "caption", "footnote", "reference", "furniture", "turn",
 ]  # fmt: skip
 
 
@@ -88,12 +88,14 @@ class Block:
 
     Parameters
     ----------
-    kind : a `BlockKind`; "furniture" is repeated on pages, such as running headers.
+    kind : a `BlockKind`; "furniture" is repeated on pages, such as running headers; a "turn" is what one speaker says.
     span : its span in ``Document.text``.
     level : depth of a heading or a definition in source code, 1 the highest; nesting of a list item, 1 the outermost; else 0.
-    title : the text of a heading without markup; None if that is the text of the block. In source code the name of a
-        definition, "" for other statements, and None for a block that continues the one before.
+    title : the text of a heading without markup; None if that is the text of the block. The speaker of a turn. In source
+        code the name of a definition, "" for other statements, and None for a block that continues the one before.
     places : its places on pages; several if it continues in another column or page.
+    metadata : metadata of the chunks that have text of it, JSON-able (see `layout.Locator`): ``speakers``, ``start_time``,
+        ``clause`` ...
     """
 
     kind: BlockKind
@@ -101,6 +103,7 @@ class Block:
     level: int = 0
     title: str | None = None
     places: tuple[Place, ...] = ()
+    metadata: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -128,7 +128,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     """Read a Markdown text with its layout.
 
     >>> read("Hello.", id="greeting").blocks
-    (Block(kind='paragraph', span=Span(start=0, end=6), level=0, title=None, places=()),)
+    (Block(kind='paragraph', span=Span(start=0, end=6), level=0, title=None, places=(), metadata=None),)
     """
     return Document(text, id=id, blocks=blocks(text), metadata=metadata or {})
 
