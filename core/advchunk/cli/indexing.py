@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -165,7 +165,7 @@ class Library:
         for place in gone:
             self._forget(place, batch)
         for file, result in reader.results(list(places)):
-            place, problems = places[file], list(result.failures)
+            place = places[file]
             if place in unread:
                 if batch.size >= _BATCH:
                     self._write(batch)
@@ -173,19 +173,7 @@ class Library:
                 self._forget(place, batch)
                 self._files[place] = {"state": states[place], "documents": []}
                 unread.remove(place)
-            for document, (chunks, text) in result.documents:
-                owner = self._owners.get(document)
-                if owner is not None and owner not in unread:
-                    problems.append((document, "another document has the same name"))
-                    continue
-                if owner is not None:
-                    self._files[owner]["documents"].remove(document)
-                    batch.notes[owner] = self._files[owner]
-                self._owners[document] = place
-                self._files[place]["documents"].append(document)
-                batch.chunks[document] = chunks
-                if text is not None:
-                    batch.texts[document] = text
+            problems = [*result.failures, *self._accept(place, result, batch, unread)]
             if problems:
                 self._files[place]["state"] = None
                 failures += problems
@@ -194,6 +182,22 @@ class Library:
         for name, reason in failures:
             click.echo(f"advchunk: {name}: {reason}", err=True)
         self.failed = bool(failures)
+
+    def _accept(self, place: str, result: SourceResult, batch: _Batch, unread: Set[str]) -> Iterator[tuple[str, str]]:
+        """Take the documents of a file, also from files that are still to be read; yield those that another file has."""
+        for document, (chunks, text) in result.documents:
+            owner = self._owners.get(document)
+            if owner is not None and owner not in unread:
+                yield document, "another document has the same name"
+                continue
+            if owner is not None:
+                self._files[owner]["documents"].remove(document)
+                batch.notes[owner] = self._files[owner]
+            self._owners[document] = place
+            self._files[place]["documents"].append(document)
+            batch.chunks[document] = chunks
+            if text is not None:
+                batch.texts[document] = text
 
     def _forget(self, place: str, batch: _Batch) -> None:
         """Remove the documents of a file, which may be added again."""

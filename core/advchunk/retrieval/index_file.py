@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -26,6 +27,7 @@ _FORMAT: Final = 1
 _TIMEOUT = 60.0  # seconds to wait for another process that writes
 _APPLICATION: Final = 0x61647663  # "advc", in the header of the file
 _BLOCK = 1 << 24  # bytes of vectors that are read at once
+_NO_FOLDER = "path must be that of a file; an index that an earlier version saved in a folder must be made again"
 _NOT_KEPT = {"vector", "rows", "row_spans", "row_texts"}
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
 
@@ -34,7 +36,9 @@ _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {_FORMAT};
-CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE settings (value BLOB NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE changes (number INTEGER NOT NULL);
+INSERT INTO changes VALUES (0);
 CREATE TABLE documents (
     number INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, first INTEGER NOT NULL, length INTEGER NOT NULL,
     tokens INTEGER NOT NULL, characters INTEGER NOT NULL, middles BLOB NOT NULL, words BLOB NOT NULL
@@ -49,6 +53,8 @@ CREATE VIRTUAL TABLE words USING fts5 (
 """
 
 Connection: TypeAlias = sqlite3.Connection
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 class StoredDocument(NamedTuple):
@@ -83,6 +89,21 @@ class Places:
     words: Ints
 
 
+def _reports_damage(
+    method: Callable[Concatenate[IndexFile, _P], _R],
+) -> Callable[Concatenate[IndexFile, _P], _R]:
+    """Return a method that reads, and raises `ConfigurationError` where a value is not what was written."""
+
+    @wraps(method)
+    def read(self: IndexFile, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        try:
+            return method(self, *args, **kwargs)
+        except (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
+            raise self.damage(str(error)) from error
+
+    return read
+
+
 @dataclass(frozen=True, slots=True)
 class IndexFile:
     """The file of an index.
@@ -96,6 +117,7 @@ class IndexFile:
 
     def create(self, settings: Mapping[str, Any], documents: Iterable[StoredDocument] = ()) -> None:
         """Make the file, which must be absent or empty, with its first documents."""
+        require(not self.path.is_dir(), _NO_FOLDER, str(self.path))
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._opened("rwc") as file:
             file.execute("PRAGMA journal_mode = WAL")
@@ -103,22 +125,19 @@ class IndexFile:
             if not file.execute("SELECT 1 FROM sqlite_master").fetchone():  # else another process has made it
                 for statement in _SCHEMA.split(";\n"):
                     file.execute(statement)
-                rows = {**settings, "changes": 0}.items()
-                file.executemany(
-                    "INSERT INTO settings VALUES (?, ?)", ((name, json.dumps(value)) for name, value in rows)
-                )
+                value = _bytes(json.dumps(dict(settings)))
+                file.execute("INSERT INTO settings VALUES (?, ?)", (value, crc32(value)))
                 _add(file, documents)
             file.execute("COMMIT")
 
     def replace(self, settings: Mapping[str, Any], documents: Iterable[StoredDocument]) -> None:
         """Make the file anew in place of one that is there, when it is complete."""
-        rule = "path must be that of a file; an index that an earlier version saved in a folder must be made again"
-        require(not self.path.is_dir(), rule, str(self.path))
         with TemporaryDirectory(prefix=".advchunk-", dir=self.path.absolute().parent) as folder:
             new = IndexFile(Path(folder, "index"))
             new.create(settings, documents)
             with new._opened("rw") as file:
                 file.execute("PRAGMA journal_mode = DELETE")  # all in one file
+            require(not self.path.is_dir(), _NO_FOLDER, str(self.path))
             new.path.replace(self.path)
 
     @property
@@ -142,7 +161,7 @@ class IndexFile:
             file.execute("BEGIN IMMEDIATE")
             self._check_header(file)
             yield file
-            file.execute("UPDATE settings SET value = value + 1 WHERE name = 'changes'")
+            file.execute("UPDATE changes SET number = number + 1")
             file.execute("COMMIT")
 
     @contextmanager
@@ -180,14 +199,20 @@ class IndexFile:
 
     # Within a transaction.
 
+    @_reports_damage
     def settings(self, file: Connection) -> dict[str, Any]:
         """Return the settings."""
-        return {str(name): self._parsed(value) for name, value in file.execute("SELECT name, value FROM settings")}
+        value, checksum = file.execute("SELECT value, checksum FROM settings").fetchone()
+        self.check(crc32(value) == checksum, "its settings are damaged")
+        settings: dict[str, Any] = json.loads(value)
+        return settings
 
+    @_reports_damage
     def notes(self, file: Connection) -> dict[str, Any]:
         """Return the notes of `change`."""
-        return {_text(name): self._parsed(value) for name, value in file.execute("SELECT name, value FROM notes")}
+        return {_text(name): json.loads(value) for name, value in file.execute("SELECT name, value FROM notes")}
 
+    @_reports_damage
     def places(self, file: Connection) -> Places:
         """Return the places of all chunks."""
         query = "SELECT name, first, length, tokens, characters, middles, words FROM documents ORDER BY number"
@@ -198,25 +223,30 @@ class IndexFile:
         numbers = np.array(firsts, np.int64)[owners] + in_document
         places = np.frombuffer(b"".join(middles), np.float64) * (sum(tokens) / max(sum(characters), 1))
         counts = np.frombuffer(b"".join(words), np.int32).astype(np.int64)
-        self.check(len(places) == len(counts) == len(owners), "the places of its chunks are damaged")
+        is_sound = len(places) == len(counts) == len(owners) and bool((counts >= 0).all() and np.isfinite(places).all())
+        self.check(is_sound and bool((np.diff(numbers) > 0).all()), "the places of its chunks are damaged")
         return Places(self.changes(file), list(map(_text, names)), owners, numbers, places, counts)
 
+    @_reports_damage
     def changes(self, file: Connection) -> int:
         """Return the number of changes of the file since it was made."""
-        return int(file.execute("SELECT value FROM settings WHERE name = 'changes'").fetchone()[0])
+        return int(file.execute("SELECT number FROM changes").fetchone()[0])
 
+    @_reports_damage
     def chunk(self, file: Connection, number: int) -> Chunk:
         """Return a chunk."""
         row = file.execute("SELECT value, checksum FROM chunks WHERE number = ?", (number,)).fetchone()
         self.check(row is not None and crc32(row[0]) == row[1], f"chunk {number} is damaged")
-        return chunk_from_dict(self._parsed(row[0]))
+        return chunk_from_dict(json.loads(row[0]))
 
+    @_reports_damage
     def text(self, file: Connection, name: str) -> str | None:
         """Return the text of a document, if it is kept."""
         query = "SELECT text FROM texts JOIN documents ON number = document WHERE name = ?"
         row = file.execute(query, (_bytes(name),)).fetchone()
         return None if row is None else _text(row[0])
 
+    @_reports_damage
     def occurrences(self, file: Connection, term: str) -> Ints:
         """Return the number of the chunk of each occurrence of a term, ascending."""
         file.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.occurrences USING fts5vocab('main', 'words', 'instance')")
@@ -237,6 +267,7 @@ class IndexFile:
         if counts:
             yield self._block(counts, rows)
 
+    @_reports_damage
     def _block(self, counts: Iterable[bytes], rows: Iterable[bytes]) -> tuple[Ints, Floats]:
         number = np.frombuffer(b"".join(counts), np.int32).astype(np.int64)
         flat = np.frombuffer(b"".join(rows), np.float32)
@@ -259,16 +290,11 @@ class IndexFile:
                 document, [self.chunk(file, n) for n in numbers], terms, own, self.text(file, document)
             )
 
+    @_reports_damage
     def width(self, file: Connection) -> int:
         """Return the dimensions of the vectors; 0 if there are none."""
         row = file.execute("SELECT counts, rows FROM vectors WHERE length(rows) > 0 LIMIT 1").fetchone()
         return self._block([row[0]], [row[1]])[1].shape[1] if row else 0
-
-    def _parsed(self, value: str | bytes) -> Any:
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError) as error:
-            raise self.damage(str(error)) from error
 
 
 def change(

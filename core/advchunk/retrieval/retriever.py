@@ -173,7 +173,7 @@ class Retriever(BaseRetriever):
         with index.reading() as file:
             settings, documents = index.settings(file), list(index.documents(file))
         made_by = settings.pop("embedder")
-        settings = {name: value for name, value in settings.items() if name not in ("is_flat", "changes")}
+        settings.pop("is_flat", None)
         retriever = cls(embedder=embedder, tokenizer=tokenizer, cutter=cutter, **settings)
         check_embedder(made_by, retriever._model_name)
         added = {name: Addition(list(chunks), list(rows), text) for name, chunks, _, rows, text in documents}

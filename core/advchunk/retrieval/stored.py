@@ -25,6 +25,8 @@ from advchunk.retrieval.rankings import DEPTH, FusionMethod, Ranking
 from advchunk.retrieval.search import LEXICAL_WEIGHT, Search, SearchMode
 from advchunk.retrieval.vector_index import similarity
 
+_MOST_COSINE = 1.01  # of unit vectors, but for rounding
+
 
 class StoredRetriever(BaseRetriever):
     """Finds chunks as `Retriever` does, but keeps chunks, words, vectors and texts in one file of SQLite, which outlives the process.
@@ -249,8 +251,9 @@ class _Words:
             return scores
         (terms,), mean = index_terms([query], self._language), float(places.words.mean())
         for term in dict.fromkeys(terms):
-            numbers = self._source.index.occurrences(self._source.file, term)
-            chunks, counts = np.unique(np.searchsorted(places.numbers, numbers), return_counts=True)
+            numbers, counts = np.unique(self._source.index.occurrences(self._source.file, term), return_counts=True)
+            chunks = np.minimum(np.searchsorted(places.numbers, numbers), len(self) - 1)
+            self._source.index.check(np.array_equal(places.numbers[chunks], numbers), "its words are damaged")
             scores[chunks] += terms.count(term) * bm25(counts, places.words[chunks], len(self), mean)
         return scores
 
@@ -264,13 +267,14 @@ class _Vectors:
     def search(self, query: Floats, depth: int | None = DEPTH) -> Ranking:
         """Return the chunks most similar to a (d,) query vector, at most ``depth`` >= 1."""
         direction = unit_rows(query[None].astype(np.float32))[0]
-        parts = [
-            np.maximum.reduceat(similarity(rows, direction), np.cumsum([0, *counts[:-1]]))
-            for counts, rows in self._source.index.vectors(self._source.file)
-            if len(counts)
-        ]
+        index, parts = self._source.index, list[Floats]()
+        for counts, rows in index.vectors(self._source.file):
+            with np.errstate(over="ignore", invalid="ignore"):
+                cosines = similarity(rows, direction)
+            index.check(bool((np.abs(cosines) < _MOST_COSINE).all()), "its vectors are damaged")
+            parts.append(np.maximum.reduceat(cosines, np.cumsum([0, *counts[:-1]])))
         scores = np.concatenate(parts) if parts else np.zeros(0)
-        self._source.index.check(len(scores) == len(self._source.places.numbers), "it lacks vectors of chunks")
+        index.check(len(scores) == len(self._source.places.numbers), "it lacks vectors of chunks")
         return Ranking.from_scores(scores, depth)
 
 
