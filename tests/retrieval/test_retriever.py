@@ -1,4 +1,5 @@
 import asyncio
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -167,6 +168,13 @@ def test_adding_and_removing_take_linear_time():
             retriever.remove(f"{i}")
 
     check_growth(fill_and_empty, int, 200)
+
+
+def test_a_retriever_can_be_pickled():
+    retriever = Retriever(chunks())
+    copied = pickle.loads(pickle.dumps(retriever))
+    copied.remove("law.txt")
+    assert copied.search("hot tea")[0].chunk == retriever.search("hot tea")[0].chunk
 
 
 def test_threads_add_remove_and_search_at_once():

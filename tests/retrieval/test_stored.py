@@ -36,12 +36,13 @@ def assert_alike(stored, memory):
     assert stored.documents == memory.documents
     assert len(stored) == len(memory)
     for question in QUESTIONS:
-        ours, theirs = stored.search(question), memory.search(question)
-        assert [(hit.document, hit.chunk) for hit in ours] == [(hit.document, hit.chunk) for hit in theirs]
-        assert [hit.score for hit in ours] == pytest.approx([hit.score for hit in theirs], rel=1e-4)
+        actual, expected = stored.search(question), memory.search(question)
+        assert [(hit.document, hit.chunk) for hit in actual] == [(hit.document, hit.chunk) for hit in expected]
+        assert [hit.score for hit in actual] == pytest.approx([hit.score for hit in expected], rel=1e-4)
         for whole in False, True:
-            ours, theirs = (one.passages(question, 30, whole_chunks=whole) for one in (stored, memory))
-            assert [(p.citation, p.text) for p in ours] == [(p.citation, p.text) for p in theirs]
+            passages = (retriever.passages(question, 30, whole_chunks=whole) for retriever in (stored, memory))
+            actual, expected = ([(passage.citation, passage.text) for passage in own] for own in passages)
+            assert actual == expected
 
 
 CHANGES = st.lists(st.tuples(st.sampled_from(sorted(TEXTS)), st.sampled_from([0, 6, 10, 30])), max_size=8)

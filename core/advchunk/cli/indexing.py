@@ -60,7 +60,7 @@ def index_command(
 
 @dataclass(frozen=True)
 class FileReader:
-    """How files become chunks."""
+    """Reads files and chunks them."""
 
     chunker: Chunker
     by_name: bool  # the format of a file is that of its name
@@ -216,7 +216,7 @@ class Library:
 
 @dataclass(frozen=True)
 class _Batch:
-    """What is written at once."""
+    """Documents and notes that are written at once."""
 
     chunks: dict[str, list[Chunk]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)

@@ -38,7 +38,7 @@ class Vectors(Protocol):
         ...
 
 
-class View(NamedTuple):
+class Snapshot(NamedTuple):
     """The chunks of a retriever at one moment, which changes do not reach."""
 
     collection: Collection[Chunk]
@@ -79,7 +79,7 @@ class BaseRetriever(ABC):
         """The names of the documents, in the order in which they were added."""
 
     @abstractmethod
-    def _view(self) -> AbstractContextManager[View]:
+    def _snapshot(self) -> AbstractContextManager[Snapshot]:
         """Return the chunks as they are now."""
 
     @abstractmethod
@@ -211,21 +211,21 @@ class BaseRetriever(ABC):
         """
         search = self._search_for(query, answer)
         vector = self._embed(query, search)
-        with self._view() as view:
-            return _rank(view, query, vector, search, depth or self._depth)
+        with self._snapshot() as now:
+            return _rank(now, query, vector, search, depth or self._depth)
 
     async def arank(self, query: str, depth: int | None = None, *, answer: AnswerLength | None = None) -> Ranking:
         """Await `rank`."""
         search = self._search_for(query, answer)
         vector = await self._aembed(query, search)
-        with self._view() as view:
-            return _rank(view, query, vector, search, depth or self._depth)
+        with self._snapshot() as now:
+            return _rank(now, query, vector, search, depth or self._depth)
 
     def _find(self, query: str, vector: Floats | None, search: Search, k: int, highlights: bool) -> list[Hit]:
         require(is_integer(k, 1), "k must be a whole number >= 1", k)
-        with self._view() as view:
-            ranking = _rank(view, query, vector, search, max(self._depth, k))
-            hits = view.collection.hits(view.collection.first(ranking, k, search.merge))
+        with self._snapshot() as now:
+            ranking = _rank(now, query, vector, search, max(self._depth, k))
+            hits = now.collection.hits(now.collection.first(ranking, k, search.merge))
         return self._cutter.highlights(query, hits) if highlights else hits
 
     def _cut(
@@ -237,11 +237,11 @@ class BaseRetriever(ABC):
         order: PassageOrder,
         whole_chunks: bool,
     ) -> list[Passage]:
-        with self._view() as view:
-            ranking = _rank(view, query, vector, search, max(self._depth, DEPTH_TO_CUT))
-            if whole_chunks or not view.collection.hierarchy.is_flat:
-                return view.collection.passages(ranking, budget, self._counter, order, search.merge)
-            return view.collection.cut(query, ranking, budget, self._cutter, order)
+        with self._snapshot() as now:
+            ranking = _rank(now, query, vector, search, max(self._depth, DEPTH_TO_CUT))
+            if whole_chunks or not now.collection.hierarchy.is_flat:
+                return now.collection.passages(ranking, budget, self._counter, order, search.merge)
+            return now.collection.cut(query, ranking, budget, self._cutter, order)
 
     @cached_property
     def _cutter(self) -> PassageCutter:
@@ -285,11 +285,11 @@ class BaseRetriever(ABC):
         return own_identity(self._model.model) or model_name(self._model.model)
 
 
-def _rank(view: View, query: str, vector: Floats | None, search: Search, depth: int) -> Ranking:
-    collection = view.collection
+def _rank(now: Snapshot, query: str, vector: Floats | None, search: Search, depth: int) -> Ranking:
+    collection = now.collection
     depth = min(depth, max(len(collection), 1))
     most = depth if collection.hierarchy.is_flat else None  # of each level, so all
-    dense = None if vector is None else view.vectors.search(vector, most)
+    dense = None if vector is None else now.vectors.search(vector, most)
     return collection.rank(query, dense, search, depth)
 
 

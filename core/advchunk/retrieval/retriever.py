@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import Self
+from typing import Any, Self
 
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.records import Chunk, Floats, Ints
-from advchunk.retrieval.base import Addition, BaseRetriever, View
+from advchunk.retrieval.base import Addition, BaseRetriever, Snapshot
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.hierarchies import ChunkHierarchy
@@ -83,7 +83,7 @@ class Retriever(BaseRetriever):
         self._groups = dict[str, _Group]()
         self._lexical = LexicalIndex(language=language)  # of no text: it numbers the terms
         self._lock = Lock()
-        self._seen: View | None = None
+        self._latest: Snapshot | None = None
         self.add_many({} if chunks is None else chunks, texts)
 
     def __len__(self) -> int:
@@ -106,17 +106,15 @@ class Retriever(BaseRetriever):
                 self._groups.pop(name, None)
             for name, (chunks, rows, text) in added.items():
                 self._groups[name] = _Group(chunks, rows, list(islice(terms, len(chunks))), text)
-            self._seen = None
+            self._latest = None
 
     @contextmanager
-    def _view(self) -> Iterator[View]:
+    def _snapshot(self) -> Iterator[Snapshot]:
         with self._lock:
-            if self._seen is None:
-                self._seen = self._look()
-            view = self._seen
-        yield view
+            now = self._latest = self._latest or self._look()
+        yield now
 
-    def _look(self) -> View:
+    def _look(self) -> Snapshot:
         groups = self._groups
         chunks = [chunk for group in groups.values() for chunk in group.chunks]
         names = [name for name, group in groups.items() for _ in group.chunks]
@@ -124,7 +122,15 @@ class Retriever(BaseRetriever):
         texts = {name: group.text for name, group in groups.items() if group.text is not None}
         collection = Collection(chunks, chunks, names, positions, texts=texts, hierarchy=hierarchy)
         words = self._lexical.holding(own for group in groups.values() for own in group.terms)
-        return View(collection.with_words(words), VectorIndex([row for group in groups.values() for row in group.rows]))
+        return Snapshot(
+            collection.with_words(words), VectorIndex([row for group in groups.values() for row in group.rows])
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_lock": None, "_latest": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=Lock())
 
     def save(self, path: str | Path) -> None:
         """Save all to a file, which replaces one that is there when it is complete.

@@ -15,7 +15,7 @@ from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.numerics.signals import unit_rows
 from advchunk.records import Chunk, Floats
-from advchunk.retrieval.base import Addition, BaseRetriever, View, additions
+from advchunk.retrieval.base import Addition, BaseRetriever, Snapshot, additions
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.index_file import Connection, IndexFile, Places, StoredDocument, change
@@ -113,7 +113,7 @@ class StoredRetriever(BaseRetriever):
 
     @property
     def notes(self) -> dict[str, Any]:
-        """What was noted with the documents (`change`)."""
+        """The notes that are kept with the documents (`change`)."""
         with self._file.reading() as file:
             return self._file.notes(file)
 
@@ -149,14 +149,14 @@ class StoredRetriever(BaseRetriever):
             change(file, documents, removed, notes)
 
     @contextmanager
-    def _view(self) -> Iterator[View]:
+    def _snapshot(self) -> Iterator[Snapshot]:
         with self._file.reading() as file:
             places = self._places(file)
             source = _Source(self._file, file, places)
             positions = ChunkPositions(places.documents, places.middles)
             chunks = _Chunks(source)
             words: Any = _Words(source, self._language)
-            yield View(
+            yield Snapshot(
                 Collection(chunks, chunks, _Keys(places), positions, texts=_Texts(source), words=words),
                 _Vectors(source),
             )
