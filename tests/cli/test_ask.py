@@ -12,18 +12,18 @@ import pytest
 from click.testing import CliRunner
 
 from advchunk import RecursiveChunker
-from advchunk.cli import chunking, main
+from advchunk.cli import chunking, indexing, main
 from advchunk.models.static import StaticEmbedder
-from advchunk.retrieval import PassageCutter, Retriever
+from advchunk.retrieval import PassageCutter, Retriever, StoredRetriever
 
 ROOT = Path(__file__).parents[2]
 TOWN = ROOT / "tests" / "data" / "harbour_town.md"
 HEIGHT = "How high did the water rise in the storm?"
 
 
-def run(*args, stdin="", **options):
+def run(*args, stdin="", command=("ask",), **options):
     separate = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}  # click < 8.2
-    return CliRunner(**separate).invoke(main, ["ask", *map(str, args)], input=stdin, **options)
+    return CliRunner(**separate).invoke(main, [*command, *map(str, args)], input=stdin, **options)
 
 
 def passages_of(*args, **options):
@@ -177,7 +177,7 @@ def test_files_that_fail_are_reported_and_the_others_answer(folder):
         (["docs", "tea", "--max-tokens", "9"], 2, "pass it as -p max_tokens=VALUE"),
         (["docs", "tea", "-m", "recursiv"], 2, "did you mean 'recursive'?"),
         (["docs", "tea", "--mode", "lexical", "--embedder", "hybrid"], 2, "recursive does not embed"),
-        (["docs", "tea", "--index", "docs"], 2, "--index must be a new or empty folder"),
+        (["docs", "tea", "--index", "docs"], 2, "path must be that of a file"),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -234,28 +234,40 @@ def test_an_embedder_that_cannot_be_had_is_named():
 
 
 def test_an_index_is_read_instead_of_files_that_have_not_changed(folder, reads):
-    args = ["docs", "How long to steep?", "--mode", "lexical", "--index", "kept", "-f", "json"]
+    args = ["docs", "How long to steep?", "--mode", "lexical", "--index", "my.index", "-f", "json"]
     first = run(*args)
-    assert first.stderr == "advchunk: files of kept: 0 unchanged, 3 read, 0 removed\n"
+    assert first.stderr == "advchunk: files of my.index: 0 unchanged, 3 read, 0 removed\n"
     assert len(reads) == 3
     again = run(*args)
-    assert again.stderr == "advchunk: files of kept: 3 unchanged, 0 read, 0 removed\n"
+    assert again.stderr == "advchunk: files of my.index: 3 unchanged, 0 read, 0 removed\n"
     assert (len(reads), again.stdout) == (3, first.stdout)
+    assert run(*args[1:]).stdout == first.stdout  # without files
     (folder / "tea.md").write_text("# Tea\n\nSteep the leaves for nine minutes.\n")
     (folder / "rows.jsonl").unlink()
     changed = run(*args)
-    assert changed.stderr == "advchunk: files of kept: 1 unchanged, 1 read, 1 removed\n"
+    assert changed.stderr == "advchunk: files of my.index: 1 unchanged, 1 read, 1 removed\n"
     assert reads[3:] == [str(Path("docs/tea.md"))]
     assert "nine minutes" in changed.stdout
     assert "two minutes" not in changed.stdout
     assert run("docs", "What is rum?", *args[2:]).exit_code == 1
-    assert len([*Path("kept").iterdir()]) == 2  # what was kept before is gone
 
 
-@pytest.mark.parametrize("more", [["-p", "max_tokens=50"], ["--mode", "hybrid"], ["--language", "de"]])
 @pytest.mark.usefixtures("folder")
-def test_an_index_of_other_settings_is_not_used(reads, more):
-    args = ["docs", "How long to steep?", "--mode", "lexical", "--index", "kept"]
+def test_files_of_several_calls_are_in_one_index(reads):
+    run("index", "docs/more", "--into", "my.index", command=())
+    result = run("index", "docs/tea.md", "--into", "my.index", command=())
+    assert result.stderr == "advchunk: files of my.index: 0 unchanged, 1 read, 0 removed\n"
+    assert re.fullmatch(r"my\.index: \d+ chunks of 2 documents\n", result.stdout)
+    assert StoredRetriever("my.index").documents == [str(Path("docs/more/boats.html")), str(Path("docs/tea.md"))]
+    assert len(reads) == 2
+    assert "two minutes" in run("How long to steep?", "--index", "my.index").stdout
+    assert "files must stand before the question" in run("steep", "--index", "other.index").stderr
+
+
+@pytest.mark.parametrize("more", [["-p", "max_tokens=50"], ["--markup", "plain"]])
+@pytest.mark.usefixtures("folder")
+def test_files_are_read_again_with_other_settings(reads, more):
+    args = ["docs", "How long to steep?", "--mode", "lexical", "--index", "my.index"]
     run(*args)
     assert "0 unchanged, 3 read" in run(*args, *more).stderr
     assert len(reads) == 6
@@ -263,49 +275,64 @@ def test_an_index_of_other_settings_is_not_used(reads, more):
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_damaged_index_is_made_again(reads):
-    args = ["docs", "How long to steep?", "--index", "kept"]
-    answer = run(*args).stdout
-    (kept,) = Path("kept").glob(".*")
-    (kept / "chunks.json").write_text("[]")
-    assert (run(*args).stdout, len(reads)) == (answer, 6)
-    for content in ("", "[]", '{"folder": "../docs", "settings": []}'):
-        (Path("kept") / "advchunk-index").write_text(content)
-        assert run(*args).stdout == answer
-    assert len(reads) == 15
-    assert len([*Path("docs").iterdir()]) == 3
+def test_an_index_of_another_kind_or_damaged_is_not_used():
+    args = ["docs", "How long to steep?", "--mode", "lexical", "--index", "my.index"]
+    run(*args)
+    for more, says in (["--mode", "hybrid"], "mode must be one of"), (["--language", "de"], "language must be 'en'"):
+        result = run(*args, *more)
+        assert (result.exit_code, says in result.stderr) == (2, True)
+    result = run(*args, "-m", "graphrag", "--experimental")
+    assert "an index must be of a method with chunks of one level" in result.stderr
+    Path("my.index").write_text("Tea. " * 1000)
+    assert "must be an index that a retriever has saved" in run(*args).stderr
 
 
 @pytest.mark.usefixtures("folder")
 def test_an_interrupted_call_leaves_the_index(monkeypatch):
-    args = ["docs", "How long to steep?", "--index", "kept"]
+    args = ["docs", "How long to steep?", "--index", "my.index"]
     answer = run(*args).stdout
     Path("docs/tea.md").write_text("Steep.")
-    before = sorted(Path("kept").iterdir())
 
-    def interrupted(_self, folder):
-        Path(folder).mkdir()
+    def interrupted(*_args, **_options):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Retriever, "save", interrupted)
+        patch.setattr(StoredRetriever, "change", interrupted)
         assert run(*args).exit_code == 1
-    assert sorted(Path("kept").iterdir()) == before
+    assert run(*args[1:]).stdout == answer
     assert "2 unchanged, 1 read" in run(*args).stderr
     assert run(*args).stdout != answer
 
 
 @pytest.mark.usefixtures("folder")
+def test_many_chunks_are_written_in_batches(monkeypatch):
+    monkeypatch.setattr(indexing, "_BATCH", 1)
+    written, change = [], StoredRetriever.change
+    monkeypatch.setattr(
+        StoredRetriever, "change", lambda *args, **options: written.append(1) or change(*args, **options)
+    )
+    run("index", "docs", "--into", "my.index", command=())
+    assert len(written) == 3
+    assert len(StoredRetriever("my.index").documents) == 3
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_document_that_moves_to_another_file_is_there_once():
+    Path("docs/more.jsonl").write_text('{"id": "rum", "text": "Rum is old."}\n')
+    result = run("index", "docs", "--into", "my.index", command=())
+    assert "rum: another document has the same name" in result.stderr
+    Path("docs/rows.jsonl").write_text('{"id": "gin", "text": "Gin is clear."}\n')
+    assert run("index", "docs", "--into", "my.index", command=()).exit_code == 0
+    stored = StoredRetriever("my.index")
+    assert sorted(stored.documents)[2:] == ["gin", "rum"]
+    assert stored.search("rum", 1)[0].chunk.text == "Rum is old."
+
+
+@pytest.mark.usefixtures("folder")
 def test_an_index_among_the_documents_is_not_read(reads):
     for _ in range(2):
-        assert "chunks" not in run("docs", "steep chunks", "--index", "docs/kept").stdout
+        run("docs", "docs/my.txt", "steep", "--index", "docs/my.txt")
     assert len(reads) == 3
-    paths = [*Path("docs").glob("*"), *Path("docs/kept").glob("*"), *Path("docs/kept").glob("*/*.json")]
-    assert len(paths) > 6
-    run(*paths, "steep")
-    assert sorted(reads[3:]) == sorted(
-        [str(Path("docs/more/boats.html")), f"{Path('docs/rows.jsonl')}:1", str(Path("docs/tea.md"))]
-    )
 
 
 @pytest.mark.usefixtures("folder")
@@ -318,14 +345,6 @@ def test_what_failed_and_standard_input_are_read_again():
         assert text in result.stdout
         assert f"{Path('docs/rows.jsonl')}:2: a line must be JSON" in result.stderr
     assert "2 unchanged, 2 read, 0 removed" in result.stderr
-
-
-def test_a_corpus_is_chunked_together_again(folder):
-    args = ["docs", "steep", "-m", "graphrag", "--experimental", "--index", "kept"]
-    run(*args)
-    assert "3 unchanged" in run(*args).stderr
-    (folder / "tea.md").write_text("Steep the leaves.")
-    assert "0 unchanged, 3 read" in run(*args).stderr
 
 
 def test_the_guide_shows_what_is_printed(monkeypatch):

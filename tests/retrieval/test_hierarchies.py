@@ -229,8 +229,8 @@ def test_leaves_alone_have_no_sections():
 def test_settings_are_saved(tmp_path):
     settings = {"levels": "global", "answer": "long", "section_weight": 0.7, "merge": 0.4}
     retriever = Retriever(guide(), **settings)
-    retriever.save(tmp_path)
-    loaded = Retriever.load(tmp_path)
+    retriever.save(tmp_path / "index")
+    loaded = Retriever.load(tmp_path / "index")
     assert loaded.settings == Search("hybrid", neighbors=True, **settings)
     assert loaded.search("the key") == retriever.search("the key")
 

@@ -1,4 +1,3 @@
-import json
 from math import log
 
 import numpy as np
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 
 from advchunk import ConfigurationError
 from advchunk.retrieval import LexicalIndex
+from advchunk.retrieval.lexical_index import bm25, index_terms
 from growing import check_growth
 
 WORDS = st.lists(st.sampled_from(["tea", "rum", "boat", "sail", "x42", "7"]), max_size=8).map(" ".join)
@@ -75,35 +75,25 @@ def test_nothing_to_find(texts):
     assert not len(index.search(""))
 
 
-@given(st.lists(WORDS, max_size=6), WORDS)
-def test_saved_and_loaded(tmp_path_factory, texts, query):
-    folder = tmp_path_factory.mktemp("index")
-    index = LexicalIndex(texts, "de")
-    index.save(folder)
-    loaded = LexicalIndex.load(folder)
-    assert loaded.language == "de"
-    assert loaded.scores(query).tolist() == index.scores(query).tolist()
-    loaded.add(["tea"])
-    index.add(["tea"])
-    assert loaded.scores("tea").tolist() == index.scores("tea").tolist()
+@given(st.lists(WORDS, min_size=1, max_size=8), WORDS)
+def test_the_formula_of_files_is_that_of_memory(texts, query):
+    terms = index_terms(texts, "en")
+    lengths = np.array([len(own) for own in terms])
+    scores = np.zeros(len(texts))
+    for term in index_terms([query], "en")[0]:
+        counts = np.array([own.count(term) for own in terms])
+        has = counts > 0
+        scores[has] += bm25(counts[has], lengths[has], len(texts), lengths.mean())
+    assert scores == pytest.approx(LexicalIndex(texts).scores(query), rel=1e-5)
 
 
-def test_damaged_files_are_refused(tmp_path):
-    index = LexicalIndex(["tea and rum"])
-    index.save(tmp_path)
-    with pytest.raises(ConfigurationError, match=r"LexicalIndex\.save saved"):
-        LexicalIndex.load(tmp_path / "other")
-    np.savez(tmp_path / "terms.npz", ids=np.array([9]), edges=np.array([0, 1]))
-    with pytest.raises(ConfigurationError, match=r"terms\.npz must match"):
-        LexicalIndex.load(tmp_path)
-    np.savez(tmp_path / "terms.npz", ids=np.array([{}], dtype=object), edges=np.array([0, 1]))  # a pickle
-    with pytest.raises(ConfigurationError, match=r"LexicalIndex\.save saved"):
-        LexicalIndex.load(tmp_path)
-    index.save(tmp_path)
-    settings = json.loads((tmp_path / "lexical.json").read_text(encoding="utf-8"))
-    (tmp_path / "lexical.json").write_text(json.dumps({**settings, "format": 99}), encoding="utf-8")
-    with pytest.raises(ConfigurationError, match="format must be 1"):
-        LexicalIndex.load(tmp_path)
+def test_later_texts_do_not_change_an_index_that_holds_others():
+    index = LexicalIndex()
+    first = index.holding(index.encode(["Green tea."]))
+    assert first.search("tea").chunks.tolist() == [0]
+    second = index.holding(index.encode(["Rum.", "Old tea."]))
+    assert second.search("old").chunks.tolist() == [1]
+    assert not len(first.search("old rum"))
 
 
 @pytest.mark.parametrize("language", ["German", "", None])

@@ -1,12 +1,22 @@
 import asyncio
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span, UniversalSemanticChunker
+from advchunk import (
+    Chunk,
+    ConfigurationError,
+    HierarchicalChunker,
+    RecursiveChunker,
+    Span,
+    UniversalSemanticChunker,
+)
 from advchunk.models.static import default_embedder
 from advchunk.retrieval import Retriever, Search
+from growing import check_growth
 
 TEXTS = {
     "tea.txt": "Green tea is made of leaves. It is drunk hot. The leaves stand for two minutes. Then they are taken out.",
@@ -85,14 +95,22 @@ def test_editing_and_removing_documents_equals_a_new_retriever(mode):
 @pytest.mark.parametrize("mode", MODES)
 def test_saved_and_loaded(mode, tmp_path):
     retriever = Retriever(chunks(add_scores=True), mode=mode, neighbors=False, lexical_weight=3.0, texts=TEXTS)
-    retriever.save(tmp_path)
-    loaded = Retriever.load(tmp_path)
+    retriever.save(tmp_path / "index")
+    loaded = Retriever.load(tmp_path / "index")
     assert loaded.settings == Search(mode, lexical_weight=3.0)
     for question in ("rum", "hot tea", "file number"):
         assert loaded.search(question) == retriever.search(question)
         assert loaded.passages(question, 40) == retriever.passages(question, 40)
     loaded.add("new.txt", RecursiveChunker().chunk("Coffee."))
     assert loaded.search("coffee", 1)[0].document == "new.txt"
+
+
+def test_chunks_of_several_levels_are_saved_and_loaded(tmp_path):
+    tree = HierarchicalChunker().chunk("# Tea\n\nBoil water. Add tea.\n\n# Milk\n\nWarm it. Pour it slowly.")
+    retriever = Retriever({"tea.md": tree})
+    retriever.save(tmp_path / "index")
+    loaded = Retriever.load(tmp_path / "index")
+    assert loaded.passages("warm milk", 20) == retriever.passages("warm milk", 20)
 
 
 def test_an_index_of_another_embedder_or_damaged_is_refused(tmp_path):
@@ -102,24 +120,80 @@ def test_an_index_of_another_embedder_or_damaged_is_refused(tmp_path):
         def embed(self, texts):
             return np.ones((len(texts), 256))
 
-    Retriever(chunks()).save(tmp_path)
+    path = tmp_path / "index"
+    Retriever(chunks()).save(path)
     with pytest.raises(ConfigurationError, match=r"embedder must be .*, as when the index was made, got 'other'"):
-        Retriever.load(tmp_path, embedder=Other())
-    (tmp_path / "chunks.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(ConfigurationError, match="all files must be of one index"):
-        Retriever.load(tmp_path)
-    with pytest.raises(ConfigurationError, match=r"Retriever\.save saved"):
+        Retriever.load(path, embedder=Other())
+    with pytest.raises(ConfigurationError, match=r"that a retriever has saved, got .*none"):
         Retriever.load(tmp_path / "none")
+    with pytest.raises(ConfigurationError, match="must be made again"):
+        Retriever(chunks()).save(tmp_path)
+    path.write_text("no index" * 1000)
+    with pytest.raises(ConfigurationError, match=r"that a retriever has saved.*not a database"):
+        Retriever.load(path)
 
 
-def test_metadata_that_is_not_json_is_refused_and_the_files_stay(tmp_path):
+@pytest.mark.parametrize("value", [object(), (1, 2), {1: "a"}, {"a": [{"b": {2}}]}, np.float64(1)])
+def test_metadata_that_json_would_change_is_refused_and_the_file_stays(value, tmp_path):
     (chunk,) = RecursiveChunker().chunk("Tea.")
     retriever = Retriever({"a": [chunk]})
-    retriever.save(tmp_path)
-    retriever.add("b", [replace(chunk, metadata={"when": object()})])
+    retriever.save(tmp_path / "index")
+    retriever.add("b", [replace(chunk, metadata={"value": value})])
     with pytest.raises(ConfigurationError, match="metadata must be JSON to be saved"):
-        retriever.save(tmp_path)
-    assert Retriever.load(tmp_path).documents == ["a"]
+        retriever.save(tmp_path / "index")
+    assert Retriever.load(tmp_path / "index").documents == ["a"]
+    assert [item.name for item in tmp_path.iterdir()] == ["index"]
+
+
+@pytest.mark.parametrize("name", [("a", 1), 7, None])
+def test_names_of_documents_are_strings(name):
+    with pytest.raises(ConfigurationError, match="names of documents must be strings"):
+        Retriever().add(name, RecursiveChunker().chunk("Tea."))
+
+
+def test_more_chunks_than_there_are_cost_nothing():
+    assert len(Retriever(chunks()).search("tea", 10**12)) <= 20
+
+
+def test_adding_and_removing_take_linear_time():
+    (chunk,) = RecursiveChunker().chunk("Green tea is hot.")
+
+    def fill_and_empty(count):
+        retriever = Retriever(mode="lexical")
+        for i in range(count):
+            retriever.add(f"{i}", [chunk])
+        for i in range(count):
+            retriever.add(f"{i}", [chunk])
+        for i in range(count):
+            retriever.remove(f"{i}")
+
+    check_growth(fill_and_empty, int, 200)
+
+
+def test_a_retriever_can_be_pickled():
+    retriever = Retriever(chunks())
+    copied = pickle.loads(pickle.dumps(retriever))
+    copied.remove("law.txt")
+    assert copied.search("hot tea")[0].chunk == retriever.search("hot tea")[0].chunk
+
+
+def test_threads_add_remove_and_search_at_once():
+    retriever, group = Retriever(chunks(), mode="lexical"), chunks()["tea.txt"]
+
+    def work(number):
+        for i in range(20):
+            retriever.add(f"{number}-{i}", group)
+            assert retriever.search("hot tea", 1)[0].chunk.text
+            assert retriever.passages("hot tea", 20)
+            if i % 2:
+                retriever.remove(f"{number}-{i}")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    kept = {f"{number}-{i}" for number in range(4) for i in range(0, 20, 2)}
+    assert {*retriever.documents} == {*chunks(), *kept}
+    fresh = Retriever({**dict.fromkeys(retriever.documents, group), **chunks()}, mode="lexical")
+    assert retriever.rank("hot tea").scores == pytest.approx(fresh.rank("hot tea").scores)
 
 
 def test_a_failed_addition_changes_nothing():

@@ -19,6 +19,12 @@ REGISTRATIONS = (
         summary="find passages that answer a question",
     ),
     Registration(kind="command", name="chunk", path="advchunk.cli.chunking:chunk_command", summary="chunk files"),
+    Registration(
+        kind="command",
+        name="index",
+        path="advchunk.cli.indexing:index_command",
+        summary="keep chunks of files in an index",
+    ),
     Registration(kind="command", name="list", path="advchunk.cli.methods:list_command", summary="list the methods"),
     Registration(
         kind="command", name="describe", path="advchunk.cli.methods:describe_command", summary="document a method"

@@ -28,7 +28,7 @@ from advchunk.graphrag.graph import (
 from advchunk.graphrag.leaves import Leaf
 from advchunk.models.atomic import open_atomic
 from advchunk.records import Chunk, Floats, Span
-from advchunk.retrieval.retriever import chunk_from_dict, chunk_to_dict
+from advchunk.retrieval.index_file import chunk_from_dict, chunk_to_dict
 
 _FORMAT: Final = 2  # of the file
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from advchunk.retrieval.rankings import Ranking, fuse
     from advchunk.retrieval.retriever import Retriever
     from advchunk.retrieval.search import Search, combine
+    from advchunk.retrieval.stored import StoredRetriever
     from advchunk.retrieval.vector_index import VectorIndex
     from advchunk.retrieval.vectors import aadd_vectors, add_vectors
 
@@ -37,6 +38,7 @@ __all__ = [
     "Retriever",
     "ScoredSentence",
     "Search",
+    "StoredRetriever",
     "VectorIndex",
     "WindowScoring",
     "aadd_vectors",
@@ -62,6 +64,7 @@ __getattr__, __dir__ = lazy_names(
         "Retriever": ".retriever",
         "ScoredSentence": ".cutting",
         "Search": ".search",
+        "StoredRetriever": ".stored",
         "VectorIndex": ".vector_index",
         "WindowScoring": ".evidence",
         "aadd_vectors": ".vectors",

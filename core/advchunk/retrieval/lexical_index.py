@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from copy import copy
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advchunk.errors import ConfigurationError, require
-from advchunk.models.atomic import open_atomic
+from advchunk.errors import require
 from advchunk.records import Floats, Ints
 from advchunk.retrieval.rankings import DEPTH, Ranking
 from advchunk.text.terms import Wording, check_language, searchable_words
@@ -21,7 +19,7 @@ from advchunk.text.terms import Wording, check_language, searchable_words
 if TYPE_CHECKING:
     from bm25s import BM25
 
-_FORMAT = 1  # of the files
+_K1, _B = 1.5, 0.75  # of bm25s, which computes the scores in memory
 
 
 class LexicalIndex:
@@ -58,12 +56,22 @@ class LexicalIndex:
 
     def add(self, texts: Iterable[str]) -> None:
         """Add texts after the others."""
+        self._terms += self.encode(texts)
+        self._forget()
+
+    def encode(self, texts: Iterable[str]) -> list[Ints]:
+        """Return the terms of texts, which `holding` takes."""
         require(not isinstance(texts, str), "texts must be a collection of texts", texts)
         terms, words = self._wording.encode(texts, searchable_words)
         numbers = np.array([self._numbers.setdefault(word, len(self._numbers)) for word in words], dtype=np.int32)
-        if len(terms):
-            self._terms += np.split(numbers[terms.ids] if len(words) else terms.ids.astype(np.int32), terms.edges[1:-1])
-        self._forget()
+        return np.split(numbers[terms.ids], terms.edges[1:-1]) if len(terms) else []
+
+    def holding(self, terms: Iterable[Ints]) -> LexicalIndex:
+        """Return an index of other texts, given their terms, which later texts of this one do not change."""
+        index = copy(self)
+        index._terms = [*terms]
+        index._forget()
+        return index
 
     def remove(self, texts: Iterable[int]) -> None:
         """Remove the texts of these numbers; those after them move up.
@@ -82,17 +90,16 @@ class LexicalIndex:
 
     def part(self, texts: Ints) -> LexicalIndex:
         """Return an index of some of the texts, whose scores depend on these alone."""
-        part = copy(self)
-        part._terms = [self._terms[number] for number in texts.tolist()]
-        part._forget()
-        return part
+        return self.holding([self._terms[number] for number in texts.tolist()])
 
     def scores(self, query: str) -> Floats:
         """Return the score of each text for a query, 0 without a common word: (n,)."""
+        if self._index is None:
+            return np.zeros(len(self))
         terms, words = self._wording.encode([query], searchable_words)
-        numbers = [self._numbers.get(word, -1) for word in words]
-        ids = [numbers[i] for i in terms.ids.tolist() if numbers[i] >= 0]
-        if self._index is None or not ids:
+        numbers, size = [self._numbers.get(word, -1) for word in words], len(self._index.scores["indptr"]) - 1
+        ids = [numbers[i] for i in terms.ids.tolist() if 0 <= numbers[i] < size]  # later texts may have more
+        if not ids:
             return np.zeros(len(self))
         scores: Floats = self._index.get_scores_from_ids(ids)
         return scores.astype(np.float64)
@@ -103,46 +110,37 @@ class LexicalIndex:
             return None
         from bm25s import BM25
 
-        index = BM25(csc_backend="scipy")
+        index = BM25(k1=_K1, b=_B, csc_backend="scipy")
         index.scores = index.build_index_from_ids(list(range(len(self._numbers))), self._terms, show_progress=False)
         return index
 
     def _forget(self) -> None:
         self.__dict__.pop("_index", None)
 
-    def save(self, folder: str | Path) -> None:
-        """Save the index to a folder, which is made if needed, as JSON and numpy arrays, without pickle."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        settings = {"format": _FORMAT, "language": self.language, "terms": list(self._numbers)}
-        edges = np.cumsum([0, *map(len, self._terms)])
-        with open_atomic(folder / "terms.npz", "wb") as file:
-            np.savez(file, ids=np.concatenate([np.zeros(0, np.int32), *self._terms]), edges=edges)
-        with open_atomic(folder / "lexical.json", encoding="utf-8") as file:
-            json.dump(settings, file)
 
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Return the index that `save` saved; raise `ConfigurationError` if there is none, or if it is damaged."""
-        folder = Path(folder)
-        try:
-            settings = json.loads((folder / "lexical.json").read_text(encoding="utf-8"))
-            with np.load(folder / "terms.npz", allow_pickle=False) as arrays:
-                ids, edges = arrays["ids"], arrays["edges"]
-            index = cls(language=settings["language"])
-            index._restore(settings, ids, edges)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            msg = f"folder must contain an index that LexicalIndex.save saved, got {str(folder)!r} ({error})"
-            raise ConfigurationError(msg) from error
-        return index
+def index_terms(texts: Iterable[str], language: str) -> list[list[str]]:
+    """Return the terms of texts in a `LexicalIndex`, in reading order.
 
-    def _restore(self, settings: dict[str, Any], ids: Ints, edges: Ints) -> None:
-        require(settings["format"] == _FORMAT, f"format must be {_FORMAT}", settings["format"])
-        self._numbers = {term: number for number, term in enumerate(settings["terms"])}
-        fits = ids.ndim == edges.ndim == 1 and len(edges) and edges[0] == 0 and edges[-1] == len(ids)
-        fits = fits and np.all(np.diff(edges) >= 0) and np.all((ids >= 0) & (ids < len(self._numbers)))
-        require(bool(fits), "terms.npz must match lexical.json", (ids.shape, edges.shape, len(self._numbers)))
-        self._terms = np.split(ids, edges[1:-1]) if len(edges) > 1 else []
+    >>> index_terms(["Green teas are green."], "en")
+    [['green', 'tea', 'green']]
+    """
+    terms, words = Wording(language=language).encode(texts, searchable_words)
+    ids = [words[i] for i in terms.ids.tolist()]
+    return [ids[start:end] for start, end in pairwise(terms.edges.tolist())]
+
+
+def bm25(counts: Ints, lengths: Ints, n: int, mean: float) -> Floats:
+    """Return the score of a term for the texts that have it, by the formula of `LexicalIndex`: (m,).
+
+    Parameters
+    ----------
+    counts : (m,) how often each has it.
+    lengths : (m,) the terms of each, of which a text has ``mean`` on average.
+    n : number of all texts.
+    """
+    idf = np.log(1 + (n - len(counts) + 0.5) / (len(counts) + 0.5))
+    scores: Floats = idf * counts / (counts + _K1 * (1 - _B + _B * lengths / max(mean, 1e-9)))
+    return scores
 
 
 class PartedIndex:

@@ -47,7 +47,15 @@ class VectorIndex:
             return np.zeros(0)
         width = self.rows.shape[1]
         require(query.shape == (width,), f"the query vector must have the {width} dimensions of the rows", query.shape)
-        # The last bits of a product depend on the row's position in it; rounding makes equal vectors tie.
-        similarity = np.round(self.rows @ unit_rows(query[None].astype(np.float32))[0], 6).astype(np.float64)
-        best: Floats = np.maximum.reduceat(similarity, self._first)
+        best: Floats = np.maximum.reduceat(
+            similarity(self.rows, unit_rows(query[None].astype(np.float32))[0]), self._first
+        )
         return best
+
+
+def similarity(rows: Floats, direction: Floats) -> Floats:
+    """Return the cosines of (m, d) unit rows and a (d,) unit vector: (m,).
+
+    The last bits of a product depend on the row's position in it; rounding makes equal vectors tie.
+    """
+    return np.round(rows @ direction, 6).astype(np.float64)

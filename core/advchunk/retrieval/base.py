@@ -1,0 +1,308 @@
+"""The base of retrievers: what is asked and what is added, whatever keeps the chunks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import cached_property
+from itertools import islice
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from advchunk.engine import Job, Plan, adrive, drive
+from advchunk.errors import is_integer, require
+from advchunk.models.counters import TokenizerLike, as_counter
+from advchunk.models.embedders import CheckedEmbedder, EmbedderLike, as_embedder
+from advchunk.models.identity import model_name, own_identity
+from advchunk.models.long_texts import embed_long_texts
+from advchunk.records import Chunk, Floats, evolve
+from advchunk.retrieval.collection import Collection
+from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
+from advchunk.retrieval.passages import Hit, Passage, PassageOrder
+from advchunk.retrieval.positions import count_tokens
+from advchunk.retrieval.rankings import Ranking
+from advchunk.retrieval.search import AnswerLength, Search
+from advchunk.text.counters import Counter
+
+_NOT_KEPT: dict[str, Any] = {"vector": None, "rows": None, "row_spans": (), "row_texts": ()}
+
+
+class Vectors(Protocol):
+    """Vectors of chunks that can be searched."""
+
+    def search(self, query: Floats, depth: int | None = ..., /) -> Ranking:
+        """Return the chunks most similar to a (d,) query vector, at most ``depth``."""
+        ...
+
+
+class Snapshot(NamedTuple):
+    """The chunks of a retriever at one moment, which changes do not reach."""
+
+    collection: Collection[Chunk]
+    vectors: Vectors
+
+
+class Addition(NamedTuple):
+    """A document that is added: its chunks without vectors, the rows of each (none in a search by words alone), and its text."""
+
+    chunks: list[Chunk]
+    rows: list[Floats]
+    text: str | None = None
+
+
+class BaseRetriever(ABC):
+    """Finds chunks by their vectors and words, and cuts passages. A subclass keeps the chunks."""
+
+    def __init__(
+        self,
+        search: Search,
+        depth: int,
+        language: str,
+        embedder: EmbedderLike,
+        tokenizer: TokenizerLike,
+        cutter: PassageCutter | None,
+    ) -> None:
+        require(is_integer(depth, 1), "depth must be a whole number >= 1", depth)
+        self._search, self._depth, self._language = search, depth, language
+        self._embedder, self._tokenizer, self._own_cutter = embedder, tokenizer, as_cutter(cutter)
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of chunks."""
+
+    @property
+    @abstractmethod
+    def documents(self) -> list[str]:
+        """The names of the documents, in the order in which they were added."""
+
+    @abstractmethod
+    def _snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Return the chunks as they are now."""
+
+    @abstractmethod
+    def _change(self, added: Mapping[str, Addition], removed: Iterable[str]) -> None:
+        """Remove documents, then add others in place of those of their names: all of them, or none."""
+
+    @property
+    def _keeps_vectors(self) -> bool:
+        """True if chunks are kept with vectors."""
+        return self._search.mode != "lexical"
+
+    @property
+    def language(self) -> str:
+        """The code of the language."""
+        return self._language
+
+    @property
+    def settings(self) -> Search:
+        """The way of search."""
+        return self._search
+
+    def add(self, document: str, chunks: Sequence[Chunk], *, text: str | None = None) -> None:
+        """Add the chunks of a document, in place of those that it has; ``text`` is as in ``texts``.
+
+        Chunks of context alone, such as a title, can be found but are in no passage.
+        """
+        self.add_many({document: chunks}, None if text is None else {document: text})
+
+    def add_many(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str] | None = None) -> None:
+        """Add the chunks of documents, in place of those that they have, with full batches for the embedder.
+
+        Nothing changes if the embedder fails, if vectors have another number of dimensions than those in the index, or if a
+        chunk is not the text of its spans in ``texts``, which are as those of the retriever.
+        """
+        groups = self._checked(chunks, texts or {})
+        (rows,) = drive([Job(self._rows_of(groups))])
+        self._change(additions(groups, rows, texts or {}), [])
+
+    async def aadd(self, document: str, chunks: Sequence[Chunk], *, text: str | None = None) -> None:
+        """Await `add`, with the async method of the embedder."""
+        await self.aadd_many({document: chunks}, None if text is None else {document: text})
+
+    async def aadd_many(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str] | None = None) -> None:
+        """Await `add_many`, with the async method of the embedder."""
+        groups = self._checked(chunks, texts or {})
+        rows = await anext(adrive([Job(self._rows_of(groups))]))
+        self._change(additions(groups, rows, texts or {}), [])
+
+    def remove(self, *documents: str) -> None:
+        """Remove documents, those that are there."""
+        self._change({}, documents)
+
+    def _checked(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str]) -> dict[str, list[Chunk]]:
+        """Return the chunks of each document that can be found, with their tokens."""
+        require(
+            isinstance(chunks, Mapping), "chunks must be a mapping from the name of a document to its chunks", chunks
+        )
+        wrong_names = [name for name in chunks if not isinstance(name, str)]
+        require(not wrong_names, "names of documents must be strings", wrong_names[:1])
+        groups = {name: [chunk for chunk in group if chunk.embed_text] for name, group in chunks.items()}
+        for name, text in texts.items():
+            wrong = [chunk.text for chunk in groups.get(name, []) if chunk.spans and not _is_verbatim(chunk, text)]
+            require(not wrong, f"texts must be those of the spans of chunks; in {name!r} they are not", wrong[:1])
+        counted = iter(count_tokens([chunk for group in groups.values() for chunk in group], self._counter))
+        return {name: list(islice(counted, len(group))) for name, group in groups.items()}
+
+    def search(
+        self, query: str, k: int = 10, *, answer: AnswerLength | None = None, highlights: bool = False
+    ) -> list[Hit]:
+        """Return the ``k`` >= 1 best chunks for a query, or all that are found.
+
+        Parameters
+        ----------
+        answer : in place of the retriever's.
+        highlights : find the sentences of each chunk that matter most for the query (`Hit.highlights`).
+        """
+        search = self._search_for(query, answer)
+        return self._find(query, self._embed(query, search), search, k, highlights)
+
+    async def asearch(
+        self, query: str, k: int = 10, *, answer: AnswerLength | None = None, highlights: bool = False
+    ) -> list[Hit]:
+        """Await `search`, with the async method of the embedder."""
+        search = self._search_for(query, answer)
+        return self._find(query, await self._aembed(query, search), search, k, highlights)
+
+    def passages(
+        self,
+        query: str,
+        budget: int = 1000,
+        *,
+        order: PassageOrder = "rank",
+        answer: AnswerLength | None = None,
+        whole_chunks: bool = False,
+    ) -> list[Passage]:
+        """Return passages for a prompt, of at most ``budget`` >= 1 tokens in all.
+
+        They are cut for the query from the text of the best chunks and those beside them (`PassageCutter`). With
+        ``whole_chunks``, and always over chunks of several levels, they are whole chunks, of which those that touch are one
+        passage (`assemble_passages`).
+
+        Parameters
+        ----------
+        order : "rank" sorts passages by their best sentence or chunk; "document" by their document and place.
+        answer : in place of the retriever's.
+        """
+        search = self._search_for(query, answer)
+        return self._cut(query, self._embed(query, search), search, budget, order, whole_chunks)
+
+    async def apassages(
+        self,
+        query: str,
+        budget: int = 1000,
+        *,
+        order: PassageOrder = "rank",
+        answer: AnswerLength | None = None,
+        whole_chunks: bool = False,
+    ) -> list[Passage]:
+        """Await `passages`, with the async method of the embedder."""
+        search = self._search_for(query, answer)
+        return self._cut(query, await self._aembed(query, search), search, budget, order, whole_chunks)
+
+    def rank(self, query: str, depth: int | None = None, *, answer: AnswerLength | None = None) -> Ranking:
+        """Return the ranking of the chunks, numbered in the order of their documents.
+
+        Parameters
+        ----------
+        depth, answer : in place of the retriever's.
+        """
+        search = self._search_for(query, answer)
+        vector = self._embed(query, search)
+        with self._snapshot() as now:
+            return _rank(now, query, vector, search, depth or self._depth)
+
+    async def arank(self, query: str, depth: int | None = None, *, answer: AnswerLength | None = None) -> Ranking:
+        """Await `rank`."""
+        search = self._search_for(query, answer)
+        vector = await self._aembed(query, search)
+        with self._snapshot() as now:
+            return _rank(now, query, vector, search, depth or self._depth)
+
+    def _find(self, query: str, vector: Floats | None, search: Search, k: int, highlights: bool) -> list[Hit]:
+        require(is_integer(k, 1), "k must be a whole number >= 1", k)
+        with self._snapshot() as now:
+            ranking = _rank(now, query, vector, search, max(self._depth, k))
+            hits = now.collection.hits(now.collection.first(ranking, k, search.merge))
+        return self._cutter.highlights(query, hits) if highlights else hits
+
+    def _cut(
+        self,
+        query: str,
+        vector: Floats | None,
+        search: Search,
+        budget: int,
+        order: PassageOrder,
+        whole_chunks: bool,
+    ) -> list[Passage]:
+        with self._snapshot() as now:
+            ranking = _rank(now, query, vector, search, max(self._depth, DEPTH_TO_CUT))
+            if whole_chunks or not now.collection.hierarchy.is_flat:
+                return now.collection.passages(ranking, budget, self._counter, order, search.merge)
+            return now.collection.cut(query, ranking, budget, self._cutter, order)
+
+    @cached_property
+    def _cutter(self) -> PassageCutter:
+        return self._own_cutter.within(self._language, self._counter)
+
+    def _search_for(self, query: str, answer: AnswerLength | None) -> Search:
+        require(isinstance(query, str), "query must be a string", query)
+        return self._search if answer is None else replace(self._search, answer=answer)
+
+    def _embed(self, query: str, search: Search) -> Floats | None:
+        return None if search.mode == "lexical" else next(drive([self._question(query)]))[0]
+
+    async def _aembed(self, query: str, search: Search) -> Floats | None:
+        return None if search.mode == "lexical" else (await anext(adrive([self._question(query)])))[0]
+
+    def _question(self, query: str) -> Job[Floats]:
+        return Job(embed_long_texts([query], self._model.for_questions()))
+
+    def _rows_of(self, groups: Mapping[str, Sequence[Chunk]]) -> Plan[list[Floats]]:
+        """Return the rows of each chunk, and embed those without; none for a search by words alone."""
+        if not self._keeps_vectors:
+            return []
+        chunks = [chunk for group in groups.values() for chunk in group]
+        missing = [chunk.embed_text for chunk in chunks if chunk.vector is None and chunk.rows is None]
+        rows = iter((yield from embed_long_texts(missing, self._model)) if missing else ())
+        vectors = [chunk.vector if chunk.rows is None else chunk.rows for chunk in chunks]
+        return [np.atleast_2d(next(rows) if vector is None else vector) for vector in vectors]
+
+    @property
+    def _model(self) -> CheckedEmbedder:
+        return as_embedder(self._embedder)
+
+    @property
+    def _counter(self) -> Counter:
+        return as_counter(self._tokenizer, self._model)
+
+    @property
+    def _model_name(self) -> str:
+        if not self._keeps_vectors:
+            return ""
+        return own_identity(self._model.model) or model_name(self._model.model)
+
+
+def _rank(now: Snapshot, query: str, vector: Floats | None, search: Search, depth: int) -> Ranking:
+    collection = now.collection
+    depth = min(depth, max(len(collection), 1))
+    most = depth if collection.hierarchy.is_flat else None  # of each level, so all
+    dense = None if vector is None else now.vectors.search(vector, most)
+    return collection.rank(query, dense, search, depth)
+
+
+def additions(
+    groups: Mapping[str, Sequence[Chunk]], rows: Sequence[Floats], texts: Mapping[str, str]
+) -> dict[str, Addition]:
+    """Return documents to add, given the rows of all of their chunks."""
+    rest = iter(rows)
+    return {
+        name: Addition([evolve(chunk, **_NOT_KEPT) for chunk in group], list(islice(rest, len(group))), texts.get(name))
+        for name, group in groups.items()
+    }
+
+
+def _is_verbatim(chunk: Chunk, text: str) -> bool:
+    return "".join(text[start:end] for start, end in chunk.spans) == chunk.text

@@ -1,0 +1,386 @@
+"""The file of an index: chunks, their places, words and vectors, and the texts of documents, in SQLite.
+
+Every change is one transaction: a process that is killed, or a full disk, leaves the file as it was before. One process writes at
+a time, others wait for it, and readers never wait. The words are a full-text index (FTS5) of the terms of
+`lexical_index.LexicalIndex`, from which scores are computed by its formula; other numbers of chunks are arrays by document.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar
+from zlib import crc32
+
+import numpy as np
+
+from advchunk.errors import ConfigurationError, require
+from advchunk.records import Chunk, Floats, Ints, Span
+
+_FORMAT: Final = 1
+_TIMEOUT = 60.0  # seconds to wait for another process that writes
+_APPLICATION: Final = 0x61647663  # "advc", in the header of the file
+_BLOCK = 1 << 24  # bytes of vectors that are read at once
+_NO_FOLDER = "path must be that of a file; an index that an earlier version saved in a folder must be made again"
+_NOT_KEPT = {"vector", "rows", "row_spans", "row_texts"}
+_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
+
+# The terms of a chunk are separated by spaces. They have letters, digits, and apostrophes, and other characters beyond ASCII.
+# Names, texts and chunks are bytes in UTF-8, because strings of Python may have surrogates.
+_SCHEMA = f"""
+PRAGMA application_id = {_APPLICATION};
+PRAGMA user_version = {_FORMAT};
+CREATE TABLE settings (value BLOB NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE changes (number INTEGER NOT NULL);
+INSERT INTO changes VALUES (0);
+CREATE TABLE documents (
+    number INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, first INTEGER NOT NULL, length INTEGER NOT NULL,
+    tokens INTEGER NOT NULL, characters INTEGER NOT NULL, middles BLOB NOT NULL, words BLOB NOT NULL
+);
+CREATE TABLE notes (name BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE texts (document INTEGER PRIMARY KEY, text BLOB NOT NULL);
+CREATE TABLE vectors (document INTEGER PRIMARY KEY, counts BLOB NOT NULL, rows BLOB NOT NULL);
+CREATE TABLE chunks (number INTEGER PRIMARY KEY, value BLOB NOT NULL, checksum INTEGER NOT NULL, terms TEXT NOT NULL);
+CREATE VIRTUAL TABLE words USING fts5 (
+    terms, content='chunks', content_rowid='number', columnsize=0, tokenize="ascii tokenchars ''''"
+);
+"""
+
+Connection: TypeAlias = sqlite3.Connection
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+class StoredDocument(NamedTuple):
+    """A document of an index: its chunks without vectors, and for each chunk, its terms and its (m, d) rows, if it has any."""
+
+    name: str
+    chunks: Sequence[Chunk]
+    terms: Sequence[Sequence[str]]
+    rows: Sequence[Floats]
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """The places of all n chunks.
+
+    Parameters
+    ----------
+    changes : the number of changes of the file.
+    names : of the documents.
+    documents : (n,) the number of each chunk's document in ``names``, ascending.
+    numbers : (n,) the number of each chunk in the file, ascending.
+    middles : (n,) the middle of each chunk in its document, in tokens.
+    words : (n,) the number of terms of each chunk.
+    """
+
+    changes: int
+    names: list[str]
+    documents: Ints
+    numbers: Ints
+    middles: Floats
+    words: Ints
+
+
+def _reports_damage(
+    method: Callable[Concatenate[IndexFile, _P], _R],
+) -> Callable[Concatenate[IndexFile, _P], _R]:
+    """Return a method that reads, and raises `ConfigurationError` where a value is not what was written."""
+
+    @wraps(method)
+    def read(self: IndexFile, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        try:
+            return method(self, *args, **kwargs)
+        except (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
+            raise self.damage(str(error)) from error
+
+    return read
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFile:
+    """The file of an index.
+
+    Parameters
+    ----------
+    path : of the file. SQLite keeps what was written last in a file beside it, whose name ends in "-wal".
+    """
+
+    path: Path
+
+    def create(self, settings: Mapping[str, Any], documents: Iterable[StoredDocument] = ()) -> None:
+        """Make the file, which must be absent or empty, with its first documents."""
+        require(not self.path.is_dir(), _NO_FOLDER, str(self.path))
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self._opened("rwc") as file:
+            file.execute("PRAGMA journal_mode = WAL")
+            file.execute("BEGIN IMMEDIATE")
+            if not file.execute("SELECT 1 FROM sqlite_master").fetchone():  # else another process has made it
+                for statement in _SCHEMA.split(";\n"):
+                    file.execute(statement)
+                value = _bytes(json.dumps(dict(settings)))
+                file.execute("INSERT INTO settings VALUES (?, ?)", (value, crc32(value)))
+                _add(file, documents)
+            file.execute("COMMIT")
+
+    def replace(self, settings: Mapping[str, Any], documents: Iterable[StoredDocument]) -> None:
+        """Make the file anew in place of one that is there, when it is complete."""
+        with TemporaryDirectory(prefix=".advchunk-", dir=self.path.absolute().parent) as folder:
+            new = IndexFile(Path(folder, "index"))
+            new.create(settings, documents)
+            with new._opened("rw") as file:
+                file.execute("PRAGMA journal_mode = DELETE")  # all in one file
+            require(not self.path.is_dir(), _NO_FOLDER, str(self.path))
+            new.path.replace(self.path)
+
+    @property
+    def exists(self) -> bool:
+        """True if there is a file that is not empty."""
+        return self.path.is_file() and self.path.stat().st_size > 0
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Return the file as it is now, whatever others write meanwhile."""
+        with self._opened("rw") as file:
+            file.execute("BEGIN")
+            self._check_header(file)
+            yield file
+            file.execute("COMMIT")
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Return the file to change it: all is written when the block ends, and nothing if it raises."""
+        with self._opened("rw") as file:
+            file.execute("BEGIN IMMEDIATE")
+            self._check_header(file)
+            yield file
+            file.execute("UPDATE changes SET number = number + 1")
+            file.execute("COMMIT")
+
+    @contextmanager
+    def _opened(self, mode: str) -> Iterator[Connection]:
+        try:
+            address = f"{self.path.absolute().as_uri()}?mode={mode}"
+            file = sqlite3.connect(address, timeout=_TIMEOUT, isolation_level=None, uri=True)
+            with closing(file):
+                file.execute("PRAGMA synchronous = NORMAL")
+                yield file
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise self._translated(error) from error
+
+    def _translated(self, error: Exception) -> Exception:
+        """Return the error that tells whether the file is no index, is damaged, or cannot be used now."""
+        name = getattr(error, "sqlite_errorname", "SQLITE_CORRUPT")
+        if name.startswith(_DAMAGED) or not self.path.exists():
+            return self.damage(str(error))
+        return OSError(f"the index {str(self.path)!r} cannot be used: {error}")
+
+    def check(self, is_sound: bool, reason: str) -> None:
+        """Raise `ConfigurationError` with the reason unless what was read is sound."""
+        if not is_sound:
+            raise self.damage(reason)
+
+    def damage(self, reason: str) -> ConfigurationError:
+        """Return the error of a file that is no index, or damaged."""
+        return ConfigurationError(
+            f"path must be an index that a retriever has saved, got {str(self.path)!r} ({reason})"
+        )
+
+    def _check_header(self, file: Connection) -> None:
+        header = [file.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+        self.check(header == [_APPLICATION, _FORMAT], "it was not made by advchunk, or by another version")
+
+    # Within a transaction.
+
+    @_reports_damage
+    def settings(self, file: Connection) -> dict[str, Any]:
+        """Return the settings."""
+        value, checksum = file.execute("SELECT value, checksum FROM settings").fetchone()
+        self.check(crc32(value) == checksum, "its settings are damaged")
+        settings: dict[str, Any] = json.loads(value)
+        return settings
+
+    @_reports_damage
+    def notes(self, file: Connection) -> dict[str, Any]:
+        """Return the notes of `change`."""
+        return {_text(name): json.loads(value) for name, value in file.execute("SELECT name, value FROM notes")}
+
+    @_reports_damage
+    def places(self, file: Connection) -> Places:
+        """Return the places of all chunks."""
+        query = "SELECT name, first, length, tokens, characters, middles, words FROM documents ORDER BY number"
+        rows = file.execute(query).fetchall()
+        names, firsts, lengths, tokens, characters, middles, words = zip(*rows, strict=True) if rows else [()] * 7
+        owners: Ints = np.repeat(np.arange(len(rows)), np.array(lengths, np.int64))
+        in_document = np.arange(len(owners)) - np.repeat(np.cumsum([0, *lengths])[:-1], np.array(lengths, np.int64))
+        numbers = np.array(firsts, np.int64)[owners] + in_document
+        places = np.frombuffer(b"".join(middles), np.float64) * (sum(tokens) / max(sum(characters), 1))
+        counts = np.frombuffer(b"".join(words), np.int32).astype(np.int64)
+        is_sound = len(places) == len(counts) == len(owners) and bool((counts >= 0).all() and np.isfinite(places).all())
+        self.check(is_sound and bool((np.diff(numbers) > 0).all()), "the places of its chunks are damaged")
+        return Places(self.changes(file), list(map(_text, names)), owners, numbers, places, counts)
+
+    @_reports_damage
+    def changes(self, file: Connection) -> int:
+        """Return the number of changes of the file since it was made."""
+        return int(file.execute("SELECT number FROM changes").fetchone()[0])
+
+    @_reports_damage
+    def chunk(self, file: Connection, number: int) -> Chunk:
+        """Return a chunk."""
+        row = file.execute("SELECT value, checksum FROM chunks WHERE number = ?", (number,)).fetchone()
+        self.check(row is not None and crc32(row[0]) == row[1], f"chunk {number} is damaged")
+        return chunk_from_dict(json.loads(row[0]))
+
+    @_reports_damage
+    def text(self, file: Connection, name: str) -> str | None:
+        """Return the text of a document, if it is kept."""
+        query = "SELECT text FROM texts JOIN documents ON number = document WHERE name = ?"
+        row = file.execute(query, (_bytes(name),)).fetchone()
+        return None if row is None else _text(row[0])
+
+    @_reports_damage
+    def occurrences(self, file: Connection, term: str) -> Ints:
+        """Return the number of the chunk of each occurrence of a term, ascending."""
+        file.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.occurrences USING fts5vocab('main', 'words', 'instance')")
+        rows = file.execute("SELECT doc FROM temp.occurrences WHERE term = ?", (term,))
+        return np.fromiter((number for (number,) in rows), np.int64)
+
+    def vectors(self, file: Connection) -> Iterator[tuple[Ints, Floats]]:
+        """Yield the number of rows of each chunk, and the rows, in blocks of whole documents, in the order of the chunks."""
+        query = "SELECT counts, rows FROM vectors ORDER BY document"
+        counts, rows, width = list[bytes](), list[bytes](), 0
+        for own_counts, own_rows in file.execute(query):
+            counts.append(own_counts)
+            rows.append(own_rows)
+            width += len(own_rows)
+            if width >= _BLOCK:
+                yield self._block(counts, rows)
+                counts, rows, width = [], [], 0
+        if counts:
+            yield self._block(counts, rows)
+
+    @_reports_damage
+    def _block(self, counts: Iterable[bytes], rows: Iterable[bytes]) -> tuple[Ints, Floats]:
+        number = np.frombuffer(b"".join(counts), np.int32).astype(np.int64)
+        flat = np.frombuffer(b"".join(rows), np.float32)
+        total = int(number.sum())
+        self.check(len(flat) % max(total, 1) == 0, "its vectors are damaged")
+        return number, flat.reshape(total, -1) if total else np.zeros((0, 0), np.float32)
+
+    def documents(self, file: Connection) -> Iterator[StoredDocument]:
+        """Yield all documents."""
+        rows = (own for counts, flat in self.vectors(file) for own in np.split(flat, np.cumsum(counts)[:-1]))
+        query = "SELECT name, first, length FROM documents ORDER BY number"
+        has_vectors = file.execute("SELECT 1 FROM vectors LIMIT 1").fetchone() is not None
+        for name, first, length in file.execute(query).fetchall():
+            numbers = range(first, first + length)
+            words = file.execute("SELECT terms FROM chunks WHERE number BETWEEN ? AND ?", (first, first + length - 1))
+            terms = [own.split() for (own,) in words]
+            own = [next(rows) for _ in numbers] if has_vectors else []
+            document = _text(name)
+            yield StoredDocument(
+                document, [self.chunk(file, n) for n in numbers], terms, own, self.text(file, document)
+            )
+
+    @_reports_damage
+    def width(self, file: Connection) -> int:
+        """Return the dimensions of the vectors; 0 if there are none."""
+        row = file.execute("SELECT counts, rows FROM vectors WHERE length(rows) > 0 LIMIT 1").fetchone()
+        return self._block([row[0]], [row[1]])[1].shape[1] if row else 0
+
+
+def change(
+    file: Connection,
+    added: Iterable[StoredDocument],
+    removed: Iterable[str],
+    notes: Mapping[str, Any],
+) -> None:
+    """Remove documents from a file that is being written, add others in place of those of their names, and write notes.
+
+    Notes are JSON by name; None removes one.
+    """
+    for name in removed:
+        _remove(file, name)
+    _add(file, added)
+    for name, value in notes.items():
+        file.execute("DELETE FROM notes WHERE name = ?", (_bytes(name),))
+        if value is not None:
+            file.execute("INSERT INTO notes VALUES (?, ?)", (_bytes(name), _bytes(json.dumps(value))))
+
+
+def _remove(file: Connection, name: str) -> None:
+    row = file.execute("SELECT number, first, length FROM documents WHERE name = ?", (_bytes(name),)).fetchone()
+    if row is None:
+        return
+    number, first, length = row
+    own = "SELECT 'delete', number, terms FROM chunks WHERE number BETWEEN ? AND ?"
+    file.execute(f"INSERT INTO words (words, rowid, terms) {own}", (first, first + length - 1))
+    file.execute("DELETE FROM chunks WHERE number BETWEEN ? AND ?", (first, first + length - 1))
+    file.execute("DELETE FROM texts WHERE document = ?", (number,))
+    file.execute("DELETE FROM vectors WHERE document = ?", (number,))
+    file.execute("DELETE FROM documents WHERE number = ?", (number,))
+
+
+def _add(file: Connection, documents: Iterable[StoredDocument]) -> None:
+    (free,) = file.execute("SELECT coalesce(max(first + length), 1) FROM documents").fetchone()
+    for name, chunks, terms, rows, text in documents:
+        _remove(file, name)
+        words = [" ".join(own).encode("utf-8", "replace").decode() for own in terms or [[]] * len(chunks)]
+        values = [_bytes(json.dumps(chunk_to_dict(chunk), ensure_ascii=False)) for chunk in chunks]
+        numbers = range(free, free + len(chunks))
+        free += len(chunks)
+        records = zip(numbers, values, map(crc32, values), words, strict=True)
+        file.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?)", records)
+        file.executemany("INSERT INTO words (rowid, terms) VALUES (?, ?)", zip(numbers, words, strict=True))
+        sums = sum(chunk.tokens for chunk in chunks), sum(len(chunk.text) for chunk in chunks)
+        middles = np.array([chunk.middle for chunk in chunks], np.float64).tobytes()
+        lengths = np.array([own.count(" ") + 1 if own else 0 for own in words], np.int32).tobytes()
+        record = (_bytes(name), numbers.start, len(chunks), *sums, middles, lengths)
+        number = file.execute("INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", record).lastrowid
+        if text is not None:
+            file.execute("INSERT INTO texts VALUES (?, ?)", (number, _bytes(text)))
+        if rows:
+            counts = np.array([len(own) for own in rows], np.int32).tobytes()
+            flat = np.concatenate(rows).astype(np.float32).tobytes()
+            file.execute("INSERT INTO vectors VALUES (?, ?, ?)", (number, counts, flat))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "surrogatepass")
+
+
+def chunk_to_dict(chunk: Chunk) -> dict[str, Any]:
+    """Return the fields of a chunk, without its vectors; raise `ConfigurationError` for metadata that JSON would change."""
+    _check_json(chunk.metadata)
+    return {field.name: getattr(chunk, field.name) for field in fields(chunk) if field.name not in _NOT_KEPT}
+
+
+def chunk_from_dict(values: dict[str, Any]) -> Chunk:
+    """Return the chunk of `chunk_to_dict`, also if it was JSON."""
+    spans = {name: tuple(Span(*span) for span in values[name]) for name in ("spans", "source_spans")}
+    return Chunk(**{**values, **spans})
+
+
+def _check_json(value: Any) -> None:
+    """Raise `ConfigurationError` for a value that comes out of JSON as another one, or not at all."""
+    if isinstance(value, dict):
+        wrong = next((key for key in value if not isinstance(key, str)), None)
+        require(wrong is None, "metadata must be JSON to be saved: its keys must be strings", wrong)
+    if isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_json(item)
+    else:
+        is_plain = value is None or type(value) in (str, int, float, bool)
+        require(is_plain, "metadata must be JSON to be saved: strings, numbers, lists, mappings and None", value)

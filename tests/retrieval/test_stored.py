@@ -1,0 +1,249 @@
+"""`StoredRetriever`: the same answers as in memory, whatever was added and removed, and a file that nothing breaks."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from advchunk import ConfigurationError, HierarchicalChunker, RecursiveChunker
+from advchunk.retrieval import Retriever, StoredRetriever
+
+TEXTS = {
+    "tea": "Green tea is made of leaves. It is drunk hot. The leaves stand for two minutes. Don't boil them.",
+    "ships": "Sailors drank rum. The captain kept the barrels. He opened them on Sundays. Nobody else had the key.",
+    "law": "Judges sit in court. They read the files. Appeals take a year. The file number is K-77.",
+    "weather": "天気予報です。雨が降る。 Tea and rum: \ud800 the key.",
+}
+QUESTIONS = ["rum", "hot tea for two", "K-77", "don't", "予報", "Who had the key of the key?"]
+MODES = ["dense", "lexical", "hybrid"]
+
+
+def chunks_of(name, size=10):
+    return RecursiveChunker(max_tokens=size, overlap_tokens=2).chunk(TEXTS[name])
+
+
+def assert_alike(stored, memory):
+    assert stored.documents == memory.documents
+    assert len(stored) == len(memory)
+    for question in QUESTIONS:
+        actual, expected = stored.search(question), memory.search(question)
+        assert [(hit.document, hit.chunk) for hit in actual] == [(hit.document, hit.chunk) for hit in expected]
+        assert [hit.score for hit in actual] == pytest.approx([hit.score for hit in expected], rel=1e-4)
+        for whole in False, True:
+            passages = (retriever.passages(question, 30, whole_chunks=whole) for retriever in (stored, memory))
+            actual, expected = ([(passage.citation, passage.text) for passage in own] for own in passages)
+            assert actual == expected
+
+
+CHANGES = st.lists(st.tuples(st.sampled_from(sorted(TEXTS)), st.sampled_from([0, 6, 10, 30])), max_size=8)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@settings(max_examples=15, deadline=None)
+@given(changes=CHANGES)
+def test_answers_are_those_of_memory_after_any_changes(mode, tmp_path_factory, changes):
+    path = tmp_path_factory.mktemp("stored") / "my.index"
+    memory = Retriever(mode=mode)
+    for name, size in changes:
+        for retriever in memory, StoredRetriever(path, mode=mode):
+            if size:
+                retriever.add(name, chunks_of(name, size), text=TEXTS[name])
+            else:
+                retriever.remove(name)
+    assert_alike(StoredRetriever(path, mode=mode), memory)
+
+
+def test_a_file_is_what_a_retriever_in_memory_saves_and_loads(tmp_path):
+    memory = Retriever({name: chunks_of(name) for name in TEXTS}, texts=TEXTS)
+    memory.save(tmp_path / "a.index")
+    stored = StoredRetriever(tmp_path / "a.index")
+    assert_alike(stored, memory)
+    stored.remove("tea", "law")
+    memory.remove("tea", "law")
+    assert_alike(stored, memory)
+    assert_alike(stored, Retriever.load(tmp_path / "a.index"))
+
+
+def test_chunks_with_several_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    groups = {
+        name: [replace(chunk, rows=rng.normal(size=(1 + i % 3, 256))) for i, chunk in enumerate(chunks_of(name))]
+        for name in TEXTS
+    }
+    stored = StoredRetriever(tmp_path / "a.index", mode="dense")
+    stored.add_many(groups)
+    assert_alike(stored, Retriever(groups, mode="dense"))
+
+
+def test_an_index_of_words_and_vectors_serves_every_mode(tmp_path):
+    StoredRetriever(tmp_path / "a.index").add("tea", chunks_of("tea"))
+    by_words = StoredRetriever(tmp_path / "a.index", mode="lexical")
+    by_words.add("ships", chunks_of("ships"))
+    assert by_words.search("rum", 1)[0].document == "ships"
+    by_vectors = StoredRetriever(tmp_path / "a.index", mode="dense")
+    assert len(by_vectors.search("xyzzy", 50)) == len(by_words)
+
+
+@pytest.mark.parametrize(
+    ("made", "opened", "rule"),
+    [
+        ({"mode": "lexical"}, {"mode": "hybrid"}, r"mode must be one of \('lexical',\)"),
+        ({"language": "de"}, {"language": "en"}, "language must be 'de'"),
+        ({"embedder": "hybrid"}, {"embedder": lambda texts: np.ones((len(texts), 4))}, None),
+    ],
+)
+def test_an_index_is_opened_as_it_was_made(made, opened, rule, tmp_path):
+    StoredRetriever(tmp_path / "a.index", **made)
+    if rule is None:  # a function has no name that could differ
+        StoredRetriever(tmp_path / "a.index", **opened)
+        return
+    with pytest.raises(ConfigurationError, match=rule):
+        StoredRetriever(tmp_path / "a.index", **opened)
+    assert StoredRetriever(tmp_path / "a.index").language == made.get("language", "en")
+
+
+def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path):
+    stored = StoredRetriever(tmp_path / "a.index")
+    stored.add("tea", chunks_of("tea"))
+    before = stored.passages("hot tea", 20)
+    (chunk, *_) = chunks_of("law")
+    for chunks, rule in (
+        ([replace(chunk, vector=np.ones(3))], "vectors must have the dimensions"),
+        ([replace(chunk, metadata={"place": (1, 2)})], "metadata must be JSON"),
+        (HierarchicalChunker().chunk("# Tea\n\nHot."), "must be of one level"),
+    ):
+        with pytest.raises(ConfigurationError, match=rule):
+            stored.change({"tea": chunks}, removed=["tea"], notes={"a": 1})
+    assert (stored.passages("hot tea", 20), stored.notes) == (before, {})
+
+
+def test_notes_are_kept_with_the_documents(tmp_path):
+    stored = StoredRetriever(tmp_path / "a.index")
+    stored.change({"tea": chunks_of("tea")}, notes={"tea.md": [1, "x"], "é": None})
+    stored.change({}, removed=["tea"], notes={"tea.md": None, "b": {"c": []}})
+    assert StoredRetriever(tmp_path / "a.index").notes == {"b": {"c": []}}
+    assert stored.documents == []
+
+
+def test_no_index_is_overwritten_or_taken_for_one(tmp_path):
+    for name, content in (("text", b"Tea. " * 999), ("empty.db", None)):
+        path = tmp_path / name
+        if content is None:
+            sqlite3.connect(path).execute("CREATE TABLE t (x)").connection.commit()
+        else:
+            path.write_bytes(content)
+        before = path.read_bytes()
+        with pytest.raises(ConfigurationError, match="path must be an index that a retriever has saved"):
+            StoredRetriever(path)
+        assert path.read_bytes() == before
+    with pytest.raises(ConfigurationError, match="path must be that of a file"):
+        StoredRetriever(tmp_path)
+
+
+def test_damage_is_an_error_or_is_not_in_what_is_read(tmp_path):
+    path, rng = tmp_path / "a.index", np.random.default_rng(1)
+    Retriever({name: chunks_of(name) for name in TEXTS}, texts=TEXTS).save(path)
+    content, expected = path.read_bytes(), StoredRetriever(path).search("hot tea", 3)
+    refused = 0
+    for _ in range(120):
+        damaged = bytearray(content)
+        for place in rng.integers(0, len(content), 20):
+            damaged[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        try:
+            for hit in StoredRetriever(path).search("hot tea", 3):
+                assert hit.chunk in [chunk for name in TEXTS for chunk in chunks_of(name)]
+        except ConfigurationError as error:
+            assert str(path) in str(error) or "as when the index was made" in str(error)  # noqa: PT017
+            refused += 1
+        except OSError as error:
+            assert str(path) in str(error)  # noqa: PT017
+            refused += 1
+    path.write_bytes(content)
+    assert StoredRetriever(path).search("hot tea", 3) == expected
+    assert refused > 20
+
+
+def test_threads_write_and_read_at_once(tmp_path):
+    path = tmp_path / "a.index"
+    StoredRetriever(path, mode="lexical").add("law", chunks_of("law"))
+
+    def work(number):
+        retriever = StoredRetriever(path)
+        for i in range(6):
+            retriever.add(f"{number}-{i}", chunks_of("tea"))
+            assert retriever.search("hot tea", 1)[0].document.count("-") == 1
+            if i % 2:
+                retriever.remove(f"{number}-{i}")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    expected = {"law", *(f"{number}-{i}" for number in range(4) for i in (0, 2, 4))}
+    assert {*StoredRetriever(path).documents} == expected
+
+
+WRITER = """
+import sys
+from advchunk import RecursiveChunker
+from advchunk.retrieval import StoredRetriever
+
+retriever = StoredRetriever(sys.argv[1], mode="lexical")
+i = retriever.notes.get("i", 0)
+while True:
+    i += 1
+    print(i, flush=True)
+    text = f"Green tea number {i} is hot. " * 20
+    retriever.change({"tea": RecursiveChunker(max_tokens=10).chunk(text)}, texts={"tea": text}, notes={"i": i})
+"""
+
+
+def test_a_writer_that_is_killed_leaves_the_old_or_the_new_state(tmp_path):
+    path, rng = tmp_path / "a.index", np.random.default_rng(2)
+    last = 0
+    for _ in range(6):
+        with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE) as writer:
+            assert writer.stdout is not None
+            for _ in range(int(rng.integers(1, 6))):
+                writer.stdout.readline()
+            time.sleep(float(rng.uniform(0, 0.02)))
+            os.kill(writer.pid, signal.SIGKILL)
+        stored = StoredRetriever(path)
+        number = stored.notes.get("i", 0)
+        assert number >= last
+        last = number
+        if number:
+            assert stored.documents == ["tea"]
+            (hit, *_) = stored.search("hot tea", 1)
+            assert f"number {number} " in hit.chunk.text
+            with sqlite3.connect(path) as file:
+                assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+                file.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+    assert last
+
+
+def test_a_full_disk_is_an_error_and_changes_nothing(tmp_path, monkeypatch):
+    stored = StoredRetriever(tmp_path / "a.index")
+    stored.add("tea", chunks_of("tea"))
+    connect = sqlite3.connect
+
+    def small(*args, **kwargs):
+        file = connect(*args, **kwargs)
+        file.execute(f"PRAGMA max_page_count = {file.execute('PRAGMA page_count').fetchone()[0] + 2}")
+        return file
+
+    monkeypatch.setattr(sqlite3, "connect", small)
+    with pytest.raises(OSError, match=r"the index .* cannot be used: database or disk is full"):
+        stored.add_many({f"{i}": chunks_of("law") for i in range(40)})
+    monkeypatch.undo()
+    assert stored.documents == ["tea"]
+    assert Path(stored.path).is_file()
