@@ -20,6 +20,7 @@ _NAMES = by_module({
     ".compressors": "PassageCompressor",
     ".embeddings": "ChunkEmbeddings DefaultEmbeddings HybridEmbeddings",
     ".enrich": "ChunkEnricher",
+    ".indexes": "IndexRetriever",
     ".retrievers": "AdvchunkRetriever",
     ".splitters": "splitter_class",
     ".vectors": "avectors_for vectors_for",

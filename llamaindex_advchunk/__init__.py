@@ -21,6 +21,7 @@ _NAMES = by_module({
     ".base": "AdvchunkNodeParser ChunkerNodeParser EmbeddingNodeParser LexicalNodeParser LinearNodeParser chunk_spans",
     ".embedding": "DefaultEmbedding HybridEmbedding",
     ".enrich": "ChunkEnricher",
+    ".indexes": "IndexRetriever",
     ".node_parsers": "node_parser_class",
     ".retrievers": "AdvchunkRetriever NeighborPostprocessor PassagePostprocessor",
     ".vectors": "avectors_for vectors_for",

@@ -98,7 +98,7 @@ class Pool:
         results = list[NodeWithScore]()
         for passage in passages:
             first = nodes.items[passage.hits[0].chunk.index]
-            node = _with_citation(passage, first) if budget is None else _to_node(passage, first)
+            node = _with_citation(passage, first) if budget is None else to_node(passage, first)
             results.append(NodeWithScore(node=node, score=passage.score))
         return results
 
@@ -307,7 +307,7 @@ def _with_citation(passage: Passage, node: BaseNode) -> BaseNode:
     return node.model_copy(update={"metadata": metadata, **exclusions(node, hidden_keys(metadata, node.metadata))})
 
 
-def _to_node(passage: Passage, first: BaseNode) -> TextNode:
+def to_node(passage: Passage, first: BaseNode) -> TextNode:
     """Return a passage as a node, after the first of its nodes."""
     spans = passage.spans
     values: dict[str, Any] = {

@@ -1,0 +1,30 @@
+"""Chunk documents into a retriever."""
+
+from collections.abc import Iterable
+
+from advchunk.chunkers.base import Chunker
+from advchunk.chunkers.baselines import RecursiveChunker
+from advchunk.errors import require
+from advchunk.records import Document
+from advchunk.retrieval.base import BaseRetriever
+
+
+def add_documents(retriever: BaseRetriever, documents: Iterable[Document], chunker: Chunker | None = None) -> None:
+    """Chunk documents and add them to a retriever, all or none, in place of those of the same names.
+
+    Parameters
+    ----------
+    documents : each with a name, its ``id``.
+    chunker : a chunker; None is ``RecursiveChunker(max_tokens=100)``.
+    """
+    documents = list(documents)
+    nameless = [document.text[:60] for document in documents if not document.source]
+    require(not nameless, "documents must have names or ids, by which they are replaced and removed", nameless[:1])
+    chunker = RecursiveChunker(max_tokens=100) if chunker is None else chunker
+    lists = dict(zip((document.source for document in documents), chunker.chunk_many(documents), strict=True))
+    texts = {
+        document.source: document.text
+        for document in documents
+        if all("".join(document.text[a:b] for a, b in chunk.spans) == chunk.text for chunk in lists[document.source])
+    }
+    retriever.add_many(lists, texts)

@@ -1,0 +1,106 @@
+"""Retrieval from an index of the core, in a file or in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import PrivateAttr, SkipValidation
+
+from advchunk.chunkers.indexing import add_documents
+from advchunk.errors import is_integer, require
+from advchunk.records import Document as CoreDocument
+from advchunk.retrieval.base import BaseRetriever as CoreRetriever
+from advchunk.retrieval.passages import Passage, PassageOrder
+from advchunk.retrieval.stored import StoredRetriever
+from langchain_advchunk.collection import document_name, to_document
+from langchain_advchunk.settings import CheckedModel
+
+
+class IndexRetriever(CheckedModel, BaseRetriever):
+    """Retrieves from an index of the core, which needs no vector store: a file (`advchunk.retrieval.StoredRetriever`) or memory.
+
+    The file outlives the process, and ``advchunk index`` and ``advchunk ask`` use it, too::
+
+        retriever = IndexRetriever(index="guides.index")
+        retriever.add_documents(documents)  # chunks and embeds them, in place of those of the same names
+        retriever.invoke("How are tokens counted?")
+
+    Results are as those of `AdvchunkRetriever`: passages with a ``budget``, else chunks.
+
+    Parameters
+    ----------
+    index : the path of a file, which is made if it is absent, or a `StoredRetriever` or `Retriever`.
+    chunker : of the core, for `add_documents`; None is ``RecursiveChunker(max_tokens=100)``.
+    budget : tokens of all passages, >= 1; None returns ``k`` chunks.
+    k : chunks to return, >= 1.
+    order : of passages: "rank", or "document" for reading order.
+    document_key : metadata key of a document's name, or a function that returns it; None is the first of "source", "document_id",
+        "doc_id" and "file_path", or the document's id.
+
+    Raises
+    ------
+    ConfigurationError : parameters are out of range, or the file is no index.
+    """
+
+    index: Any
+    chunker: Any = None
+    budget: SkipValidation[int | None] = 1000
+    k: SkipValidation[int] = 5
+    order: PassageOrder = "rank"
+    document_key: str | Callable[[Document], str] | None = None
+
+    _retriever: CoreRetriever = PrivateAttr()
+
+    def __init__(self, **kwargs: Any) -> None:
+        """Take the parameters that the class documents."""
+        super().__init__(**kwargs)
+        index = self.index
+        is_index = isinstance(index, (str, Path, CoreRetriever))
+        require(is_index, "index must be a path, a StoredRetriever or a Retriever", index)
+        require(
+            self.budget is None or is_integer(self.budget, 1), "budget must be a whole number >= 1 or None", self.budget
+        )
+        require(is_integer(self.k, 1), "k must be a whole number >= 1", self.k)
+        self._retriever = index if isinstance(index, CoreRetriever) else StoredRetriever(index)
+
+    def add_documents(self, documents: Sequence[Document]) -> None:
+        """Chunk documents and add them to the index, all or none, in place of those of the same names."""
+        sources = [
+            CoreDocument(
+                document.page_content,
+                document_name(document, self.document_key) or document.id or "",
+                metadata=document.metadata,
+            )
+            for document in documents
+        ]
+        add_documents(self._retriever, sources, self.chunker)
+
+    async def aadd_documents(self, documents: Sequence[Document]) -> None:
+        """Await `add_documents`, which works in another thread."""
+        await asyncio.to_thread(self.add_documents, documents)
+
+    def delete(self, names: Sequence[str]) -> None:
+        """Remove the documents of these names from the index."""
+        self._retriever.remove(*names)
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        if self.budget is None:
+            passages = list(map(Passage.of, self._retriever.search(query, self.k)))
+        else:
+            passages = self._retriever.passages(query, self.budget, order=self.order)
+        return list(map(to_document, passages))
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        if self.budget is None:
+            passages = list(map(Passage.of, await self._retriever.asearch(query, self.k)))
+        else:
+            passages = await self._retriever.apassages(query, self.budget, order=self.order)
+        return list(map(to_document, passages))
