@@ -521,8 +521,12 @@ class Explanation:
 
     @property
     def figures(self) -> Mapping[str, Any]:
-        """The intermediate results of the algorithm, by name; none if no decision was needed, as for a single unit."""
-        return Figures(self.segmentation.figures if self.segmentation else {})
+        """The intermediate results of the algorithm, by name, and ``outline``, the numbered units of the document by kind.
+
+        The algorithm has none if no decision was needed, as for a single unit.
+        """
+        own = self.segmentation.figures if self.segmentation else {}
+        return Figures({**own, "outline": self.document.outline} if self.document.outline else own)
 
     @property
     def cuts(self) -> list[Cut]:

@@ -5,20 +5,22 @@ continues a sequence that is open (its next number) or begins one (its first num
 those are an outline that `_accept` admits, which rejects what authors number in passing: lists, tables of contents,
 references, dates. The text never changes. Time is linear in its length.
 """
+# ruff: noqa: RUF001 - numbers and punctuation of many scripts
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from advchunk.readers.markdown import heading_text
 from advchunk.records import Block, BlockKind, Document, Span
-from advchunk.text.tiling import paragraph_edges
+from advchunk.text.patterns import Patterns, find_all, named
+from advchunk.text.tiling import next_non_space, paragraph_edges
 
 Value: TypeAlias = tuple[int, ...]
 
@@ -64,34 +66,38 @@ _NUMBER_WORDS: Final = {
 _WORD_NUMBER = "|".join(sorted(map(re.escape, _NUMBER_WORDS), key=len, reverse=True))
 _COUNT = rf"(?:(?:{_WORD_NUMBER})|[0-9]{{1,4}}+(?:\.[0-9]{{1,3}}+){{0,5}}+[a-z]?|[IVXLC]{{1,7}}+[a-z]?|[A-Z])"
 # The next word of a reference, as in "Article 5 of the Act", "Artikel 5 Absatz 2", "Section 3(b)", "Article 6 is".
-_PROSE = r"(?![ \t]*+(?:[(,;)]|[a-zà-ÿ]|Abs\b|Absatz\b|Satz\b|Nr\b|Nummer\b|Buchst|und\b|and\b))"
+_PROSE = r"(?![^\S\n]*+(?:[(,;)]|[a-zà-ÿ]|Abs\b|Absatz\b|Satz\b|Nr\b|Nummer\b|Buchst|und\b|and\b))"
 _PROSE_HAN = r"(?![规規定所的第及和与、，,；)）之至到])"
 _LABEL = re.compile(
     rf"""
-    \n[ \t\u3000]*+(?P<hash>\#{{1,6}}[ \t]++)?(?:\*\*\*?|__)?+
+    \n[^\S\n]*+(?P<hash>\#{{1,6}}[^\S\n]++)?(?:\*\*\*?|__)?+
     (?P<label>
-      (?:(?P<word>{"|".join(sorted(map(re.escape, _KINDS), key=len, reverse=True))})[ \t]*+(?P<count>{_COUNT})(?!\w)[.)]?+{_PROSE})
-    | (?:[第제][ \t]*+(?P<ordinal>[0-9]{{1,4}}+|[{_HAN_DIGITS}]{{1,9}}+)[ \t]*+(?P<han>[{"".join(_HAN_KINDS)}]){_PROSE_HAN})
+      (?:(?P<word>{"|".join(sorted(map(re.escape, _KINDS), key=len, reverse=True))})[^\S\n]*+(?P<count>{_COUNT})(?!\w)[.)]?+{_PROSE})
+    | (?:[第제][^\S\n]*+(?P<ordinal>[0-9]{{1,4}}+|[{_HAN_DIGITS}]{{1,9}}+)[^\S\n]*+(?P<han>[{"".join(_HAN_KINDS)}]){_PROSE_HAN})
     | (?P<item>[(（][一二三四五六七八九十]{{1,3}}+[)）]|[一二三四五六七八九十]{{1,3}}+(?=、))、?+
-    | (?P<decimal>[0-9]{{1,4}}+(?:\.[0-9]{{1,3}}+){{1,6}}+)\.?+(?=[ \t\n*_])
-    | (?P<number>[0-9]{{1,3}}+[.)]|\([0-9]{{1,3}}+\)|[0-9]{{1,2}}+(?=[ \t]++[A-Z]))(?=[ \t\n*_\u3000])
-    | (?P<letter>\((?:[A-Za-z]{{1,2}}|[ivxlcIVXLC]{{2,7}})\)|(?:[A-Za-z]|[ivxlcIVXLC]{{2,7}})[.)])(?=[ \t\n*_\u3000])
+    | (?P<decimal>[0-9]{{1,4}}+(?:\.[0-9]{{1,3}}+){{1,6}}+)\.?+(?=[\s*_])
+    | (?P<number>[0-9]{{1,3}}+[.)]|\([0-9]{{1,3}}+\)|[0-9]{{1,2}}+(?=[^\S\n]++[A-Z]))(?=[\s*_])
+    | (?P<letter>\((?:[A-Za-z]{{1,2}}|[ivxlcIVXLC]{{2,7}})\)|(?:[A-Za-z]|[ivxlcIVXLC]{{2,7}})[.)])(?=[\s*_])
     )
     """,
     re.VERBOSE,
 )
-_LEADERS = re.compile(r"\.{4,}|(?:\. ){3}|…{2}|·{4,}|_{4,}")  # a table of contents, or a form
+_LEADERS = re.compile(
+    r"\.{4,}|(?:\. ){3}|…{2}|·{4,}|_{4,}|\.{2}[\s.]*+[0-9]{1,4}\s*+\Z"
+)  # a table of contents, or a form
 _REFERENCE_END = re.compile(
     r"(?:§|\b(?:[Ss]ections?|[Aa]rticles?|[Cc]lauses?|[Pp]aragraphs?|[Cc]hapters?|Art\.|Artikel|Absatz|No\.))\s*+\Z"
 )
-_RUN_IN = re.compile(r"[^\n.:;]{2,70}?(?=[.:][ \t*_]+\S)")
-_STRIP = " \t\u3000*_.:–—-"
+_RUN_IN = re.compile(r"[^\n.:;]{2,70}?(?=[.:][*_]*\s[\s*_]*\S)")
+_STRIP = " \t\u3000\xa0*_.:–—-"
 _TITLE_LENGTH: Final = 100  # most characters of a title
 _TITLE_WORDS: Final = 14
 _RUN_IN_WORDS: Final = 8
 _HAN_TITLE: Final = 25  # characters
 _PLAIN_LENGTH: Final = 120  # mean characters of units that are plainly not items of a list
+_TOC_LENGTH: Final = 200  # most mean characters of an entry in a table of contents
 _WEAK: Final = frozenset({"1.1", "1)", "I.", "I)", "A.", "A)", "一、", "（一）"})  # styles that lists have, too
+_SMALL: Final = frozenset({"(1)", "(a)", "(A)", "(i)", "(I)", "a.", "a)", "i.", "i)"})  # styles of units without titles
 _FEWEST: Final = 3  # units of an outline
 _DEEPEST: Final = 12
 _MAX_STEP: Final = 3  # of a number that skips others
@@ -157,7 +163,6 @@ class _Unit:
     body: int = 0
     level: int = 0
     clause: str = ""
-    is_leaf: bool = True
 
 
 def outlined(document: Document) -> Document:
@@ -181,8 +186,76 @@ def outlined(document: Document) -> Document:
     blocks = blocks or _paragraphs(flat)
     runs = _read_runs(marks)
     units = _accept(flat, runs, marks, blocks)
-    _clauses(units)
+    _clauses(units, blocks)
     return _with_units(document, flat, blocks, units) if units else document
+
+
+def with_headings(document: Document, headings: Patterns) -> Document:
+    r"""Return a document with the units that match the user's patterns as blocks, or the document itself if there are none.
+
+    Parameters
+    ----------
+    headings : see `chunkers.params.Params`. Where several match, the outermost counts. There are no matches in code, tables
+        and the like.
+
+    >>> document = with_headings(Document("Art 1\nTea.\nArt 2\nMilk."), {"art": r"^Art (\d)"})
+    >>> [(block.kind, block.title, block.metadata["clause"]) for block in document.blocks][:2]
+    [('heading', 'Art 1', '1'), ('paragraph', None, '1')]
+    """
+    flat = document.text.replace("\r\n", " \n").replace("\r", "\n")
+    blocks = document.blocks or _paragraphs(flat)
+    matches = sorted(_matches(flat, blocks, headings), key=lambda pair: (pair[1].start, pair[0]))
+    runs, units, stack = dict[Any, _Run](), list[_Unit](), list[tuple[int, _Unit]]()
+    names = [name for name, _ in named(headings)]
+    for rank, mark in matches:
+        if units and mark.start < units[-1].mark.end:
+            continue
+        while stack and stack[-1][0] >= rank:
+            stack.pop()
+        parent = stack[-1][1] if stack else None
+        run = runs.setdefault((parent, rank), _Run(names[rank], parent))
+        unit = _Unit(mark, names[rank], (), run, len(units))
+        inherited = parent.clause if parent else ""
+        is_whole = not inherited or mark.number.startswith(f"{inherited}.")
+        unit.clause = mark.number if is_whole or not mark.number else f"{inherited}({mark.number})"
+        run.members.append(unit)
+        stack.append((rank, unit))
+        units.append(unit)
+    _read_titles(flat, units, blocks, {unit.mark.line for unit in units})
+    return _with_units(document, flat, blocks, units) if units else document
+
+
+def _matches(flat: str, blocks: Sequence[Block], headings: Patterns) -> Iterator[tuple[int, Mark]]:
+    """Yield the matches of the user's patterns, each with the number of its pattern."""
+    ends = [block.span.end for block in blocks]
+    heads = [block for block in blocks if block.kind == "heading"]
+    titles = [_one_line(flat[slice(*block.span)]) if block.title is None else block.title for block in heads]
+    title_starts = [0, *accumulate(len(title) + 1 for title in titles)]
+    of_title = dict(zip(title_starts, heads, strict=False))
+    for rank, (name, pattern) in enumerate(named(headings)):
+        for match in find_all("headings", name, pattern, flat):
+            start = match.end() - len(match[0].lstrip())
+            place = bisect_left(ends, start + 1)
+            is_inside = place < len(blocks) and blocks[place].span.start <= start < match.end()
+            if is_inside and blocks[place].kind in {"paragraph", "item"}:
+                line = flat.rfind("\n", 0, start) + 1
+                line = start if flat[line:start].strip() else line
+                yield rank, Mark(line, start, match.end(), (), _first_group(match), in_heading=False)
+        for match in find_all("headings", name, pattern, "\n".join(titles)):
+            if block := of_title.get(match.start()):
+                start = next_non_space(flat, block.span.start)
+                yield rank, Mark(block.span.start, start, start + 1, (), _first_group(match), in_heading=True)
+
+
+def _first_group(match: Any) -> str:
+    """Return what the first group of a match that took part has; "" if there is none."""
+    return next((group.strip() for group in match.groups() if group), "")
+
+
+def has_marks(text: str) -> bool:
+    """Return True if a text has enough lines that begin like numbered units; without, it has no outline."""
+    flat = "\n" + text.replace("\r", "\n")
+    return next(islice(_LABEL.finditer(flat), _FEWEST - 1, None), None) is not None
 
 
 def _paragraphs(text: str) -> tuple[Block, ...]:
@@ -253,13 +326,18 @@ def _read_label(match: re.Match[str], rest: str, in_heading: bool) -> Iterator[t
             return
         style = label.replace(digits, "1")
         yield ("1.1" if style in {"1", "1."} else style), (int(digits),)
-    elif match["letter"]:
-        letters = label.strip("().")
-        if len(letters) == 1 or (len({*letters}) == 1 and letters[0].upper() not in _ROMAN):
-            style = label.replace(letters, "a" if letters.islower() else "A")
-            yield style, (ord(letters[0].lower()) - 96 + 26 * (len(letters) - 1),)
-        if value := _roman_value(letters):
-            yield label.replace(letters, "i" if letters.islower() else "I"), (value,)
+    else:
+        yield from _read_letters(label)
+
+
+def _read_letters(label: str) -> Iterator[tuple[str, Value]]:
+    """Yield each style and value of letters: a letter, a repeated one, a Roman number."""
+    letters = label.strip("().")
+    if len(letters) == 1 or (len({*letters}) == 1 and letters[0].upper() not in _ROMAN):
+        style = label.replace(letters, "a" if letters.islower() else "A")
+        yield style, (ord(letters[0].lower()) - 96 + 26 * (len(letters) - 1),)
+    if value := _roman_value(letters):
+        yield label.replace(letters, "i" if letters.islower() else "I"), (value,)
 
 
 def _decimal(number: str) -> Value:
@@ -366,7 +444,7 @@ def _continued(mark: Mark, stack: Sequence[_Run], *, skipping: bool) -> _Place |
             at = 0 if style in _RANKS else -1  # a letter is after the number of an article
             step = value[at] - before[at]
             is_near = value[:at] == before[:at] or at == 0
-            if skipping and is_near and 0 < step and (mark.in_heading or 1 < step <= _MAX_STEP):
+            if skipping and is_near and step > 0 and (mark.in_heading or 1 < step <= _MAX_STEP):
                 run.skips += not mark.in_heading
                 return _Place(run, i, style, value)
     return None
@@ -415,9 +493,7 @@ def _depth(style: str, stack: Sequence[_Run]) -> int:
         while depth and _RANKS.get(stack[depth - 1].style.split(" ")[0], len(_RANKS)) > most:
             depth -= 1
     same = [
-        i
-        for i in range(depth)
-        if stack[i].style == style and len(stack[i].members[-1].value) < 2 or stack[i].style == style in _RANKS
+        i for i in range(depth) if stack[i].style == style and (style in _RANKS or len(stack[i].members[-1].value) == 1)
     ]
     return same[1] if len(same) > 1 else depth
 
@@ -454,15 +530,25 @@ def _accept(flat: str, runs: Sequence[_Run], marks: Sequence[Mark], blocks: Sequ
     for run in runs:
         if run.outer is not None and run.outer.members[-1].index < run.members[0].index:
             run.parent = run.outer.parent  # the outer run never went on
-    skips, sizes = Counter[str](), Counter[str]()
+    _admit(flat, runs, blocks)
+    units = sorted((unit for run in runs if run.accepted for unit in run.members), key=lambda unit: unit.index)
+    _read_titles(flat, units, blocks, {mark.line for mark in marks})
+    trees = dict[_Run, list[_Unit]]()
+    for unit in units:
+        trees.setdefault(_root(unit), []).append(unit)
+    contents = _contents(flat, trees)
+    return [unit for root, tree in trees.items() if root not in contents and _has_text(flat, tree) for unit in tree]
+
+
+def _admit(flat: str, runs: Sequence[_Run], blocks: Sequence[Block]) -> None:
+    """Accept runs by their numbers and their place among the others."""
+    skips, sizes, below = Counter[str](), Counter[str](), dict[_Run, Counter[str]]()
     for run in runs:
         skips[run.style] += run.skips
         sizes[run.style] += len(run.members)
-    parts = sum(len(unit.value) > 1 for run in runs for unit in run.members if run.style == "1.1")
-    below = dict[_Run, Counter[str]]()
-    for run in runs:
         if run.parent is not None:
             below.setdefault(run.parent.run, Counter())[run.style] += len(run.members)
+    parts = sum(len(run.members) for run in runs if run.style == "1.1" and len(run.members[0].value) > 1)
     for run in runs:
         if run.skips and 10 * skips[run.style] > sizes[run.style]:
             continue
@@ -472,12 +558,19 @@ def _accept(flat: str, runs: Sequence[_Run], marks: Sequence[Mark], blocks: Sequ
             run.accepted = _is_root(flat, run, below, parts, blocks)
         else:
             run.accepted = _is_below(run, run.parent)
-    units = sorted((unit for run in runs if run.accepted for unit in run.members), key=lambda unit: unit.index)
-    _read_titles(flat, units, blocks, {mark.line for mark in marks})
-    roots = dict[_Run, list[_Unit]]()
-    for unit in units:
-        roots.setdefault(_root(unit), []).append(unit)
-    return [unit for tree in roots.values() if _has_text(flat, tree, units) for unit in tree]
+
+
+def _contents(flat: str, trees: Mapping[_Run, Sequence[_Unit]]) -> set[_Run]:
+    """Return the trees that are tables of contents: with little text, and numbered again in a much longer tree."""
+    contents, later, end = set[_Run](), dict[str, int](), len(flat)
+    for root, tree in reversed([*trees.items()]):
+        length = end - tree[0].mark.line
+        if length < _TOC_LENGTH * len(tree) and 4 * length < later.get(root.style, 0):
+            contents.add(root)
+        else:
+            later[root.style] = max(length, later.get(root.style, 0))
+        end = tree[0].mark.line
+    return contents
 
 
 def _is_root(flat: str, run: _Run, below: Mapping[_Run, Counter[str]], parts: int, blocks: Sequence[Block]) -> bool:
@@ -526,19 +619,27 @@ def _root(unit: _Unit) -> _Run:
     return unit.run
 
 
-def _has_text(flat: str, tree: Sequence[_Unit], units: Sequence[_Unit]) -> bool:
+def _has_text(flat: str, tree: Sequence[_Unit]) -> bool:
     """Return True if a tree of units has enough of them, with text, and is not what the headings of the format say."""
-    after = {unit.index: later for unit, later in pairwise(units)}
-    leaves = bare = 0
-    for unit in tree:
-        later = after.get(unit.index)
-        if later is None or later.run.parent is not unit:
-            leaves += 1
-            end = len(flat) if later is None else later.mark.line
-            bare += unit.body > 0 and not flat[unit.body : end].strip(_STRIP + "\n")
-    named = any(unit.style.split(" ")[0] in _RANKS for unit in tree)
+    main = [unit for unit in tree if unit.style.split(" ")[0] in _RANKS or unit.style in _WEAK]
+    ends = [*(unit.mark.line for unit in main[1:]), len(flat)]
+    leaves = [
+        (unit, end)
+        for unit, end, later in zip(main, ends, [*main[1:], None], strict=True)
+        if later is None or later.run.parent is not unit
+    ]
+    bare = sum(_is_bare(flat, unit, end) for unit, end in leaves)
+    named = any(unit.style.split(" ")[0] in _RANKS for unit in main)
     inside = sum(not unit.mark.in_heading for unit in tree)
-    return len(tree) >= _FEWEST and 5 * bare < 3 * leaves and (named or 3 * inside > len(tree))
+    return len(tree) >= _FEWEST and 2 * bare <= len(leaves) and (named or 3 * inside > len(tree))
+
+
+def _is_bare(flat: str, unit: _Unit, end: int) -> bool:
+    """Return True if a unit is only a title, or another line that does not end as text does."""
+    text = flat[unit.mark.start : end].rstrip(_STRIP[:-4] + "\n")
+    if unit.body:
+        return not flat[unit.body : end].strip(_STRIP + "\n")
+    return len(text) <= 2 * _TITLE_LENGTH and "\n" not in text and text[-1:] not in ".:;,。：；，)"
 
 
 # Titles.
@@ -561,10 +662,9 @@ def _read_titles(flat: str, units: Sequence[_Unit], blocks: Sequence[Block], lin
         line_end = _line_end(flat, mark.end)
         title, is_line = _title(flat, mark)
         is_label = not flat[mark.end : line_end].strip(_STRIP)
-        is_short = unit.style[0] in "(（" or (unit.style[0] in "ai" and not unit.style.isalpha())
-        if is_label or (is_line and not is_short and not _continues(flat, line_end, block)):
+        if is_label or (is_line and unit.style not in _SMALL and not _continues(flat, line_end, block)):
             unit.body = line_end
-            if is_label and unit.style in _RANKS:
+            if is_label and (unit.style in _RANKS or not mark.readings):
                 unit.body = _end_of_title_below(flat, line_end, blocks, place, lines) or line_end
             unit.title = _one_line(flat[mark.start : unit.body])
         else:
@@ -598,7 +698,7 @@ def _is_title(rest: str) -> bool:
         or title[-1] in ";,；，、。!?！？"
     ):
         return False
-    if not first.isascii() and len(words) < 3 and len(title) > _HAN_TITLE and "\u2e80" <= first:
+    if not first.isascii() and len(words) < 3 and len(title) > _HAN_TITLE and first >= "\u2e80":
         return False
     return title[-1] not in ".:：" or (len(words) <= _RUN_IN_WORDS and _is_capitalized(title))
 
@@ -647,16 +747,28 @@ def _one_line(source: str) -> str:
 # Blocks.
 
 
-def _clauses(units: Sequence[_Unit]) -> None:
-    """Set the clause of each unit: its number with those of the units that it is in, as in 5(1)(a), or II.3 for a scene."""
+def _clauses(units: Sequence[_Unit], blocks: Sequence[Block]) -> None:
+    """Set the clause of each unit: its number with those of the units that it is in, as in 5(1)(a), or II.3 for a scene.
+
+    Numbers that begin again under the same unit and the same heading are ambiguous, so they have none.
+    """
+    of_units = {unit.mark.line for unit in units if unit.mark.in_heading}
+    headings = [b.span.start for b in blocks if b.kind == "heading" and b.span.start not in of_units]
     runs = Counter(run.style for run in dict.fromkeys(unit.run for unit in units))
     continued = {unit.style for unit in units if unit.run.continues}
+    ends, ambiguous = dict[Any, int](), set[_Run]()
     for unit in units:
         parent, number, is_named = unit.run.parent, unit.mark.number, unit.style in _RANKS
+        key, first = (unit.style, unit.value[:-1], parent), unit.run.members[0]
+        if unit is first and key in ends and bisect_left(headings, ends[key]) == bisect_left(headings, unit.mark.line):
+            ambiguous.add(unit.run)
+        ends[key] = unit.mark.start
         is_absolute = runs[unit.style] == 1 or unit.style in continued if is_named else len(unit.value) > 1
-        if parent is None or is_absolute or unit.style.endswith(" 1.1"):
+        if unit.run in ambiguous:
+            unit.clause = ""
+        elif parent is None or is_absolute or unit.style.endswith(" 1.1"):
             unit.clause = number
-        else:
+        elif parent.clause:
             unit.clause = f"{parent.clause}.{number}" if is_named else f"{parent.clause}({number})"
 
 
