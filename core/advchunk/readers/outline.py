@@ -24,7 +24,7 @@ from advchunk.text.tiling import next_non_space, paragraph_edges
 
 Value: TypeAlias = tuple[int, ...]
 
-# What stands before a number, by kind, from the widest to the narrowest.
+# The words before a number, by kind, from the widest to the narrowest.
 _WORDS: Final[Mapping[str, str]] = {
     "part": "Part|PART|Partie|PARTIE|Teil|TEIL|Parte|PARTE|Book|BOOK|Buch|BUCH|Livre|LIVRE|Часть|ЧАСТЬ",
     "annex": "Annex|ANNEX|Annexe|ANNEXE|Appendix|APPENDIX|Schedule|SCHEDULE|Exhibit|EXHIBIT|Anhang|ANHANG|Anlage|ANLAGE",
@@ -60,7 +60,7 @@ _NUMBER_WORDS: Final = {
          "Five|Fifth", "Six|Sixth", "Seven|Seventh", "Eight|Eighth", "Nine|Ninth", "Ten|Tenth", "Eleven", "Twelve"), 1,
     )
     for form in words.split("|")
-    for word in (form, form.upper(), form.lower())
+    for word in (form, form.upper())
 }  # fmt: skip
 
 _WORD_NUMBER = "|".join(sorted(map(re.escape, _NUMBER_WORDS), key=len, reverse=True))
@@ -68,16 +68,19 @@ _COUNT = rf"(?:(?:{_WORD_NUMBER})|[0-9]{{1,4}}+(?:\.[0-9]{{1,3}}+){{0,5}}+[a-z]?
 # The next word of a reference, as in "Article 5 of the Act", "Artikel 5 Absatz 2", "Section 3(b)", "Article 6 is".
 _PROSE = r"(?![^\S\n]*+(?:[(,;)]|[a-zà-ÿ]|Abs\b|Absatz\b|Satz\b|Nr\b|Nummer\b|Buchst|und\b|and\b))"
 _PROSE_HAN = r"(?![规規定所的第及和与、，,；)）之至到])"
+_SPACE = r"[ \t\u3000\xa0]"
 _LABEL = re.compile(
     rf"""
-    \n[^\S\n]*+(?P<hash>\#{{1,6}}[^\S\n]++)?(?:\*\*\*?|__)?+
+    \n{_SPACE}*+(?P<hash>\#{{1,6}}{_SPACE}++)?(?:\*\*\*?|__)?+
     (?P<label>
-      (?:(?P<word>{"|".join(sorted(map(re.escape, _KINDS), key=len, reverse=True))})[^\S\n]*+(?P<count>{_COUNT})(?!\w)[.)]?+{_PROSE})
-    | (?:[第제][^\S\n]*+(?P<ordinal>[0-9]{{1,4}}+|[{_HAN_DIGITS}]{{1,9}}+)[^\S\n]*+(?P<han>[{"".join(_HAN_KINDS)}]){_PROSE_HAN})
-    | (?P<item>[(（][一二三四五六七八九十]{{1,3}}+[)）]|[一二三四五六七八九十]{{1,3}}+(?=、))、?+
-    | (?P<decimal>[0-9]{{1,4}}+(?:\.[0-9]{{1,3}}+){{1,6}}+)\.?+(?=[\s*_])
-    | (?P<number>[0-9]{{1,3}}+[.)]|\([0-9]{{1,3}}+\)|[0-9]{{1,2}}+(?=[^\S\n]++[A-Z]))(?=[\s*_])
-    | (?P<letter>\((?:[A-Za-z]{{1,2}}|[ivxlcIVXLC]{{2,7}})\)|(?:[A-Za-z]|[ivxlcIVXLC]{{2,7}})[.)])(?=[\s*_])
+      (?P<word>§|(?=[A-ZÀ-ÞЀ-Я])[A-Za-zÀ-ÿЀ-я]{{2,20}}+\.?+(?:[ ][Ii]tem|[ ]ITEM)?+){_SPACE}*+(?P<count>{_COUNT})(?!\w)[.)]?+{_PROSE}
+    | (?=[第제0-9(（一二三四五六七八九十])(?:
+        [第제]{_SPACE}*+(?P<ordinal>[0-9]{{1,4}}+|[{_HAN_DIGITS}]{{1,9}}+){_SPACE}*+(?P<han>[{"".join(_HAN_KINDS)}]){_PROSE_HAN}
+      | (?P<item>[(（][一二三四五六七八九十]{{1,3}}+[)）]|[一二三四五六七八九十]{{1,3}}+(?=、))、?+
+      | (?P<decimal>[0-9]{{1,4}}+(?:\.[0-9]{{1,3}}+){{1,6}}+)\.?+(?=[\s*_])
+      | (?P<number>[0-9]{{1,3}}+[.)]|\([0-9]{{1,3}}+\)|[0-9]{{1,2}}+(?={_SPACE}++[A-Z]))(?=[\s*_])
+      )
+    | (?P<letter>\(?+[A-Za-z]{{1,7}}+[.)])(?=[\s*_])
     )
     """,
     re.VERBOSE,
@@ -85,9 +88,21 @@ _LABEL = re.compile(
 _LEADERS = re.compile(
     r"\.{4,}|(?:\. ){3}|…{2}|·{4,}|_{4,}|\.{2}[\s.]*+[0-9]{1,4}\s*+\Z"
 )  # a table of contents, or a form
-_REFERENCE_END = re.compile(
-    r"(?:§|\b(?:[Ss]ections?|[Aa]rticles?|[Cc]lauses?|[Pp]aragraphs?|[Cc]hapters?|Art\.|Artikel|Absatz|No\.))\s*+\Z"
-)
+_DOTS: Final = ("..", ". .", "…", "··", "__", "qquad")
+_REFERENCES: Final = frozenset(
+    word
+    for words in _WORDS.values()
+    for single in words.split("|")
+    for word in (single, single.lower(), f"{single}s", f"{single.lower()}s")
+) | {
+    "§§",
+    "paragraph",
+    "paragraphs",
+    "Paragraph",
+    "Absatz",
+    "No.",
+    "Nr.",
+}  # at the end of a line, with the number in the next
 _RUN_IN = re.compile(r"[^\n.:;]{2,70}?(?=[.:][*_]*\s[\s*_]*\S)")
 _STRIP = " \t\u3000\xa0*_.:–—-"
 _TITLE_LENGTH: Final = 100  # most characters of a title
@@ -248,7 +263,7 @@ def _matches(flat: str, blocks: Sequence[Block], headings: Patterns) -> Iterator
 
 
 def _first_group(match: Any) -> str:
-    """Return what the first group of a match that took part has; "" if there is none."""
+    """Return the text of the first group of a match that has any, else ""."""
     return next((group.strip() for group in match.groups() if group), "")
 
 
@@ -269,12 +284,13 @@ def _paragraphs(text: str) -> tuple[Block, ...]:
 
 def _marks(flat: str, blocks: Sequence[Block]) -> list[Mark]:
     """Return the marks of a text in reading order, those of code, tables and the like left out."""
-    found = list(_LABEL.finditer("\n" + flat))  # offsets are those in the text plus 1
-    if len(found) < _FEWEST:
+    labels = _LABEL.finditer("\n" + flat)  # offsets are those in the text plus 1
+    matches = [match for match in labels if match["word"] is None or match["word"] in _KINDS]
+    if len(matches) < _FEWEST:
         return []
     ends = [block.span.end for block in blocks]
     marks = list[Mark]()
-    for match in found:
+    for match in matches:
         line, start, end = match.start(), match.start("label") - 1, match.end("label") - 1
         kind: BlockKind = "paragraph"
         if blocks:
@@ -286,11 +302,17 @@ def _marks(flat: str, blocks: Sequence[Block]) -> list[Mark]:
             continue
         line_end = flat.find("\n", end)
         rest = flat[end : line_end if line_end >= 0 else len(flat)]
-        if _LEADERS.search(rest[-200:]) or _REFERENCE_END.search(flat, max(line - 20, 0), line):
+        if (any(dots in rest for dots in _DOTS) and _LEADERS.search(rest[-200:])) or _is_reference(flat, line):
             continue
         if (readings := tuple(_read_label(match, rest, in_heading))) and (number := _number(match)):
             marks.append(Mark(line, start, end, readings, number, in_heading))
     return marks
+
+
+def _is_reference(flat: str, line: int) -> bool:
+    """Return True if the line before ends with a word that the number in this one belongs to: "under Section / 5."."""
+    before = flat[max(line - 24, 0) : max(line - 1, 0)].rsplit(None, 1)
+    return bool(before) and before[-1] in _REFERENCES
 
 
 def _number(match: re.Match[str]) -> str:
@@ -333,7 +355,9 @@ def _read_label(match: re.Match[str], rest: str, in_heading: bool) -> Iterator[t
 def _read_letters(label: str) -> Iterator[tuple[str, Value]]:
     """Yield each style and value of letters: a letter, a repeated one, a Roman number."""
     letters = label.strip("().")
-    if len(letters) == 1 or (len({*letters}) == 1 and letters[0].upper() not in _ROMAN):
+    if (label[0] == "(" and label[-1] == ".") or not (letters.islower() or letters.isupper()):
+        return  # "(a." and "Ia)"
+    if len(letters) == 1 or (len(letters) == 2 and letters[0] == letters[1] and letters[0].upper() not in _ROMAN):
         style = label.replace(letters, "a" if letters.islower() else "A")
         yield style, (ord(letters[0].lower()) - 96 + 26 * (len(letters) - 1),)
     if value := _roman_value(letters):
@@ -419,7 +443,7 @@ def _read_runs(marks: Sequence[Mark]) -> list[_Run]:
 
 
 class _Place(NamedTuple):
-    """Where a mark belongs: its run, the depth of that on the stack, and how the mark is read."""
+    """The place of a mark: its run, the depth of that on the stack, and its style and value."""
 
     run: _Run
     depth: int
@@ -516,7 +540,7 @@ def _decimal_depth(style: str, value: Value, stack: Sequence[_Run], is_free: boo
     return len(stack) if is_first or is_free else None
 
 
-# What is an outline.
+# The outline among the runs.
 
 
 def _accept(flat: str, runs: Sequence[_Run], marks: Sequence[Mark], blocks: Sequence[Block]) -> list[_Unit]:
