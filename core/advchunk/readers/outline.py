@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, chain, islice, pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from advchunk.readers.markdown import heading_text
@@ -60,7 +60,7 @@ _NUMBER_WORDS: Final = {
          "Five|Fifth", "Six|Sixth", "Seven|Seventh", "Eight|Eighth", "Nine|Ninth", "Ten|Tenth", "Eleven", "Twelve"), 1,
     )
     for form in words.split("|")
-    for word in (form, form.upper())
+    for word in (form, form.upper(), *([form.lower()] if form.startswith("Premi") else ()))
 }  # fmt: skip
 
 _WORD_NUMBER = "|".join(sorted(map(re.escape, _NUMBER_WORDS), key=len, reverse=True))
@@ -557,11 +557,15 @@ def _accept(flat: str, runs: Sequence[_Run], marks: Sequence[Mark], blocks: Sequ
     _admit(flat, runs, blocks)
     units = sorted((unit for run in runs if run.accepted for unit in run.members), key=lambda unit: unit.index)
     _read_titles(flat, units, blocks, {mark.line for mark in marks})
-    trees = dict[_Run, list[_Unit]]()
+    trees, parts = dict[_Run, list[_Unit]](), dict[int, _Run]()
     for unit in units:
-        trees.setdefault(_root(unit), []).append(unit)
+        root = _root(unit)
+        if root.style == "1.1" and (depth := len(root.members[0].value)) > 1:
+            root = parts.setdefault(depth, root)  # 1.1, 1.2, 2.1: one tree without the units 1 and 2
+        trees.setdefault(root, []).append(unit)
     contents = _contents(flat, trees)
-    return [unit for root, tree in trees.items() if root not in contents and _has_text(flat, tree) for unit in tree]
+    kept = [tree for root, tree in trees.items() if root not in contents and _has_text(flat, tree)]
+    return list(chain.from_iterable(kept)) if sum(map(len, kept)) >= _FEWEST else []
 
 
 def _admit(flat: str, runs: Sequence[_Run], blocks: Sequence[Block]) -> None:
@@ -602,9 +606,7 @@ def _is_root(flat: str, run: _Run, below: Mapping[_Run, Counter[str]], parts: in
     if run.style.split(" ")[0] in _RANKS:
         return len(run.members) > 1 or run.continues or any(style in _RANKS for style in below.get(run, ()))
     if run.style == "1.1" and parts >= _FEWEST:
-        return (
-            len(run.members[0].value) > 1 or below.get(run, Counter())["1.1"] >= _FEWEST or _is_plain(flat, run, blocks)
-        )
+        return len(run.members[0].value) > 1 or below.get(run, Counter())["1.1"] > 1 or _is_plain(flat, run, blocks)
     return run.style in _WEAK and _is_plain(flat, run, blocks)
 
 
@@ -655,12 +657,13 @@ def _has_text(flat: str, tree: Sequence[_Unit]) -> bool:
     bare = sum(_is_bare(flat, unit, end) for unit, end in leaves)
     named = any(unit.style.split(" ")[0] in _RANKS for unit in main)
     inside = sum(not unit.mark.in_heading for unit in tree)
-    return len(tree) >= _FEWEST and 2 * bare <= len(leaves) and (named or 3 * inside > len(tree))
+    fewest = 2 if named else _FEWEST
+    return len(tree) >= fewest and 2 * bare <= len(leaves) and (named or 3 * inside > len(tree))
 
 
 def _is_bare(flat: str, unit: _Unit, end: int) -> bool:
     """Return True if a unit is only a title, or another line that does not end as text does."""
-    text = flat[unit.mark.start : end].rstrip(_STRIP[:-4] + "\n")
+    text = flat[unit.mark.start : end].rstrip("\n \t\xa0*_")
     if unit.body:
         return not flat[unit.body : end].strip(_STRIP + "\n")
     return len(text) <= 2 * _TITLE_LENGTH and "\n" not in text and text[-1:] not in ".:;,。：；，)"
@@ -677,7 +680,7 @@ def _read_titles(flat: str, units: Sequence[_Unit], blocks: Sequence[Block], lin
     lines : the starts of the lines of all marks.
     """
     ends = [block.span.end for block in blocks]
-    for unit in units:
+    for unit, later in zip(units, [*units[1:], None], strict=False):
         mark, place = unit.mark, bisect_left(ends, unit.mark.start + 1)
         block = blocks[place]
         if mark.in_heading:
@@ -686,6 +689,11 @@ def _read_titles(flat: str, units: Sequence[_Unit], blocks: Sequence[Block], lin
         line_end = _line_end(flat, mark.end)
         title, is_line = _title(flat, mark)
         is_label = not flat[mark.end : line_end].strip(_STRIP)
+        if is_line and title.rstrip()[-1] in ".:：":  # a short sentence, unless it has something below it
+            beside = later is not None and later.run.parent is not unit
+            is_line = not (beside and later is not None and not flat[line_end : later.mark.line].strip()) and bool(
+                flat[line_end:].strip()
+            )
         if is_label or (is_line and unit.style not in _SMALL and not _continues(flat, line_end, block)):
             unit.body = line_end
             if is_label and (unit.style in _RANKS or not mark.readings):
