@@ -115,6 +115,7 @@ _WEAK: Final = frozenset({"1.1", "1)", "I.", "I)", "A.", "A)", "一、", "（一
 _SMALL: Final = frozenset({"(1)", "(a)", "(A)", "(i)", "(I)", "a.", "a)", "i.", "i)"})  # styles of units without titles
 _FEWEST: Final = 3  # units of an outline
 _DEEPEST: Final = 12
+_CODE: Final = 100
 _MAX_STEP: Final = 3  # of a number that skips others
 _SCANNED: frozenset[BlockKind] = frozenset({"paragraph", "item", "heading"})
 
@@ -156,6 +157,11 @@ class _Run:
     skips: int = 0
     members: list[_Unit] = field(default_factory=list)
     accepted: bool = False
+
+    @property
+    def form(self) -> tuple[str, int]:
+        """The style, and the number of parts of a number."""
+        return self.style, len(self.members[0].value)
 
 
 @dataclass(eq=False, slots=True)
@@ -468,8 +474,9 @@ def _continued(mark: Mark, stack: Sequence[_Run], *, skipping: bool) -> _Place |
             at = 0 if style in _RANKS else -1  # a letter is after the number of an article
             step = value[at] - before[at]
             is_near = value[:at] == before[:at] or at == 0
-            if skipping and is_near and step > 0 and (mark.in_heading or 1 < step <= _MAX_STEP):
-                run.skips += not mark.in_heading
+            is_code = mark.in_heading and value[at] >= _CODE  # the sections of a code are numbered with gaps
+            if skipping and is_near and step > 0 and (is_code or 1 < step <= _MAX_STEP):
+                run.skips += not is_code
                 return _Place(run, i, style, value)
     return None
 
@@ -570,15 +577,15 @@ def _accept(flat: str, runs: Sequence[_Run], marks: Sequence[Mark], blocks: Sequ
 
 def _admit(flat: str, runs: Sequence[_Run], blocks: Sequence[Block]) -> None:
     """Accept runs by their numbers and their place among the others."""
-    skips, sizes, below = Counter[str](), Counter[str](), dict[_Run, Counter[str]]()
+    skips, sizes, below = Counter[tuple[str, int]](), Counter[tuple[str, int]](), dict[_Run, Counter[str]]()
     for run in runs:
-        skips[run.style] += run.skips
-        sizes[run.style] += len(run.members)
+        skips[run.form] += run.skips
+        sizes[run.form] += len(run.members)
         if run.parent is not None:
             below.setdefault(run.parent.run, Counter())[run.style] += len(run.members)
     parts = sum(len(run.members) for run in runs if run.style == "1.1" and len(run.members[0].value) > 1)
     for run in runs:
-        if run.skips and 10 * skips[run.style] > sizes[run.style]:
+        if run.skips and 10 * skips[run.form] > sizes[run.form]:
             continue
         while run.parent is not None and not run.parent.run.accepted:
             run.parent = run.parent.run.parent
