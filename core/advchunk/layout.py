@@ -80,7 +80,8 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
         last = _last_inside(text, block)
         spans.append((_text_end(text, starts[-1], start), last))
         starts.append(start)
-        strength_at[start] = Strength.HEADING + max(6 - block.level, 0) if _is_titled(block) else Strength.BLOCK
+        is_section = _is_titled(block) and block.kind != "paragraph"
+        strength_at[start] = Strength.HEADING + max(6 - block.level, 0) if is_section else Strength.BLOCK
         if block.kind in _PROTECTED:
             after = max(end, unit_end(text, _text_end(text, start, end)))
             ends.append(after)

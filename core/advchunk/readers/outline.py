@@ -116,6 +116,7 @@ _SMALL: Final = frozenset({"(1)", "(a)", "(A)", "(i)", "(I)", "a.", "a)", "i.", 
 _FEWEST: Final = 3  # units of an outline
 _DEEPEST: Final = 12
 _CODE: Final = 100
+_MISSING: Final = 8  # units for each number that may be missing
 _MAX_STEP: Final = 3  # of a number that skips others
 _SCANNED: frozenset[BlockKind] = frozenset({"paragraph", "item", "heading"})
 
@@ -555,7 +556,7 @@ def _accept(flat: str, runs: Sequence[_Run], marks: Sequence[Mark], blocks: Sequ
 
     A run at the top is one if its units have a word ("Article 5") or several parts ("2.3"), or if it is plainly not a list: it
     numbers most of the text, and most of its units have titles or several paragraphs. A run below needs an accepted parent
-    and two units. In each style at most one number in ten may be missing. A tree of titles without text is a table of
+    and two units. At most one number in eight may be missing. A tree of titles without text is a table of
     contents.
     """
     for run in runs:
@@ -582,10 +583,13 @@ def _admit(flat: str, runs: Sequence[_Run], blocks: Sequence[Block]) -> None:
         skips[run.form] += run.skips
         sizes[run.form] += len(run.members)
         if run.parent is not None:
-            below.setdefault(run.parent.run, Counter())[run.style] += len(run.members)
+            kind = run.style if run.form[1] > 1 or run.style in _RANKS else ""
+            below.setdefault(run.parent.run, Counter())[kind] += len(run.members)
     parts = sum(len(run.members) for run in runs if run.style == "1.1" and len(run.members[0].value) > 1)
     for run in runs:
-        if run.skips and 10 * skips[run.form] > sizes[run.form]:
+        is_explicit = run.style.split(" ")[0] in _RANKS or run.form[1] > 1
+        of, among = (skips[run.form], sizes[run.form]) if is_explicit else (run.skips, len(run.members))
+        if run.skips and _MISSING * of > among:
             continue
         while run.parent is not None and not run.parent.run.accepted:
             run.parent = run.parent.run.parent
