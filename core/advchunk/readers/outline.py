@@ -698,20 +698,20 @@ def _read_titles(flat: str, units: Sequence[_Unit], blocks: Sequence[Block], lin
             unit.title, unit.body = block.title or _one_line(flat[slice(*block.span)]), block.span.end
             continue
         line_end = _line_end(flat, mark.end)
-        title, is_line = _title(flat, mark)
+        title, is_whole = _title(flat, mark)
         is_label = not flat[mark.end : line_end].strip(_STRIP)
+        is_line = is_whole and unit.style not in _SMALL and not _continues(flat, line_end, block)
         if is_line and title.rstrip()[-1] in ".:：":  # a short sentence, unless it has something below it
             beside = later is not None and later.run.parent is not unit
-            is_line = not (beside and later is not None and not flat[line_end : later.mark.line].strip()) and bool(
-                flat[line_end:].strip()
-            )
-        if is_label or (is_line and unit.style not in _SMALL and not _continues(flat, line_end, block)):
+            next_text = later.mark.line if later is not None and beside else len(flat)
+            is_line = bool(flat[line_end:next_text].strip())
+        if is_label or is_line:
             unit.body = line_end
             if is_label and (unit.style in _RANKS or not mark.readings):
                 unit.body = _end_of_title_below(flat, line_end, blocks, place, lines) or line_end
             unit.title = _one_line(flat[mark.start : unit.body])
         else:
-            unit.title = _one_line(flat[mark.start : mark.end] + ("" if is_line else title))
+            unit.title = _one_line(flat[mark.start : mark.end] + ("" if is_whole else title))
 
 
 def _title(flat: str, mark: Mark) -> tuple[str, bool]:
