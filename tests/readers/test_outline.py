@@ -1,16 +1,17 @@
 """Which numbered units are recognized, and which lists, references and tables of contents are not."""
 
+# ruff: noqa: RUF001 - punctuation of many scripts
 import re
 from itertools import pairwise
 
 import pytest
-from growing import check_growth
 from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, RecursiveChunker
 from advchunk.readers import markdown
 from advchunk.readers.outline import outlined
+from growing import check_growth
 
 BODY = "The seller delivers the goods to the buyer on the agreed day, and the buyer pays the agreed price at once."
 LONG = f"{BODY} {BODY}"

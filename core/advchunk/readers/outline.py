@@ -68,12 +68,16 @@ _COUNT = rf"(?:(?:{_WORD_NUMBER})|[0-9]{{1,4}}+(?:\.[0-9]{{1,3}}+){{0,5}}+[a-z]?
 # The next word of a reference, as in "Article 5 of the Act", "Artikel 5 Absatz 2", "Section 3(b)", "Article 6 is".
 _PROSE = r"(?![^\S\n]*+(?:[(,;)]|[a-zà-ÿ]|Abs\b|Absatz\b|Satz\b|Nr\b|Nummer\b|Buchst|und\b|and\b))"
 _PROSE_HAN = r"(?![规規定所的第及和与、，,；)）之至到])"
+_SECOND_LETTERS = {
+    first: sorted({word[1] for word in _KINDS if word[0] == first != "§"}) for first in {word[0] for word in _KINDS}
+}
+_WORD_STARTS = "|".join(f"{first}[{''.join(second)}]" for first, second in _SECOND_LETTERS.items() if second)
 _SPACE = r"[ \t\u3000\xa0]"
 _LABEL = re.compile(
     rf"""
     \n{_SPACE}*+(?P<hash>\#{{1,6}}{_SPACE}++)?(?:\*\*\*?|__)?+
     (?P<label>
-      (?P<word>§|(?=[A-ZÀ-ÞЀ-Я])[A-Za-zÀ-ÿЀ-я]{{2,20}}+\.?+(?:[ ][Ii]tem|[ ]ITEM)?+){_SPACE}*+(?P<count>{_COUNT})(?!\w)[.)]?+{_PROSE}
+      (?P<word>§|(?:{_WORD_STARTS})[A-Za-zÀ-ÿЀ-я]{{0,18}}+\.?+(?:[ ][Ii]tem|[ ]ITEM)?+){_SPACE}*+(?P<count>{_COUNT})(?!\w)[.)]?+{_PROSE}
     | (?=[第제0-9(（一二三四五六七八九十])(?:
         [第제]{_SPACE}*+(?P<ordinal>[0-9]{{1,4}}+|[{_HAN_DIGITS}]{{1,9}}+){_SPACE}*+(?P<han>[{"".join(_HAN_KINDS)}]){_PROSE_HAN}
       | (?P<item>[(（][一二三四五六七八九十]{{1,3}}+[)）]|[一二三四五六七八九十]{{1,3}}+(?=、))、?+
