@@ -30,7 +30,9 @@ from advchunk.text.tiling import Tiler, from_ends, leading_space, next_non_space
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
 _CAPTIONED = _PROTECTED | {"caption"}
 _WHOLE = _PROTECTED | {"heading"}  # such as "## 2. Methods"
-_TITLED: frozenset[BlockKind] = frozenset({"heading", "code"})  # the kinds of blocks that may begin a section
+_TITLED: frozenset[BlockKind] = frozenset(
+    {"heading", "code", "paragraph"}
+)  # the kinds of blocks that may begin a section
 _NO_SPANS = SpanSet()
 _INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
 
@@ -53,7 +55,7 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
     """Tile the prose of a document: each heading, list item and quote separately; protected blocks are not split."""
     text, blocks = document.text, document.blocks or ()
     edges, whole = [0], {block.span.start for block in blocks if block.kind in _PROTECTED}
-    starts = [b.span.start for a, b in pairwise(blocks) if not a.kind == b.kind == "paragraph"]
+    starts = [b.span.start for a, b in pairwise(blocks) if b.title is not None or not a.kind == b.kind == "paragraph"]
     if not (starts or whole):
         return tiler(text)
     for start, end in pairwise([0, *starts, len(text)]):
@@ -75,10 +77,11 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
     spans, starts, ends, strength_at = [(0, lead)], [0], list[int](), dict[int, int]()
     for block in blocks:
         start, end = block.span
-        last = max(next_non_space(text, start), end - 1 if block.kind in _WHOLE else 0)
+        last = _last_inside(text, block)
         spans.append((_text_end(text, starts[-1], start), last))
         starts.append(start)
-        strength_at[start] = Strength.HEADING + max(6 - block.level, 0) if _is_titled(block) else Strength.BLOCK
+        is_section = _is_titled(block) and block.kind != "paragraph"
+        strength_at[start] = Strength.HEADING + max(6 - block.level, 0) if is_section else Strength.BLOCK
         if block.kind in _PROTECTED:
             after = max(end, unit_end(text, _text_end(text, start, end)))
             ends.append(after)
@@ -102,6 +105,15 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
             strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
     sizes = units.sizes if edges == units.edges.tolist() else None
     return Units(text, np.array(edges, dtype=np.int64), sizes, np.array(strength, dtype=np.int64))
+
+
+def _last_inside(text: str, block: Block) -> int:
+    """Return the last offset that only the block's own edges may have: in its first character, its label, or all of it."""
+    if block.kind in _WHOLE:
+        return block.span.end - 1
+    first = next_non_space(text, block.span.start)
+    is_unit = block.kind == "paragraph" and block.title is not None  # its title begins its text
+    return min(first + len(block.title or ""), block.span.end - 1) if is_unit else first
 
 
 def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
@@ -147,13 +159,31 @@ def join_definitions(document: Document, limits: Limits) -> Document:
 
 
 def _is_titled(block: Block) -> bool:
-    """Return True if a block begins a section: a heading, or a definition or other statements in source code."""
-    return block.kind == "heading" or (block.kind == "code" and block.title is not None)
+    """Return True if a block begins a section: a heading, a numbered unit, or statements in source code."""
+    return block.kind == "heading" or (block.title is not None and block.kind in _TITLED)
 
 
 def _section_path(document: Document, path: Sequence[str]) -> tuple[str, ...]:
     """Return a path of headings as it is written: in source code as one qualified name."""
     return (".".join(path),) if document.markup == "code" and path else tuple(path)
+
+
+class OpenHeadings:
+    """The headings that a place in a text is under, as level and title, while its blocks are read in order."""
+
+    def __init__(self, text: str, above: Iterable[tuple[int, str]] = ()) -> None:
+        self._text, self.open = text, tuple(above)
+
+    def enter(self, block: Block) -> bool:
+        """Read the next block, and return True if it begins a section."""
+        if is_section := _is_titled(block):
+            kept = [(level, title) for level, title in self.open if level < block.level]
+            self.open = (*kept, _heading(self._text, block))
+        return is_section
+
+    def path(self) -> tuple[str, ...]:
+        """Return the titles, outermost first."""
+        return tuple(title for _, title in self.open if title)
 
 
 class Headings:
@@ -175,17 +205,15 @@ class Headings:
 
     def __init__(self, text: str, blocks: Iterable[Block], above: Iterable[tuple[int, str]] = ()) -> None:
         self._lead = leading_space(text)
-        stack = [*above]
+        headings = OpenHeadings(text, above)
         self._starts: list[int] = []
-        self._paths: list[tuple[str, ...]] = [tuple(title for _, title in stack if title)]
+        self._paths: list[tuple[str, ...]] = [headings.path()]
         self._above: list[tuple[str, ...]] = []
         for block in blocks:
-            if _is_titled(block):
-                stack = [(level, title) for level, title in stack if level < block.level]
-                self._above.append(tuple(title for _, title in stack if title))
-                stack.append(_heading(text, block))
+            if headings.enter(block):
+                self._above.append(headings.path()[: -1 if headings.open[-1][1] else None])
                 self._starts.append(block.span.start)
-                self._paths.append(tuple(title for _, title in stack if title))
+                self._paths.append(headings.path())
 
     def path(self, offset: int) -> tuple[str, ...]:
         """Return the headings that a character is under, innermost last; a heading is under itself."""
@@ -200,14 +228,12 @@ class Headings:
 
 def headings_above(document: Document, offset: int) -> tuple[tuple[int, str], ...]:
     """Return level and title of each heading that a text from ``offset`` on is under, outermost first."""
-    stack = [*document.above]
+    headings = OpenHeadings(document.text, document.above)
     for block in document.blocks or ():
         if block.span.start >= offset:
             break
-        if _is_titled(block):
-            stack = [(level, title) for level, title in stack if level < block.level]
-            stack.append(_heading(document.text, block))
-    return tuple(stack)
+        headings.enter(block)
+    return headings.open
 
 
 def _heading(text: str, block: Block) -> tuple[int, str]:

@@ -121,6 +121,7 @@ class Document:
     offsets : (len(text) + 1,) non-decreasing offsets of each character, and of the end, in the original from which
         ``text`` was derived.
     above : level and title of each heading that the text is under, outermost first, if it is a part of a document.
+    outline : number of numbered units in the blocks, by kind (`readers.outline`): articles, paragraphs "(1)" ...
 
     Raises
     ------
@@ -134,6 +135,7 @@ class Document:
     offsets: Ints | None = None
     markup: str = ""
     above: tuple[tuple[int, str], ...] = ()
+    outline: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         require(isinstance(self.text, str), "Document.text must be a str", type(self.text).__name__)
@@ -519,8 +521,12 @@ class Explanation:
 
     @property
     def figures(self) -> Mapping[str, Any]:
-        """The intermediate results of the algorithm, by name; none if no decision was needed, as for a single unit."""
-        return Figures(self.segmentation.figures if self.segmentation else {})
+        """The intermediate results of the algorithm, by name, and ``outline``, the numbered units of the document by kind.
+
+        The algorithm has none if no decision was needed, as for a single unit.
+        """
+        own = self.segmentation.figures if self.segmentation else {}
+        return Figures({**own, "outline": self.document.outline} if self.document.outline else own)
 
     @property
     def cuts(self) -> list[Cut]:

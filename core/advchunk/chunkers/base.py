@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from advchunk import sizes
+from advchunk.chunkers.boundaries import boundary_offsets, plan_parts
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
 from advchunk.engine import Job, Plan, completed, drive
 from advchunk.engine.runner import (
@@ -53,6 +54,7 @@ from advchunk.models.identity import identity
 from advchunk.models.token_embedders import as_token_embedder
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.readers import files, formats
+from advchunk.readers.outline import outlined, with_headings
 from advchunk.records import (
     Chunk,
     Document,
@@ -210,7 +212,8 @@ class Chunker(Params, ABC):
     ) -> Iterator[Chunk]:
         """Yield the chunks of a text that comes in pieces, and may be larger than the memory.
 
-        Offsets are those in the whole text. Chunks and ids are those of `chunk` for the whole text, as long as no code
+        Offsets are those in the whole text. Numbered units are not recognized, as with ``outline=False``. Otherwise chunks
+        and ids are those of `chunk` for the whole text, as long as no code
         block, table, or stretch without blank lines (for ``sliding-window`` in plain text: without white space) is longer
         than the window, and that is longer than some 30 chunks. Elsewhere the text is cut at the end of a chunk, and what
         follows is read as a new paragraph, without overlap, with a warning in the log.
@@ -237,7 +240,8 @@ class Chunker(Params, ABC):
         """Return the chunks of a document that has been edited, as `chunk` does, and which ids are new and which are gone.
 
         For the algorithms and the formats of `chunk_stream`, only the text around the edit is chunked: from a chunk before it
-        to the first place behind it where a chunk ends as before. Others chunk the document anew; with a ``cache``, only
+        to the first place behind it where a chunk ends as before. Others, and texts that may have numbered units (``outline``),
+        are chunked anew; with a ``cache``, only
         what was edited is embedded.
 
         Parameters
@@ -320,13 +324,15 @@ class Chunker(Params, ABC):
             document = replace(document, metadata=metadata)
         if document.text.strip():
             try:
-                document = self.read(document)
+                document = self.outlined(self.read(document))
+                breaks = boundary_offsets(document.text, self.boundaries)
             except ConfigurationError as error:
                 raise Unreadable(*error.args) from error
             if document.markup == "code":
                 document = join_definitions(document, self.limits(document))
         if document.text.strip():
-            explanation = yield from self.plan(document)
+            parts = plan_parts(self.plan, document, breaks) if breaks else self.plan(document)
+            explanation = yield from parts
             self._describe(explanation, failed)
             if type(self).postprocess is not Chunker.postprocess:
                 chunks = yield from self.postprocess(explanation)
@@ -389,6 +395,14 @@ class Chunker(Params, ABC):
         A chunker with its own reader may derive a different text; its chunks are spans of that text.
         """
         return formats.read(document, self.markup)
+
+    def outlined(self, document: Document) -> Document:
+        """Return a document with the units that match ``headings`` as blocks, or those that are recognized in its text."""
+        if document.outline or document.markup == "code":
+            return document
+        if self.headings:
+            return with_headings(document, self.headings)
+        return outlined(document) if self.outline and not document.markup else document
 
     @classmethod
     def reads_all_formats(cls) -> bool:

@@ -14,11 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from advchunk.chunkers.params import varied
 from advchunk.engine import Job, drive
 from advchunk.engine.runner import IdGenerator
 from advchunk.errors import require
 from advchunk.layout import headings_above, inherited_metadata
 from advchunk.readers import markdown
+from advchunk.readers.outline import has_marks
 from advchunk.records import Chunk, Document, Explanation, Span, write_metadata, written_metadata
 from advchunk.text.tiling import unit_end
 
@@ -53,6 +55,10 @@ def chunk_pieces(chunker: Any, pieces: Iterable[str], document: Document, window
     require(chunker.restarts is not None, rule, chunker.algorithm)
     require(chunker.markup in _MARKUPS, f"markup must be one of {_MARKUPS} for chunk_stream", chunker.markup)
     require(chunker.vectors in _VECTORS, f"vectors must be one of {_VECTORS} for chunk_stream", chunker.vectors)
+    for name in ("headings", "boundaries"):
+        rule = f"chunk_stream must be without {name}, which need the whole text, as chunk takes it"
+        require(not getattr(chunker, name), rule, getattr(chunker, name))
+    chunker = varied(chunker, outline=False)
     chunker.load()
     return _number(_Parts(chunker, _slices(pieces, window // 2 + 1), document, window), document)
 
@@ -229,7 +235,8 @@ def rechunk(chunker: Any, old: Sequence[Chunk], document: Document) -> Rechunked
 def _can_restart(chunker: Any, old: Sequence[Chunk], document: Document) -> bool:
     is_local = chunker.restarts is not None and chunker.markup in _MARKUPS and chunker.vectors in _VECTORS
     is_read_alike = document.blocks is None and document.offsets is None and not document.markup
-    if not (is_local and is_read_alike and old and document.text.strip()):
+    has_own_structure = bool(chunker.headings or chunker.boundaries)
+    if has_own_structure or not (is_local and is_read_alike and old and document.text.strip()):
         return False
     return not chunker.include_context or old[0].metadata.get("title") == document.metadata.get("title")
 
@@ -237,8 +244,9 @@ def _can_restart(chunker: Any, old: Sequence[Chunk], document: Document) -> bool
 def _around_edit(chunker: Any, old: Sequence[Chunk], document: Document) -> list[Chunk] | None:
     """Return the chunks of an edited document, most of them from before; None if those do not tile a text."""
     before, after = _joined(old), document.text
-    if before is None:
+    if before is None or (chunker.outline and (has_marks(before) or has_marks(after))):
         return None
+    chunker = varied(chunker, outline=False)
     same = _common_length(before, after)
     if chunker.markup == "markdown":
         front = markdown.front_matter_end(after)

@@ -17,6 +17,7 @@ from advchunk.chunkers.docstrings import with_experimental_note, with_inherited_
 from advchunk.chunkers.other_names import check_names
 from advchunk.errors import require
 from advchunk.readers.formats import check_markup
+from advchunk.text.patterns import check_patterns
 
 RESOURCE: Final = {"resource": True}
 """Marks a dataclass field that is not a hyper-parameter: ``field(default=None, metadata=RESOURCE)``."""
@@ -34,7 +35,7 @@ _log = logging.getLogger("advchunk")
 
 @dataclass(kw_only=True)
 class Params:
-    """Hyper-parameters: JSON-able, with immutable defaults, documented here for all front ends.
+    r"""Hyper-parameters: JSON-able, with immutable defaults, documented here for all front ends.
 
     A ``preset`` sets the parameters that are not given. One that is given keeps its value, also if that is the default.
     `dataclasses.replace` gives all of them, so it cannot change a preset: build the chunker anew.
@@ -56,6 +57,17 @@ class Params:
         formats (`advchunk.registry`).
     language : two- or three-letter code of the language ("en-US" counts as "en"), for sentences, stop words and stems.
         In an unsupported language sentences are split as in English, and words are left unchanged.
+    headings : regular expressions of your own headings, outermost first: a mapping of names to expressions,
+        ``{"article": r"^Article (\d+)", "paragraph": r"^\((\d+)\)"}``, a list, or one. They are for the regex library;
+        ``^`` and ``$`` match at lines, and the first group is the number. A match begins a unit, which is a heading if only
+        a title follows in its line; see ``outline`` for its metadata. A heading of the format keeps its level, and has a
+        number if its text matches. Nothing else is then recognized. None has no effect.
+    boundaries : one or several regular expressions. A chunk ends before each match, and no chunk crosses it, repeats text
+        from before it, or is joined with one there: the parts between are chunked as texts of their own.
+    outline : recognize numbered units in Markdown and plain text: articles, sections, clauses, "3.1", "(a)", "第十二条" in
+        the languages of `readers.outline`. They count as headings, and chunks have ``clause``, as in "5(1)(a)", besides
+        ``section`` and ``title_path``; the figure ``outline`` of `explain` counts them by kind. Numbers must be complete from
+        the first on, and lists, tables of contents and the like are left alone.
     timeout : time limit per document in seconds, > 0; None is unlimited. Python cannot interrupt a model call: an
         abandoned one runs to completion in the background.
     """
@@ -73,6 +85,9 @@ class Params:
     add_scores: bool = False
     markup: str = "markdown"
     language: str = "en"
+    headings: Mapping[str, str] | list[str] | tuple[str, ...] | str | None = None
+    boundaries: list[str] | tuple[str, ...] | str | None = None
+    outline: bool = True
     timeout: float | None = None
 
     def __new__(cls, *_args: Any, **params: Any) -> Self:
@@ -105,6 +120,8 @@ class Params:
         check_markup(self.markup)
         rule = 'language must be a code such as "en" or "pt-BR"'
         require(_LANGUAGE.match(self.language) is not None, rule, self.language)
+        check_patterns("headings", self.headings)
+        check_patterns("boundaries", self.boundaries)
         require(self.timeout is None or self.timeout > 0, "timeout must be > 0 seconds or None", self.timeout)
 
     def size(self, name: str) -> int:
@@ -142,7 +159,11 @@ class Params:
 
     def fingerprint(self) -> str:
         """Return 16 hex digits that change when a parameter changes in a way that may change the chunks."""
-        key = json.dumps([self.algorithm, self.version, parameters(self)], sort_keys=True)
+        ordered = {
+            name: list(value.items()) if isinstance(value, Mapping) else value
+            for name, value in parameters(self).items()
+        }
+        key = json.dumps([self.algorithm, self.version, ordered], sort_keys=True)
         return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
@@ -281,6 +302,8 @@ def _describe_type(hint: Any) -> str:
         return "one of " + ", ".join(map(repr, get_args(hint)))
     if get_origin(hint) in {Union, UnionType}:
         return " or ".join(map(_describe_type, get_args(hint)))
+    if get_origin(hint) in {list, tuple}:
+        return "a list of texts"
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text", type(None): "None"}
     return words.get(hint, "a mapping with text keys" if get_origin(hint) is Mapping else str(hint))
 

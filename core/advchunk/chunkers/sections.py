@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from advchunk.chunkers.base import SegmentingChunker, VectorsChunker
+from advchunk.chunkers.boundaries import join_segmentations
 from advchunk.chunkers.catalog import default_chunker
 from advchunk.chunkers.params import RESOURCE
 from advchunk.engine import Plan, completed, gather
 from advchunk.errors import require
-from advchunk.records import Document, Ints, Segmentation, Strength, Units
+from advchunk.records import Document, Segmentation, Strength, Units
 from advchunk.sizes import Limits
 
 
@@ -88,7 +89,7 @@ def decide_between_breaks(inner: SegmentingChunker, units: Units, limits: Limits
         inner.decide(units.part(start, end), limits) if end - start > 1 else completed(single)
         for start, end in sections
     )
-    return _join(sections, parts)
+    return join_segmentations(sections, parts)
 
 
 def _join_short(sizes: Sequence[int], groups: Sequence[object], limits: Limits) -> list[int]:
@@ -105,30 +106,3 @@ def _join_short(sizes: Sequence[int], groups: Sequence[object], limits: Limits) 
         i = min(sums, key=sums.__getitem__)
         joined[i : i + 2] = [(joined[i][0], sums[i], joined[i][2])]  # this may still be short, so look again
     return [first for first, _, _ in joined]
-
-
-def _join(sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation]) -> Segmentation:
-    """Merge the segmentations of all sections into one of the document."""
-    n, cuts, reasons, rows, label = sections[-1][1], [0], list[str](), None, 0
-    labels, gaps = np.zeros(n, dtype=np.int64), np.full(n - 1, np.nan)
-    for (start, end), part in zip(sections, parts, strict=True):
-        inner = [part.reason] * (len(part.cuts) - 2) if isinstance(part.reason, str) else list(part.reason)
-        reasons += [*(["section"] if start else []), *inner]
-        cuts += (part.cuts[1:] + start).tolist()
-        own = _labels(part)
-        labels[start:end] = label + own
-        label += int(own.max()) + 1
-        if part.gaps is not None:
-            gaps[start : end - 1] = part.gaps
-        if part.rows is not None:
-            rows = np.zeros((n, part.rows.shape[1]), part.rows.dtype) if rows is None else rows
-            rows[start:end] = part.rows
-    groups = labels if any(part.labels is not None for part in parts) else None
-    return Segmentation(np.array(cuts), groups, reasons, None if np.isnan(gaps).all() else gaps, rows=rows)
-
-
-def _labels(part: Segmentation) -> Ints:
-    """Return the labels of a section, from 0; a section without labels uses those of its segments."""
-    if part.labels is None:
-        return np.repeat(np.arange(len(part.cuts) - 1), np.diff(part.cuts))
-    return np.unique(part.labels, return_inverse=True)[1].astype(np.int64)

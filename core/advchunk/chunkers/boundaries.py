@@ -1,0 +1,116 @@
+"""Chunk the parts of a document between the user's boundaries, each as a text of its own."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from advchunk.engine import Plan, gather
+from advchunk.layout import OpenHeadings
+from advchunk.records import Chunk, Document, Explanation, Ints, Segmentation, Span, Strength, Units, complete
+from advchunk.text.patterns import Patterns, find_all, named
+
+
+def boundary_offsets(text: str, patterns: Patterns) -> list[int]:
+    """Return the ascending offsets of matches that have text before and after them; line ends before a match are skipped."""
+    offsets = set[int]()
+    for name, pattern in named(patterns):
+        for match in find_all("boundaries", name, pattern, text):
+            start, end = match.span()
+            offsets.add(end - len(text[start:end].lstrip("\r\n")))
+    edges = [0]
+    for offset in sorted(offsets):
+        if text[edges[-1] : offset].strip():
+            edges.append(offset)
+    while len(edges) > 1 and not text[edges[-1] :].strip():
+        edges.pop()
+    return edges[1:]
+
+
+def plan_parts(
+    plan: Callable[[Document], Plan[Explanation]], document: Document, offsets: Sequence[int]
+) -> Plan[Explanation]:
+    """Chunk the parts of a document, which start at 0 and at ``offsets``, side by side; return one explanation."""
+    parts = list(_parts(document, [0, *offsets, len(document.text)]))
+    explanations = yield from gather(plan(part) for part in parts)
+    starts = [0, *offsets]
+    chunks = list[Chunk]()
+    for start, explanation in zip(starts, explanations, strict=True):
+        first = len(chunks)
+        for chunk in explanation.chunks:
+            spans = tuple(Span(start + a, start + b) for a, b in chunk.spans)
+            complete(chunk, spans=spans, parent=None if chunk.parent is None else first + chunk.parent)
+            chunks.append(chunk)
+    units = _join_units(document.text, starts, explanations)
+    sections = [
+        (int(units.edges.searchsorted(a)), int(units.edges.searchsorted(b)))
+        for a, b in pairwise([*starts, len(document.text)])
+    ]
+    segmentations = [
+        e.segmentation or Segmentation(np.array([0, stop - start]))
+        for e, (start, stop) in zip(explanations, sections, strict=True)
+    ]
+    joined = join_segmentations(sections, segmentations, reason="boundary")
+    figures = {"parts": [explanation.figures for explanation in explanations]}
+    return Explanation(document, chunks, units, replace(joined, figures=figures))
+
+
+def _parts(document: Document, edges: Sequence[int]) -> Iterator[Document]:
+    """Yield the parts of a document between edges, each with its blocks and the headings that it is under."""
+    blocks, first, headings = document.blocks or (), 0, OpenHeadings(document.text, document.above)
+    for start, end in pairwise(edges):
+        inside, last = [], first
+        above = headings.open
+        while last < len(blocks) and blocks[last].span.start < end:
+            block = blocks[last]
+            span = Span(max(block.span.start, start) - start, min(block.span.end, end) - start)
+            inside.append(replace(block, span=span))
+            if block.span.start >= start:
+                headings.enter(block)
+            if block.span.end > end:
+                break
+            last += 1
+        yield replace(
+            document, text=document.text[start:end], blocks=tuple(inside), above=above, offsets=None, outline={}
+        )
+        first = last
+
+
+def _join_units(text: str, starts: Sequence[int], explanations: Sequence[Explanation]) -> Units:
+    edges, strengths = [np.array([0])], list[Ints]()
+    for start, explanation in zip(starts, explanations, strict=True):
+        length = len(explanation.document.text)
+        units = explanation.units or Units(explanation.document.text, np.array([0, length]))
+        edges.append(units.edges[1:] + start)
+        strengths.append(np.r_[Strength.HARD_BREAK if start else units.strength[0], units.strength[1:-1]])
+    return Units(text, np.concatenate(edges), None, np.r_[np.concatenate(strengths), Strength.SENTENCE])
+
+
+def join_segmentations(
+    sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation], reason: str = "section"
+) -> Segmentation:
+    """Merge the segmentations of all sections, given as their first and last units, into one; ``reason`` is that of the cuts between."""
+    n, cuts, reasons, rows, label = sections[-1][1], [0], list[str](), None, 0
+    labels, gaps = np.zeros(n, dtype=np.int64), np.full(n - 1, np.nan)
+    for (start, end), part in zip(sections, parts, strict=True):
+        inner = [part.reason] * (len(part.cuts) - 2) if isinstance(part.reason, str) else list(part.reason)
+        reasons += [*([reason] if start else []), *inner]
+        cuts += (part.cuts[1:] + start).tolist()
+        own = _labels(part)
+        labels[start:end] = label + own
+        label += int(own.max()) + 1
+        if part.gaps is not None:
+            gaps[start : end - 1] = part.gaps
+        if part.rows is not None:
+            rows = np.zeros((n, part.rows.shape[1]), part.rows.dtype) if rows is None else rows
+            rows[start:end] = part.rows
+    groups = labels if any(part.labels is not None for part in parts) else None
+    return Segmentation(np.array(cuts), groups, reasons, None if np.isnan(gaps).all() else gaps, rows=rows)
+
+
+def _labels(part: Segmentation) -> Ints:
+    """Return the labels of a section, from 0; a section without labels uses those of its segments."""
+    if part.labels is None:
+        return np.repeat(np.arange(len(part.cuts) - 1), np.diff(part.cuts))
+    return np.unique(part.labels, return_inverse=True)[1].astype(np.int64)

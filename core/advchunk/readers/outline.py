@@ -1,0 +1,883 @@
+"""Recognize the numbered units of a text, such as articles and clauses, and make them blocks.
+
+A mark is the beginning of a line that may begin a unit: "Article 5", "§ 12", "3.1", "(a)", "第十二条". Marks are counted: each
+continues a sequence that is open (its next number) or begins one (its first number); all others are prose. Of the sequences,
+those are an outline that `_accept` admits, which rejects what authors number in passing: lists, tables of contents,
+references, dates. The text never changes. Time is linear in its length.
+"""
+# ruff: noqa: RUF001 - numbers and punctuation of many scripts
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, chain, islice, pairwise
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from advchunk.readers.markdown import heading_text
+from advchunk.records import Block, BlockKind, Document, Span
+from advchunk.text.patterns import Patterns, find_all, named
+from advchunk.text.tiling import next_non_space, paragraph_edges
+
+Value: TypeAlias = tuple[int, ...]
+
+# The words before a number, by kind, from the widest to the narrowest.
+_WORDS: Final[Mapping[str, str]] = {
+    "part": "Part|PART|Partie|PARTIE|Teil|TEIL|Parte|PARTE|Book|BOOK|Buch|BUCH|Livre|LIVRE|Часть|ЧАСТЬ",
+    "annex": "Annex|ANNEX|Annexe|ANNEXE|Appendix|APPENDIX|Schedule|SCHEDULE|Exhibit|EXHIBIT|Anhang|ANHANG|Anlage|ANLAGE",
+    "act": "Act|ACT|Acte|ACTE|Akt|AKT|Aufzug|AUFZUG",
+    "title": "Title|TITLE|Titre|TITRE|Titel|TITEL|Título|TÍTULO|Titolo|TITOLO",
+    "chapter": "Chapter|CHAPTER|Kapitel|KAPITEL|Chapitre|CHAPITRE|Capítulo|CAPÍTULO|Capitolo|CAPITOLO|Глава|ГЛАВА",
+    "scene": "Scene|SCENE|Scène|SCÈNE|Szene|SZENE|Auftritt|AUFTRITT",
+    "section": "Section|SECTION|Sec.|SEC.|Abschnitt|ABSCHNITT|Sección|SECCIÓN|Sezione|SEZIONE|Раздел|РАЗДЕЛ",
+    "article": "Article|ARTICLE|Art.|ART.|Artikel|ARTIKEL|Artículo|ARTÍCULO|Articolo|ARTICOLO|Artigo|ARTIGO|Статья|СТАТЬЯ",
+    "clause": "Clause|CLAUSE|Klausel|KLAUSEL",
+    "paragraph": "§",
+    "rule": "Rule|RULE|Regel|REGEL|Règle|RÈGLE",
+    "item": "Item|ITEM|Agenda item|Agenda Item|AGENDA ITEM|Tagesordnungspunkt|TOP|Point|POINT",
+}  # fmt: skip
+_KINDS: Final = {word: kind for kind, words in _WORDS.items() for word in words.split("|")}
+_RANKS: Final = {kind: rank for rank, kind in enumerate(_WORDS)}
+_WIDE: Final = frozenset({"part", "annex", "act", "title", "chapter", "scene"})
+_HAN_KINDS: Final = {
+    **dict.fromkeys("编編篇部편", "part"), **dict.fromkeys("章장", "chapter"), **dict.fromkeys("节節절", "section"),
+    **dict.fromkeys("条條조", "article"), **dict.fromkeys("款项項", "clause"), "幕": "act", "场": "scene", "場": "scene",
+}  # fmt: skip
+
+_HAN: Final = {
+    digit: value for value, digits in enumerate(("〇零", "一", "二两", *"三四五六七八九")) for digit in digits
+}
+_HAN_TENS: Final = {"十": 10, "百": 100, "千": 1000}
+_HAN_DIGITS: Final = "〇零一二两三四五六七八九十百千"
+_ROMAN: Final = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
+_NUMBER_WORDS: Final = {
+    word: value
+    for value, words in enumerate(
+        ("One|First|Premier|Première|Ier|Iᵉʳ|1er|1ᵉʳ|1re", "Two|Second|Deuxième", "Three|Third|Troisième", "Four|Fourth",
+         "Five|Fifth", "Six|Sixth", "Seven|Seventh", "Eight|Eighth", "Nine|Ninth", "Ten|Tenth", "Eleven", "Twelve"), 1,
+    )
+    for form in words.split("|")
+    for word in (form, form.upper(), *([form.lower()] if form.startswith("Premi") else ()))
+}  # fmt: skip
+
+_WORD_NUMBER = "|".join(sorted(map(re.escape, _NUMBER_WORDS), key=len, reverse=True))
+_COUNT = rf"(?:(?:{_WORD_NUMBER})|[0-9]{{1,4}}+(?:\.[0-9]{{1,3}}+){{0,5}}+[a-z]?|[IVXLC]{{1,7}}+[a-z]?|[A-Z])"
+# The next word of a reference, as in "Article 5 of the Act", "Artikel 5 Absatz 2", "Section 3(b)", "Article 6 is".
+_PROSE = r"(?![^\S\n]*+(?:[(,;)]|[a-zà-ÿ]|Abs\b|Absatz\b|Satz\b|Nr\b|Nummer\b|Buchst|und\b|and\b))"
+_PROSE_HAN = r"(?![规規定所的第及和与、，,；)）之至到])"
+_SECOND_LETTERS = {
+    first: sorted({word[1] for word in _KINDS if word[0] == first != "§"}) for first in {word[0] for word in _KINDS}
+}
+_WORD_STARTS = "|".join(f"{first}[{''.join(second)}]" for first, second in _SECOND_LETTERS.items() if second)
+_SPACE = r"[ \t\u3000\xa0]"
+_LABEL = re.compile(
+    rf"""
+    \n{_SPACE}*+(?P<hash>\#{{1,6}}{_SPACE}++)?(?:\*\*\*?|__)?+
+    (?P<label>
+      (?P<word>§|(?:{_WORD_STARTS})[A-Za-zÀ-ÿЀ-я]{{0,18}}+\.?+(?:[ ][Ii]tem|[ ]ITEM)?+){_SPACE}*+(?P<count>{_COUNT})(?!\w)[.)]?+{_PROSE}
+    | (?=[第제0-9(（一二三四五六七八九十])(?:
+        [第제]{_SPACE}*+(?P<ordinal>[0-9]{{1,4}}+|[{_HAN_DIGITS}]{{1,9}}+){_SPACE}*+(?P<han>[{"".join(_HAN_KINDS)}]){_PROSE_HAN}
+      | (?P<item>[(（][一二三四五六七八九十]{{1,3}}+[)）]|[一二三四五六七八九十]{{1,3}}+(?=、))、?+
+      | (?P<decimal>[0-9]{{1,4}}+(?:\.[0-9]{{1,3}}+){{1,6}}+)\.?+(?=[\s*_])
+      | (?P<number>[0-9]{{1,3}}+[.)]|\([0-9]{{1,3}}+\)|[0-9]{{1,2}}+(?={_SPACE}++[A-Z]))(?=[\s*_])
+      )
+    | (?P<letter>\(?+[A-Za-z]{{1,7}}+[.)])(?=[\s*_])
+    )
+    """,
+    re.VERBOSE,
+)
+_LEADERS = re.compile(
+    r"\.{4,}|(?:\. ){3}|…{2}|·{4,}|_{4,}|\.{2}[\s.]*+[0-9]{1,4}\s*+\Z"
+)  # a table of contents, or a form
+_DOTS: Final = ("..", ". .", "…", "··", "__", "qquad")
+_REFERENCES: Final = frozenset(
+    word
+    for words in _WORDS.values()
+    for single in words.split("|")
+    for word in (single, single.lower(), f"{single}s", f"{single.lower()}s")
+) | {
+    "§§",
+    "paragraph",
+    "paragraphs",
+    "Paragraph",
+    "Absatz",
+    "No.",
+    "Nr.",
+}  # at the end of a line, with the number in the next
+_RUN_IN = re.compile(r"[^\n.:;]{2,70}?(?=[.:][*_]*\s[\s*_]*\S)")
+_STRIP = " \t\u3000\xa0*_.:–—-"
+_TITLE_LENGTH: Final = 100  # most characters of a title
+_TITLE_WORDS: Final = 14
+_RUN_IN_WORDS: Final = 8
+_HAN_TITLE: Final = 25  # characters
+_PLAIN_LENGTH: Final = 120  # mean characters of units that are plainly not items of a list
+_TOC_LENGTH: Final = 200  # most mean characters of an entry in a table of contents
+_WEAK: Final = frozenset({"1.1", "1)", "I.", "I)", "A.", "A)", "一、", "（一）"})  # styles that lists have, too
+_SMALL: Final = frozenset({"(1)", "(a)", "(A)", "(i)", "(I)", "a.", "a)", "i.", "i)"})  # styles of units without titles
+_FEWEST: Final = 3  # units of an outline
+_DEEPEST: Final = 12
+_CODE: Final = 100
+_MISSING: Final = 8  # units for each number that may be missing
+_MAX_STEP: Final = 3  # of a number that skips others
+_SCANNED: frozenset[BlockKind] = frozenset({"paragraph", "item", "heading"})
+
+
+class Mark(NamedTuple):
+    """The beginning of a line that may begin a unit.
+
+    Parameters
+    ----------
+    line, start, end : offsets of the line, of its label, and of the end of the label.
+    readings : style and value of each way in which the label can be read: "(i)" is a letter or a Roman number.
+    number : the number as it is written, without punctuation.
+    in_heading : True if the line is a heading of the text's format.
+    """
+
+    line: int
+    start: int
+    end: int
+    readings: tuple[tuple[str, Value], ...]
+    number: str
+    in_heading: bool
+
+
+@dataclass(eq=False, slots=True)
+class _Run:
+    """Members of one style that are numbered on under one parent.
+
+    Parameters
+    ----------
+    outer : the open run of the same style in which this one began at its first number again.
+    continues : True if it goes on from a run under another parent, as articles do across chapters.
+    skips : members that do not have the next number.
+    """
+
+    style: str
+    parent: _Unit | None
+    outer: _Run | None = None
+    continues: bool = False
+    skips: int = 0
+    members: list[_Unit] = field(default_factory=list)
+    accepted: bool = False
+
+    @property
+    def form(self) -> tuple[str, int]:
+        """The style, and the number of parts of a number."""
+        return self.style, len(self.members[0].value)
+
+
+@dataclass(eq=False, slots=True)
+class _Unit:
+    """A numbered unit.
+
+    Parameters
+    ----------
+    index : its place among the marks.
+    title : its label and its title, as one line.
+    body : where its text begins, after the lines of its title; its own start if its title is run in.
+    """
+
+    mark: Mark
+    style: str
+    value: Value
+    run: _Run
+    index: int
+    title: str = ""
+    body: int = 0
+    level: int = 0
+    clause: str = ""
+
+
+def outlined(document: Document) -> Document:
+    r"""Return a document whose numbered units are blocks, or the document itself if it has none.
+
+    A line that is the title of a unit is a heading, and a unit whose text begins in its line is a paragraph with its label as
+    ``title``. All blocks of a unit have ``clause`` in their metadata. ``outline`` has the number of units by kind.
+
+    >>> text = "Article 5\n\n(1) Tea is hot.\n(2) Milk is cold.\n\nArticle 6\n\nWater is wet."
+    >>> document = outlined(Document(text))
+    >>> [(block.kind, block.title, block.metadata["clause"]) for block in document.blocks][:3]
+    [('heading', 'Article 5', '5'), ('paragraph', '(1)', '5(1)'), ('paragraph', '(2)', '5(2)')]
+    >>> document.outline
+    {'article': 2, '(1)': 2}
+    """
+    flat = document.text.replace("\r\n", " \n").replace("\r", "\n")
+    blocks = document.blocks or ()
+    marks = _marks(flat, blocks)
+    if len(marks) < _FEWEST:
+        return document
+    blocks = blocks or _paragraphs(flat)
+    runs = _read_runs(marks)
+    units = _accept(flat, runs, marks, blocks)
+    _clauses(units, blocks)
+    return _with_units(document, flat, blocks, units) if units else document
+
+
+def with_headings(document: Document, headings: Patterns) -> Document:
+    r"""Return a document with the units that match the user's patterns as blocks, or the document itself if there are none.
+
+    Parameters
+    ----------
+    headings : see `chunkers.params.Params`. Where several match, the outermost counts. There are no matches in code, tables
+        and the like.
+
+    >>> document = with_headings(Document("Art 1\nTea.\nArt 2\nMilk."), {"art": r"^Art (\d)"})
+    >>> [(block.kind, block.title, block.metadata["clause"]) for block in document.blocks][:2]
+    [('heading', 'Art 1', '1'), ('paragraph', None, '1')]
+    """
+    flat = document.text.replace("\r\n", " \n").replace("\r", "\n")
+    blocks = document.blocks or _paragraphs(flat)
+    matches = sorted(_matches(flat, blocks, headings), key=lambda pair: (pair[1].start, pair[0]))
+    runs, units, stack = dict[Any, _Run](), list[_Unit](), list[tuple[int, _Unit]]()
+    names = [name for name, _ in named(headings)]
+    for rank, mark in matches:
+        if units and mark.start < units[-1].mark.end:
+            continue
+        while stack and stack[-1][0] >= rank:
+            stack.pop()
+        parent = stack[-1][1] if stack else None
+        run = runs.setdefault((parent, rank), _Run(names[rank], parent))
+        unit = _Unit(mark, names[rank], (), run, len(units))
+        inherited = parent.clause if parent else ""
+        is_whole = not inherited or mark.number.startswith(f"{inherited}.")
+        unit.clause = mark.number if is_whole or not mark.number else f"{inherited}({mark.number})"
+        run.members.append(unit)
+        stack.append((rank, unit))
+        units.append(unit)
+    _read_titles(flat, units, blocks, {unit.mark.line for unit in units})
+    return _with_units(document, flat, blocks, units) if units else document
+
+
+def _matches(flat: str, blocks: Sequence[Block], headings: Patterns) -> Iterator[tuple[int, Mark]]:
+    """Yield the matches of the user's patterns, each with the number of its pattern."""
+    ends = [block.span.end for block in blocks]
+    heads = [block for block in blocks if block.kind == "heading"]
+    titles = [_one_line(flat[slice(*block.span)]) if block.title is None else block.title for block in heads]
+    title_starts = [0, *accumulate(len(title) + 1 for title in titles)]
+    of_title = dict(zip(title_starts, heads, strict=False))
+    for rank, (name, pattern) in enumerate(named(headings)):
+        for match in find_all("headings", name, pattern, flat):
+            start = match.end() - len(match[0].lstrip())
+            place = bisect_left(ends, start + 1)
+            is_inside = place < len(blocks) and blocks[place].span.start <= start < match.end()
+            if is_inside and blocks[place].kind in {"paragraph", "item"}:
+                line = flat.rfind("\n", 0, start) + 1
+                line = start if flat[line:start].strip() else line
+                yield rank, Mark(line, start, match.end(), (), _first_group(match), in_heading=False)
+        for match in find_all("headings", name, pattern, "\n".join(titles)):
+            if block := of_title.get(match.start()):
+                start = next_non_space(flat, block.span.start)
+                yield rank, Mark(block.span.start, start, start + 1, (), _first_group(match), in_heading=True)
+
+
+def _first_group(match: Any) -> str:
+    """Return the text of the first group of a match that has any, else ""."""
+    return next((group.strip() for group in match.groups() if group), "")
+
+
+def has_marks(text: str) -> bool:
+    """Return True if a text has enough lines that begin like numbered units; without, it has no outline."""
+    flat = "\n" + text.replace("\r", "\n")
+    return next(islice(_LABEL.finditer(flat), _FEWEST - 1, None), None) is not None
+
+
+def _paragraphs(text: str) -> tuple[Block, ...]:
+    """Return the paragraphs of a plain text as blocks."""
+    spans = ((start, start + len(text[start:end].rstrip())) for start, end in pairwise(paragraph_edges(text)))
+    return tuple(Block("paragraph", Span(start, end)) for start, end in spans if end > start)
+
+
+# Marks.
+
+
+def _marks(flat: str, blocks: Sequence[Block]) -> list[Mark]:
+    """Return the marks of a text in reading order, those of code, tables and the like left out."""
+    labels = _LABEL.finditer("\n" + flat)  # offsets are those in the text plus 1
+    matches = [match for match in labels if match["word"] is None or match["word"] in _KINDS]
+    if len(matches) < _FEWEST:
+        return []
+    ends = [block.span.end for block in blocks]
+    marks = list[Mark]()
+    for match in matches:
+        line, start, end = match.start(), match.start("label") - 1, match.end("label") - 1
+        kind: BlockKind = "paragraph"
+        if blocks:
+            place = bisect_left(ends, start + 1)
+            inside = place < len(blocks) and blocks[place].span.start <= start
+            kind = blocks[place].kind if inside else "code"
+        in_heading = kind == "heading"
+        if kind not in _SCANNED or (match["hash"] and not in_heading):
+            continue
+        line_end = flat.find("\n", end)
+        rest = flat[end : line_end if line_end >= 0 else len(flat)]
+        if (any(dots in rest for dots in _DOTS) and _LEADERS.search(rest[-200:])) or _is_reference(flat, line):
+            continue
+        if (readings := tuple(_read_label(match, rest, in_heading))) and (number := _number(match)):
+            marks.append(Mark(line, start, end, readings, number, in_heading))
+    return marks
+
+
+def _is_reference(flat: str, line: int) -> bool:
+    """Return True if the line before ends with a word that the number in this one belongs to: "under Section / 5."."""
+    before = flat[max(line - 24, 0) : max(line - 1, 0)].rsplit(None, 1)
+    return bool(before) and before[-1] in _REFERENCES
+
+
+def _number(match: re.Match[str]) -> str:
+    """Return the number of a label as it is written, or in digits if it is a word or Chinese."""
+    if match["han"]:
+        return str(_han_value(match["ordinal"]))
+    if match["item"]:
+        return str(_han_value(match["item"].strip("()（）、")))
+    if match["word"]:
+        return str(_NUMBER_WORDS.get(match["count"], match["count"]))
+    return match["label"].strip("().、")
+
+
+def _read_label(match: re.Match[str], rest: str, in_heading: bool) -> Iterator[tuple[str, Value]]:
+    """Yield each style and value of a label."""
+    label = match["label"]
+    if match["han"]:
+        yield _HAN_KINDS[match["han"]], (_han_value(match["ordinal"]), 0)
+    elif match["item"]:
+        style = "（一）" if label[0] in "(（" else "一、"
+        yield style, (_han_value(match["item"].strip("()（）")),)
+    elif match["word"]:
+        kind, count = _KINDS[match["word"]], match["count"]
+        if "." in count:
+            yield f"{kind} 1.1", _decimal(count.rstrip("abcdefghijklmnopqrstuvwxyz"))
+        else:
+            yield from ((kind, value) for value in _counts(count))
+    elif match["decimal"]:
+        yield "1.1", _decimal(match["decimal"])
+    elif match["number"]:
+        digits = label.strip("().")
+        if label == digits and not (in_heading or _is_title(rest)):
+            return
+        style = label.replace(digits, "1")
+        yield ("1.1" if style in {"1", "1."} else style), (int(digits),)
+    else:
+        yield from _read_letters(label)
+
+
+def _read_letters(label: str) -> Iterator[tuple[str, Value]]:
+    """Yield each style and value of letters: a letter, a repeated one, a Roman number."""
+    letters = label.strip("().")
+    if (label[0] == "(" and label[-1] == ".") or not (letters.islower() or letters.isupper()):
+        return  # "(a." and "Ia)"
+    if len(letters) == 1 or (len(letters) == 2 and letters[0] == letters[1] and letters[0].upper() not in _ROMAN):
+        style = label.replace(letters, "a" if letters.islower() else "A")
+        yield style, (ord(letters[0].lower()) - 96 + 26 * (len(letters) - 1),)
+    if value := _roman_value(letters):
+        yield label.replace(letters, "i" if letters.islower() else "I"), (value,)
+
+
+def _decimal(number: str) -> Value:
+    """Return the parts of a number; "1.0" is that of "1"."""
+    parts = tuple(map(int, number.split(".")))
+    return parts[:-1] if len(parts) == 2 and parts[-1] == 0 else parts
+
+
+def _counts(count: str) -> Iterator[Value]:
+    """Yield each value of the number after a word, with that of a letter after it: "5a" is (5, 1)."""
+    if count in _NUMBER_WORDS:
+        yield _NUMBER_WORDS[count], 0
+        return
+    suffix = ord(count[-1]) - 96 if count[-1].islower() and len(count) > 1 else 0
+    stem = count[:-1] if suffix else count
+    if stem.isdecimal():
+        yield int(stem), suffix
+    elif value := _roman_value(stem):
+        yield value, suffix
+    if len(count) == 1 and count.isupper():
+        yield ord(count) - 64, 0
+
+
+def _roman_value(letters: str) -> int:
+    """Return the value of a Roman number; 0 if it is none.
+
+    >>> _roman_value("xiv"), _roman_value("IIII"), _roman_value("ab")
+    (14, 0, 0)
+    """
+    upper = letters.upper()
+    if not re.fullmatch(r"C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})", upper):
+        return 0
+    values = [_ROMAN[letter] for letter in upper]
+    return sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
+
+
+def _han_value(digits: str) -> int:
+    """Return the value of a Chinese number.
+
+    >>> _han_value("十二"), _han_value("一百零三"), _han_value("一二"), _han_value("45")
+    (12, 103, 12, 45)
+    """
+    if digits.isascii():
+        return int(digits)
+    if _HAN_TENS.keys().isdisjoint(digits):
+        return int("".join(str(_HAN[digit]) for digit in digits))
+    total, digit = 0, None
+    for letter in digits:
+        if letter in _HAN_TENS:
+            total += (1 if digit is None else digit) * _HAN_TENS[letter]
+            digit = None
+        else:
+            digit = _HAN[letter] or None
+    return total + (digit or 0)
+
+
+# Runs.
+
+
+def _read_runs(marks: Sequence[Mark]) -> list[_Run]:
+    """Return the runs that marks form, in the order in which they begin."""
+    runs, stack = list[_Run](), list[_Run]()  # the stack has the open runs, outermost first
+    last = dict[str, Value]()  # of each style
+    for index, mark in enumerate(marks):
+        place = _continued(mark, stack, skipping=False) or _begun(mark, stack, last)
+        if (place := place or _continued(mark, stack, skipping=True)) is None:
+            continue
+        run, depth, style, value = place
+        del stack[depth:]
+        if not run.members:
+            if len(stack) >= _DEEPEST:
+                continue
+            run.parent = stack[-1].members[-1] if stack else None
+            runs.append(run)
+        stack.append(run)
+        run.members.append(_Unit(mark, style, value, run, index))
+        last[style] = value
+    return runs
+
+
+class _Place(NamedTuple):
+    """The place of a mark: its run, the depth of that on the stack, and its style and value."""
+
+    run: _Run
+    depth: int
+    style: str
+    value: Value
+
+
+def _continued(mark: Mark, stack: Sequence[_Run], *, skipping: bool) -> _Place | None:
+    """Return the place of a mark in the innermost open run that it continues, or with ``skipping`` nearly continues.
+
+    Headings of the text's format first continue runs of such headings, and other lines those of other lines.
+    """
+    alike = [i for i in reversed(range(len(stack))) if stack[i].members[-1].mark.in_heading == mark.in_heading]
+    for i in dict.fromkeys([*alike, *reversed(range(len(stack)))]):
+        run = stack[i]
+        before = run.members[-1].value
+        for style, value in mark.readings:
+            if style != run.style or len(value) != len(before):
+                continue
+            if not skipping and _is_next(style, before, value):
+                return _Place(run, i, style, value)
+            at = 0 if style in _RANKS else -1  # a letter is after the number of an article
+            step = value[at] - before[at]
+            is_near = value[:at] == before[:at] or at == 0
+            is_code = mark.in_heading and value[at] >= _CODE  # the sections of a code are numbered with gaps
+            if skipping and is_near and step > 0 and (is_code or 1 < step <= _MAX_STEP):
+                run.skips += not is_code
+                return _Place(run, i, style, value)
+    return None
+
+
+def _is_next(style: str, before: Value, value: Value) -> bool:
+    """Return True if a value is the next one of a style: 5, 5a, 6; or 2.1, 2.2."""
+    if style in _RANKS:
+        return value in {(before[0], before[1] + 1), (before[0] + 1, 0)}
+    return before[:-1] == value[:-1] and value[-1] == before[-1] + 1
+
+
+def _begun(mark: Mark, stack: Sequence[_Run], last: Mapping[str, Value]) -> _Place | None:
+    """Return the place of a mark in a run that it begins."""
+    for style, value in mark.readings:
+        if style in _RANKS and style in last and _is_next(style, last[style], value):
+            return _Place(_Run(style, None, continues=True), _depth(style, stack), style, value)
+    for style, value in mark.readings:
+        if style.endswith("1.1"):
+            depth = _decimal_depth(style, value, stack, mark.in_heading and style not in last)
+            if depth is not None:
+                return _Place(_Run(style, None, _outer(style, value, stack[:depth])), depth, style, value)
+        elif value == ((1, 0) if style in _RANKS else (1,)):
+            depth = _depth(style, stack)
+            return _Place(_Run(style, None, _outer(style, value, stack[:depth])), depth, style, value)
+    for style, value in mark.readings:
+        if style in _RANKS and style not in last:  # a part of a document begins with any article
+            return _Place(_Run(style, None), _depth(style, stack), style, value)
+    return None
+
+
+def _outer(style: str, value: Value, stack: Sequence[_Run]) -> _Run | None:
+    """Return the open run of the style that a new run may be inside of, or take the place of."""
+    return next((run for run in reversed(stack) if _is_alike(run, style, value)), None)
+
+
+def _is_alike(run: _Run, style: str, value: Value) -> bool:
+    return run.style == style and len(run.members[-1].value) == len(value)
+
+
+def _depth(style: str, stack: Sequence[_Run]) -> int:
+    """Return the number of open runs that can hold a new one: not two of its style, and none of narrower kinds."""
+    depth = len(stack)
+    if style in _RANKS:
+        most = _RANKS[style] if style in _WIDE else _RANKS["item"]
+        while depth and _RANKS.get(stack[depth - 1].style.split(" ")[0], len(_RANKS)) > most:
+            depth -= 1
+    same = [
+        i for i in range(depth) if stack[i].style == style and (style in _RANKS or len(stack[i].members[-1].value) == 1)
+    ]
+    return same[1] if len(same) > 1 else depth
+
+
+def _decimal_depth(style: str, value: Value, stack: Sequence[_Run], is_free: bool) -> int | None:
+    """Return the number of open runs that hold a new run of numbers such as 2.1; None if it cannot begin there."""
+    if value[-1] > 1 and not is_free:
+        return None
+    if len(value) == 1:
+        return _depth(style, stack)
+    for i in reversed(range(len(stack))):
+        before = stack[i].members[-1].value
+        if stack[i].style == style and before == value[:-1]:
+            return i + 1
+        if stack[i].style == style and len(before) == len(value) and _is_next(style, before[:-1], value[:-1]):
+            return i
+        if stack[i].style in _RANKS and before[0] == value[0] and set(value[1:]) == {1}:
+            return i + 1
+    is_first = not any(run.style == style for run in stack) and set(value) == {1}
+    return len(stack) if is_first or is_free else None
+
+
+# The outline among the runs.
+
+
+def _accept(flat: str, runs: Sequence[_Run], marks: Sequence[Mark], blocks: Sequence[Block]) -> list[_Unit]:
+    """Return the units of those runs that are an outline, in reading order.
+
+    A run at the top is one if its units have a word ("Article 5") or several parts ("2.3"), or if it is plainly not a list: it
+    numbers most of the text, and most of its units have titles or several paragraphs. A run below needs an accepted parent
+    and two units. At most one number in eight may be missing. A tree of titles without text is a table of
+    contents.
+    """
+    for run in runs:
+        if run.outer is not None and run.outer.members[-1].index < run.members[0].index:
+            run.parent = run.outer.parent  # the outer run never went on
+    _admit(flat, runs, blocks)
+    units = sorted((unit for run in runs if run.accepted for unit in run.members), key=lambda unit: unit.index)
+    _read_titles(flat, units, blocks, {mark.line for mark in marks})
+    trees, parts = dict[_Run, list[_Unit]](), dict[int, _Run]()
+    for unit in units:
+        root = _root(unit)
+        if root.style == "1.1" and (depth := len(root.members[0].value)) > 1:
+            root = parts.setdefault(depth, root)  # 1.1, 1.2, 2.1: one tree without the units 1 and 2
+        trees.setdefault(root, []).append(unit)
+    contents = _contents(flat, trees)
+    kept = [tree for root, tree in trees.items() if root not in contents and _has_text(flat, tree)]
+    return list(chain.from_iterable(kept)) if sum(map(len, kept)) >= _FEWEST else []
+
+
+def _admit(flat: str, runs: Sequence[_Run], blocks: Sequence[Block]) -> None:
+    """Accept runs by their numbers and their place among the others."""
+    skips, sizes, below = Counter[tuple[str, int]](), Counter[tuple[str, int]](), dict[_Run, Counter[str]]()
+    for run in runs:
+        skips[run.form] += run.skips
+        sizes[run.form] += len(run.members)
+        if run.parent is not None:
+            kind = run.style if run.form[1] > 1 or run.style in _RANKS else ""
+            below.setdefault(run.parent.run, Counter())[kind] += len(run.members)
+    parts = sum(len(run.members) for run in runs if run.style == "1.1" and len(run.members[0].value) > 1)
+    for run in runs:
+        is_explicit = run.style.split(" ")[0] in _RANKS or run.form[1] > 1
+        of, among = (skips[run.form], sizes[run.form]) if is_explicit else (run.skips, len(run.members))
+        if run.skips and _MISSING * of > among:
+            continue
+        while run.parent is not None and not run.parent.run.accepted:
+            run.parent = run.parent.run.parent
+        if run.parent is None:
+            run.accepted = _is_root(flat, run, below, parts, blocks)
+        else:
+            run.accepted = _is_below(run, run.parent)
+
+
+def _contents(flat: str, trees: Mapping[_Run, Sequence[_Unit]]) -> set[_Run]:
+    """Return the trees that are tables of contents: with little text, and numbered again in a much longer tree."""
+    contents, later, end = set[_Run](), dict[str, int](), len(flat)
+    for root, tree in reversed([*trees.items()]):
+        length = end - tree[0].mark.line
+        if length < _TOC_LENGTH * len(tree) and 4 * length < later.get(root.style, 0):
+            contents.add(root)
+        else:
+            later[root.style] = max(length, later.get(root.style, 0))
+        end = tree[0].mark.line
+    return contents
+
+
+def _is_root(flat: str, run: _Run, below: Mapping[_Run, Counter[str]], parts: int, blocks: Sequence[Block]) -> bool:
+    """Return True if a run without a parent is an outline."""
+    if run.style.split(" ")[0] in _RANKS:
+        return len(run.members) > 1 or run.continues or any(style in _RANKS for style in below.get(run, ()))
+    if run.style == "1.1" and parts >= _FEWEST:
+        return len(run.members[0].value) > 1 or below.get(run, Counter())["1.1"] > 1 or _is_plain(flat, run, blocks)
+    return run.style in _WEAK and _is_plain(flat, run, blocks)
+
+
+def _is_below(run: _Run, parent: _Unit) -> bool:
+    """Return True if a run below an accepted unit belongs to the outline: "1." in a section named 2.3 is a list."""
+    if run.style.split(" ")[0] in _RANKS or len(run.members[0].value) > 1:
+        return True
+    above = parent.style.split(" ")[0]
+    is_list = run.style in {"1.1", "1)"} and (above in _WIDE or (above == "1.1" and run.style == "1.1"))
+    return len(run.members) > 1 and not is_list
+
+
+def _is_plain(flat: str, run: _Run, blocks: Sequence[Block]) -> bool:
+    """Return True if a run without words or parts is plainly not a list."""
+    units, n = run.members, len(run.members)
+    length = units[-1].mark.line - units[0].mark.line
+    if n < _FEWEST or run.skips or 5 * length < 2 * len(flat):
+        return False
+    starts = [block.span.start for block in blocks]
+    places = [bisect_left(starts, unit.mark.start) for unit in units]
+    headings = sum(block.kind == "heading" for block in blocks[places[0] : places[-1]])
+    headings -= sum(unit.mark.in_heading for unit in units)
+    if 4 * headings > n or length < _PLAIN_LENGTH * (n - 1):
+        return False
+    titled = sum(unit.mark.in_heading or bool(_title(flat, unit.mark)[0]) for unit in units)
+    rich = sum(
+        b - a + second.index - first.index > 2
+        for (a, b), (first, second) in zip(pairwise(places), pairwise(units), strict=True)
+    )
+    return 2 * titled >= n or 2 * rich >= n
+
+
+def _root(unit: _Unit) -> _Run:
+    while unit.run.parent is not None:
+        unit = unit.run.parent
+    return unit.run
+
+
+def _has_text(flat: str, tree: Sequence[_Unit]) -> bool:
+    """Return True if a tree of units has enough of them, with text, and is not what the headings of the format say."""
+    main = [unit for unit in tree if unit.style.split(" ")[0] in _RANKS or unit.style in _WEAK]
+    ends = [*(unit.mark.line for unit in main[1:]), len(flat)]
+    leaves = [
+        (unit, end)
+        for unit, end, later in zip(main, ends, [*main[1:], None], strict=True)
+        if later is None or later.run.parent is not unit
+    ]
+    bare = sum(_is_bare(flat, unit, end) for unit, end in leaves)
+    named = any(unit.style.split(" ")[0] in _RANKS for unit in main)
+    inside = sum(not unit.mark.in_heading for unit in tree)
+    fewest = 2 if named else _FEWEST
+    return len(tree) >= fewest and 2 * bare <= len(leaves) and (named or 3 * inside > len(tree))
+
+
+def _is_bare(flat: str, unit: _Unit, end: int) -> bool:
+    """Return True if a unit is only a title, or another line that does not end as text does."""
+    text = flat[unit.mark.start : end].rstrip("\n \t\xa0*_")
+    if unit.body:
+        return not flat[unit.body : end].strip(_STRIP + "\n")
+    return len(text) <= 2 * _TITLE_LENGTH and "\n" not in text and text[-1:] not in ".:;,。：；，)"
+
+
+# Titles.
+
+
+def _read_titles(flat: str, units: Sequence[_Unit], blocks: Sequence[Block], lines: Set[int]) -> None:
+    """Set the title of each unit, and where its text begins: behind the lines of its title, or with it if it is run in.
+
+    Parameters
+    ----------
+    lines : the starts of the lines of all marks.
+    """
+    ends = [block.span.end for block in blocks]
+    for unit, later in zip(units, [*units[1:], None], strict=False):
+        mark, place = unit.mark, bisect_left(ends, unit.mark.start + 1)
+        block = blocks[place]
+        if mark.in_heading:
+            unit.title, unit.body = block.title or _one_line(flat[slice(*block.span)]), block.span.end
+            continue
+        line_end = _line_end(flat, mark.end)
+        title, is_whole = _title(flat, mark)
+        is_label = not flat[mark.end : line_end].strip(_STRIP)
+        is_line = is_whole and unit.style not in _SMALL and not _continues(flat, line_end, block)
+        if is_line and title.rstrip()[-1] in ".:：":  # a short sentence, unless it has something below it
+            beside = later is not None and later.run.parent is not unit
+            next_text = later.mark.line if later is not None and beside else len(flat)
+            is_line = bool(flat[line_end:next_text].strip())
+        if is_label or is_line:
+            unit.body = line_end
+            if is_label and (unit.style in _RANKS or not mark.readings):
+                unit.body = _end_of_title_below(flat, line_end, blocks, place, lines) or line_end
+            unit.title = _one_line(flat[mark.start : unit.body])
+        else:
+            unit.title = _one_line(flat[mark.start : mark.end] + ("" if is_whole else title))
+
+
+def _title(flat: str, mark: Mark) -> tuple[str, bool]:
+    """Return the title behind a label, and True if it is the rest of the line; "" if the text goes on at once."""
+    rest = flat[mark.end : _line_end(flat, mark.end)]
+    if _is_title(rest):
+        return rest, True
+    run_in = _RUN_IN.match(rest, len(rest) - len(rest.lstrip(_STRIP)))
+    is_title = run_in is not None and len(run_in[0].split()) <= _RUN_IN_WORDS and _is_capitalized(run_in[0])
+    return (rest[: run_in.end()] if run_in and is_title else "", False)
+
+
+def _is_title(rest: str) -> bool:
+    """Return True if the rest of a line behind a label looks like a title.
+
+    >>> _is_title(" Scope"), _is_title(". Term and Termination."), _is_title(" The seller pays the buyer."), _is_title("")
+    (True, True, False, False)
+    """
+    title = rest.strip(" \t\u3000*_")
+    words = title.split()
+    first = title.lstrip(_STRIP + "([\"“„«'’‘【（《")[:1]
+    if (
+        not first
+        or first.islower()
+        or len(title) > _TITLE_LENGTH
+        or len(words) > _TITLE_WORDS
+        or title[-1] in ";,；，、。!?！？"
+    ):
+        return False
+    if not first.isascii() and len(words) < 3 and len(title) > _HAN_TITLE and first >= "\u2e80":
+        return False
+    return title[-1] not in ".:：" or (len(words) <= _RUN_IN_WORDS and _is_capitalized(title))
+
+
+def _is_capitalized(title: str) -> bool:
+    """Return True if most longer words of a title begin with a capital."""
+    words = [word.lstrip("\"“„«'’‘([") for word in title.split()]
+    words = [word for word in words if word[:1].isalpha()]
+    long = [word for word in words if len(word) > 3] or words
+    return (
+        bool(words) and not words[0][0].islower() and 5 * sum(not word[0].islower() for word in long) >= 3 * len(long)
+    )
+
+
+def _continues(flat: str, line_end: int, block: Block) -> bool:
+    """Return True if the line below, in the same block, goes on with a small letter."""
+    return line_end < block.span.end and flat[line_end : block.span.end].lstrip()[:1].islower()
+
+
+def _end_of_title_below(flat: str, line_end: int, blocks: Sequence[Block], place: int, lines: Set[int]) -> int:
+    """Return the end of the line below a label if that is its title, as in the laws of the European Union; else 0."""
+    if line_end < blocks[place].span.end:
+        start = line_end + 1
+    elif place + 2 < len(blocks) and blocks[place + 1].kind == "paragraph":
+        start = blocks[place + 1].span.start
+        if _line_end(flat, start) < blocks[place + 1].span.end:
+            return 0
+    else:
+        return 0
+    end = _line_end(flat, start)
+    is_title = start not in lines and _is_title(flat[start:end]) and flat[start:end].strip()[-1:] not in ".:："
+    return end if is_title and flat[end:].strip()[:1] else 0
+
+
+def _line_end(flat: str, offset: int) -> int:
+    end = flat.find("\n", offset)
+    return len(flat) if end < 0 else end
+
+
+def _one_line(source: str) -> str:
+    """Return a title without Markdown, as one line."""
+    title = " ".join(source.split())
+    return heading_text(title) if not title.isalnum() and any(letter in title for letter in "*_`#[") else title
+
+
+# Blocks.
+
+
+def _clauses(units: Sequence[_Unit], blocks: Sequence[Block]) -> None:
+    """Set the clause of each unit: its number with those of the units that it is in, as in 5(1)(a), or II.3 for a scene.
+
+    Numbers that begin again under the same unit and the same heading are ambiguous, so they have none.
+    """
+    of_units = {unit.mark.line for unit in units if unit.mark.in_heading}
+    headings = [b.span.start for b in blocks if b.kind == "heading" and b.span.start not in of_units]
+    runs = Counter(run.style for run in dict.fromkeys(unit.run for unit in units))
+    continued = {unit.style for unit in units if unit.run.continues}
+    ends, ambiguous = dict[Any, int](), set[_Run]()
+    for unit in units:
+        parent, number, is_named = unit.run.parent, unit.mark.number, unit.style in _RANKS
+        key, first = (unit.style, unit.value[:-1], parent), unit.run.members[0]
+        if unit is first and key in ends and bisect_left(headings, ends[key]) == bisect_left(headings, unit.mark.line):
+            ambiguous.add(unit.run)
+        ends[key] = unit.mark.start
+        is_absolute = runs[unit.style] == 1 or unit.style in continued if is_named else len(unit.value) > 1
+        if unit.run in ambiguous:
+            unit.clause = ""
+        elif parent is None or is_absolute or unit.style.endswith(" 1.1"):
+            unit.clause = number
+        elif parent.clause:
+            unit.clause = f"{parent.clause}.{number}" if is_named else f"{parent.clause}({number})"
+
+
+def _with_units(document: Document, flat: str, blocks: Sequence[Block], units: Sequence[_Unit]) -> Document:
+    """Return the document with its units as blocks, and what blocks are of them in their metadata."""
+    counts = Counter("1." if u.style == "1.1" and len(u.value) == 1 else u.style.removesuffix(" 1.1") for u in units)
+    return replace(document, blocks=tuple(_Layout().place(flat, blocks, units)), outline=dict(counts))
+
+
+class _Layout:
+    """The blocks of a text, divided where its units begin."""
+
+    def __init__(self) -> None:
+        self._open = list[tuple[int, _Unit | None]]()  # level of each open heading, and its unit
+        self._levels = dict[_Run, int]()
+
+    def place(self, flat: str, blocks: Sequence[Block], units: Sequence[_Unit]) -> Iterator[Block]:
+        """Yield the blocks with the clauses of their units in their metadata."""
+        starts, end = [unit.mark.start for unit in units], 0  # end: of a title, which may take the next block
+        for block in blocks:
+            first, stop = max(block.span.start, end), block.span.end
+            inside = units[bisect_left(starts, block.span.start) : bisect_left(starts, stop)]
+            if block.kind == "heading":
+                self._enter(block.level, inside[0] if inside else None)
+                yield self._tagged(block)
+                continue
+            lines = [unit.mark.line for unit in inside]
+            if before := _trimmed(flat, first, lines[0] if lines else stop):
+                yield self._tagged(replace(block, span=before))
+            for unit, next_line in zip(inside, [*lines, stop][1:], strict=True):
+                level, start = self._level(unit), max(unit.mark.line, block.span.start)
+                self._enter(level, unit)
+                end = unit.body or next_line
+                kind: BlockKind = "heading" if unit.body else "paragraph"
+                if span := _trimmed(flat, start, end):
+                    yield self._tagged(replace(block, kind=kind, span=span, level=level, title=unit.title))
+                if span := _trimmed(flat, end, next_line):
+                    yield self._tagged(replace(block, kind="paragraph", span=span, level=0))
+
+    def _level(self, unit: _Unit) -> int:
+        """Return the level of a unit: that of the unit before in its run, or one below the heading that it is under."""
+        if unit.run not in self._levels:
+            above = (level for level, other in reversed(self._open) if other is None or other is unit.run.parent)
+            self._levels[unit.run] = next(above, 0) + 1
+        return self._levels[unit.run]
+
+    def _enter(self, level: int, unit: _Unit | None) -> None:
+        while self._open and self._open[-1][0] >= level:
+            self._open.pop()
+        self._open.append((level, unit))
+        if unit is not None:
+            self._levels.setdefault(unit.run, level)
+
+    def _tagged(self, block: Block) -> Block:
+        """Return a block with the clause that it is in."""
+        clause = next((unit.clause for _, unit in reversed(self._open) if unit is not None), "")
+        return replace(block, metadata={**(block.metadata or {}), "clause": clause}) if clause else block
+
+
+def _trimmed(flat: str, start: int, end: int) -> Span | None:
+    """Return a range without blank lines around it, and without white space at its end; None if it is blank."""
+    piece = flat[start:end]
+    inner = piece.rstrip()
+    skipped = piece.rfind("\n", 0, len(piece) - len(piece.lstrip())) + 1
+    return Span(start + skipped, start + len(inner)) if inner else None
