@@ -19,6 +19,7 @@ from advchunk.records import Chunk, Floats, Ints, Segmentation, Span, SpanSet, S
 from advchunk.text import tiling
 from advchunk.text.counters import Counter, counts_of_distinct
 from advchunk.text.sentences import sentences
+from advchunk.text.tables import RowTiler
 
 Levels: TypeAlias = tuple[tiling.Tiler, ...]
 """Tilers, coarsest first, that split a unit over the limits."""
@@ -61,6 +62,7 @@ class Limits:
     prose : levels at which prose over the limits is split.
     verbatim : spans that are split at ``verbatim_levels`` instead.
     verbatim_levels : `VERBATIM` or `CODE`.
+    own_levels : returns the levels of the table or formula at an offset; None if none is there (see `layout.OwnLevels`).
     atomic : spans that are not split.
     """
 
@@ -74,6 +76,7 @@ class Limits:
     prose: Levels = PROSE
     verbatim: SpanSet = SpanSet()  # noqa: RUF009 - immutable
     verbatim_levels: Levels = VERBATIM
+    own_levels: Callable[[int], Levels | None] | None = None
     atomic: SpanSet = SpanSet()  # noqa: RUF009
 
     @property
@@ -85,6 +88,8 @@ class Limits:
         """Return the levels at which a unit at ``offset`` is split if it is over the limits."""
         if offset in self.atomic:
             return ATOMIC
+        if self.own_levels and (levels := self.own_levels(offset)) is not None:
+            return levels
         return self.verbatim_levels if offset in self.verbatim else self.prose
 
     def is_verbatim(self, offset: int) -> bool:
@@ -308,7 +313,8 @@ def _add_edges(units: Units, parts: Mapping[int, int]) -> Units:
 def _split(text: str, offset: int, limits: Limits, levels: Levels, room: int) -> Iterable[tuple[int, int]]:
     """Yield the end and the size of each packed part of a text that starts at ``offset`` and is over the limits.
 
-    The first part leaves ``room`` tokens free. A part that needs a finer level is split together with the small parts beside it, such as the fence of a code block.
+    The first part leaves ``room`` tokens free. A part that needs a finer level is split together with the small parts beside
+    it, such as the fence of a code block; but no row or cell is split that fits, and the part after a small one leaves room.
     """
     rest = list(levels)
     units = Units(text, np.array([0, len(text)]))
@@ -324,15 +330,20 @@ def _split(text: str, offset: int, limits: Limits, levels: Levels, room: int) ->
         is_long = bool(rest) and not sizes.fits(start, start + 1, budget)
         end = start + 1 if is_long else sizes.furthest(start, len(units), budget)
         part = _Part(start, end, is_long, is_small=2 * sizes.size(start, end) < budget)
-        while parts and ((part.is_long and parts[-1].is_small) or (part.is_small and parts[-1].is_long)):
+        while (
+            not isinstance(tiler, RowTiler)
+            and parts
+            and ((part.is_long and parts[-1].is_small) or (part.is_small and parts[-1].is_long))
+        ):
             part = _Part(parts.pop().start, part.end, is_long=True, is_small=False)
         parts.append(part)
-    for start, end, is_long, _ in parts:
+    for start, end, is_long, is_small in parts:
         if is_long:
             inner, at = text[edges[start] : edges[end]], offset + edges[start]
-            yield from _split(inner, at, limits, tuple(rest), 0 if start else room)
+            yield from _split(inner, at, limits, tuple(rest), room)
         else:
             yield offset + edges[end], sizes.size(start, end)
+        room = sizes.size(start, end) if is_small else 0
 
 
 class _Part(NamedTuple):

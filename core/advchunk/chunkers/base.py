@@ -40,10 +40,11 @@ from advchunk.layout import (
     Contexts,
     Locator,
     fit_to_blocks,
+    has_long_table,
     inherited_metadata,
     join_definitions,
     keep_headings,
-    protected,
+    split_levels,
     tile_prose,
 )
 from advchunk.models.cache import CacheLike, with_cache
@@ -65,11 +66,11 @@ from advchunk.records import (
     write_metadata,
 )
 from advchunk.retrieval.vectors import KINDS, ChunkVectors, Vectors
-from advchunk.sizes import CODE, VERBATIM, WITHIN_SENTENCE, Limits
+from advchunk.sizes import Limits
 from advchunk.text.counters import Counter
 from advchunk.text.sentences import sentences
 from advchunk.text.splitters import SplitterLike, as_tiler
-from advchunk.text.tiling import Tiler, paragraphs
+from advchunk.text.tiling import Tiler
 
 if TYPE_CHECKING:
     from advchunk.chunkers.incremental import Rechunked
@@ -469,11 +470,11 @@ class Chunker(Params, ABC):
             self.size("min_tokens"),
             self.size("overlap_tokens"),
             self.counter,
-            prose=(paragraphs, self.sentence_tiler, *WITHIN_SENTENCE),
-            verbatim=protected(document),
-            verbatim_levels=CODE if document.markup == "code" else VERBATIM,
+            **split_levels(document, self.sentence_tiler),
         )
-        return replace(limits, context=Contexts(document, limits)) if self.include_context else limits
+        if self.include_context or has_long_table(document, self.max_tokens):
+            return replace(limits, context=Contexts(document, limits, titled=self.include_context))
+        return limits
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return the units the algorithm works on (sentences), each within the limits, with strengths."""

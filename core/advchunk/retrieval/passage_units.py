@@ -10,16 +10,15 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from advchunk import sizes
-from advchunk.layout import Contexts, Headings, fit_to_blocks, join_definitions, protected, tile_prose
+from advchunk.layout import Contexts, Headings, fit_to_blocks, join_definitions, split_levels, tile_prose
 from advchunk.readers import formats
-from advchunk.readers.writing import table_head
 from advchunk.records import Chunk, Document, Floats, Ints, Span, Strength, Units
 from advchunk.retrieval.evidence import PAIR, Postings
-from advchunk.sizes import CODE, VERBATIM, WITHIN_SENTENCE, Levels, Limits
+from advchunk.sizes import Limits
+from advchunk.text import tables
 from advchunk.text.counters import Counter
 from advchunk.text.sentences import sentences
 from advchunk.text.terms import Vocabulary, Wording
-from advchunk.text.tiling import lines, paragraphs
 
 _MAX_SENTENCE = 80  # tokens from which a sentence is split at clauses and words
 _MAX_WHOLE = (300, 150, _MAX_SENTENCE)  # from which a table row, a code block or a definition is split
@@ -108,15 +107,12 @@ class UnitReader:
         above = path[: len(path) - len(first)] if path[-len(first) :] == first else path
         document = replace(document, above=tuple(enumerate(above, 1)))
         headings = Headings(text, document.blocks or (), document.above)
-        whole = protected(document)
-        levels = CODE if document.markup == "code" else VERBATIM
-        limits = Limits(most, 0, 0, self.counter, verbatim=whole, verbatim_levels=levels)
+        tiler = partial(sentences, language=self.language)
+        limits = Limits(most, 0, 0, self.counter, **split_levels(document, tiler))
         if document.markup == "code":
             document = join_definitions(document, limits)
-        tiler = partial(sentences, language=self.language)
         units = _keep_headings(fit_to_blocks(tile_prose(document, tiler), document))
-        prose: Levels = (paragraphs, tiler, *WITHIN_SENTENCE)
-        units = sizes.fit(units, replace(limits, max_tokens=_MAX_SENTENCE, prose=prose, atomic=whole))
+        units = sizes.fit(units, replace(limits, max_tokens=_MAX_SENTENCE, atomic=limits.verbatim))
         units = sizes.fit(_divide_tables(units, document), limits)
         context = Contexts(document, replace(limits, max_tokens=2 * _MAX_CONTEXT))
         terms, edges, tokens = self.vocabulary.encode(units.strings()), units.edges, units.token_counts()
@@ -143,8 +139,7 @@ def _divide_tables(units: Units, document: Document) -> Units:
         offset
         for block in document.blocks or ()
         if block.kind == "table"
-        for offset in (lines(document.text[slice(*block.span)]).edges[1:-1] + block.span.start).tolist()
-        if offset > table_head(document.text, block)[1]
+        for offset in (_row_edges(document.text[slice(*block.span)]) + block.span.start).tolist()
     ]
     if not ends:
         return units
@@ -152,6 +147,13 @@ def _divide_tables(units: Units, document: Document) -> Units:
     strength = np.full(len(edges), Strength.BLOCK)
     strength[np.searchsorted(edges, units.edges)] = units.strength
     return Units(units.text, edges, None, strength)
+
+
+def _row_edges(table: str) -> Ints:
+    """Return the edges between the rows of a table, after its head and first row."""
+    kind = tables.form(table)
+    edges = tables.rows(table, kind).edges[1:-1]
+    return edges[edges > tables.head(table, kind).end]
 
 
 class Piece(NamedTuple):
