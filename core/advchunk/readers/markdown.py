@@ -1,6 +1,7 @@
-"""Read the layout of Markdown: CommonMark with tables, display formulas and front matter.
+"""Read the layout of Markdown: CommonMark with tables, display formulas and front matter, and what parsers of PDFs add.
 
-markdown-it parses the blocks; its inline parser, for links and emphasis, never runs. Two deviations from it: link
+That is HTML and LaTeX (`readers.embedded`), tables drawn with lines, footnotes, admonitions, captions, and the marks of
+pages. markdown-it parses the blocks; its inline parser, for links and emphasis, never runs. Two deviations from it: link
 definitions stay paragraphs (a chunker must not lose them), and markers nested deeper than `_DEEPEST` are prose, where
 markdown-it would drop the rest of the text.
 
@@ -13,14 +14,18 @@ and list items on a line of their own.
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from advchunk.records import Block, BlockKind, Document, Span
+from advchunk.readers import embedded
+from advchunk.readers.embedded import MARKS, Part
+from advchunk.records import Block, BlockKind, Document, Place, Span
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -43,8 +48,8 @@ _FRONT_MATTER = re.compile(rf"(?:{_YAML}(?:[^\n]*\n)+?(?:---|\.\.\.)|{_TOML}(?:[
 
 # Display mathematics opens at the start of a line; the environments are those of amsmath and LaTeX.
 _FORMULA = (
-    r"\$\$(?!\$)|\\\[|\\begin\{(?P<environment>(?:equation|displaymath|math|multline|gather|align|alignat|flalign"
-    r"|eqnarray|subequations|[pbBvV]?matrix)\*?)\}"
+    r"\$\$(?!\$)|\\\[|\\begin\{(?P<environment>(?:equation|displaymath|math|multline|gather|gathered|align|aligned|alignat"
+    r"|alignedat|flalign|eqnarray|subequations|split|cases|dmath|IEEEeqnarray|(?:small|[pbBvV])?matrix)\*?)\}"
 )
 _FORMULA_OPENS = re.compile(_FORMULA)
 _FORMULA_TAIL = re.compile(r"[ \t]*+[.,;]?[ \t]*+(?:\([^()]*\))?[ \t]*+")  # a comma, the number of the equation
@@ -55,10 +60,30 @@ _LINE_END = re.compile(r"\n")
 
 # The block of a heading includes the markers of enclosing quotes and items. A plain heading of another reader
 # ("1. Introduction") must keep its number, so markers are only stripped before # or above an underline.
-_MARKS = r"(?:[ \t]*(?:>|[-+*](?=[ \t])|[0-9]{1,9}[.)](?=[ \t])))*+[ \t]*+"
-_ATX = re.compile(_MARKS + r"#{1,6}(?=\s|\Z)")
-_SETEXT = re.compile(_MARKS + r"(?P<title>.*\S)\s*[\r\n][ \t>]*(?:=+|-+)[ \t]*", re.DOTALL)
+_ATX = re.compile(MARKS + r"#{1,6}(?=\s|\Z)")
+_SETEXT = re.compile(MARKS + r"(?P<title>.*\S)\s*[\r\n][ \t>]*(?:=+|-+)[ \t]*", re.DOTALL)
 _QUOTE_MARKS = re.compile(r"[\r\n][ \t>]*")
+
+_MARKS = re.compile(MARKS)
+# Headings of LaTeX and HTML.
+_LATEX_HEADING = re.compile(
+    MARKS + r"\\[a-z]+\*?[ ]?(?:\[[^\[\]\n]*+\])?\{(?P<title>.*)\}(?:[ \t]*\\label\{[^{}\n]*+\})?", re.DOTALL
+)
+_HTML_HEADING = re.compile(MARKS + r"<[hH][1-6](?![\w-])[^<>]*+>(?P<title>.*)</[hH][1-6] ?>", re.DOTALL)
+_COMMAND = re.compile(r"\\(?:text(?:bf|it|tt|rm|sc)|emph|mbox|label\{[^{}]*+\})(?![a-zA-Z])|(?<!\\)[{}]")
+
+# A caption has a label and a number, and no verb after them: "Table 3 shows" is prose.
+_LABELS = (
+    "Table|Tab\\.|Figure|Fig\\.?|Exhibit|Chart|Listing|Algorithm|Scheme|Box|Plate|TABLE|FIGURE|FIG\\.?|EXHIBIT|Tabelle|Abbildung|Abb\\."
+    "|Tableau|Graphique|Tabla|Figura|Tabela|Tabella|Tabel|Taulukko|Tabell|Таблица|Рисунок|Рис\\.|Rysunek|表|图|圖|図|그림|표"
+)
+_CAPTION = re.compile(
+    rf"[ \t]*(?:\*{{1,2}}|_{{1,2}}|<(?:b|strong|em|i|p|center|div|figcaption)\b[^<>\n]{{0,200}}>|\s)*+(?:{_LABELS})[ \xa0]*"
+    r"(?:[A-Z]{0,2}\d+(?:[.–-]\d+)*+[a-z]?|[IVXLC]+(?!\w)|[A-Z](?!\w))(?:[ \t]*(?:[.:：。、—–|)*_]|(?=[\n\r]|\Z))|[ \t]+(?=[^\Wa-z]|[(“\"]))"
+)
+_MAX_CAPTION = 600  # characters
+_CAPTIONED: frozenset[BlockKind] = frozenset({"table", "figure", "code"})
+_PICTURE = re.compile(r"(?:\s*+(?:!\[[^\[\]]*+\]\([^()\n]*+\)|<img\b[^<>]*+>))++\s*+", re.IGNORECASE)
 
 # Inline Markdown in headings, a subset of CommonMark: titles are often code or plain text, so snake_case, 2*3*4,
 # a[i][j], List<T> and \\(x\\) are left alone.
@@ -98,12 +123,13 @@ def blocks(text: str, *, is_start: bool = True) -> tuple[Block, ...]:
     if is_start and flat.startswith(("---", "+++", "\ufeff")) and (front_end := front_matter_end(text)):
         layout.append(Block("code", Span(begin, front_end)))
         begin = front_end
-    for start, end, marked in _ranges(flat, begin):
+    parts = embedded.parts(flat)
+    for start, end, marked in _ranges(flat, begin, parts):
         if marked:
-            layout += parse_blocks(flat, start, end)
+            layout += parse_blocks(flat, start, end, parts)
         elif span := _trim(flat, start, end):
             layout.append(Block("paragraph", span))
-    return tuple(layout)
+    return settle(flat, layout, parts)
 
 
 def front_matter_end(text: str) -> int | None:
@@ -133,14 +159,23 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     return Document(text, id=id, blocks=blocks(text), metadata=metadata or {})
 
 
-def parse_blocks(flat: str, start: int, end: int) -> Iterator[Block]:
-    """Yield the blocks of ``flat[start:end]`` according to the parser."""
-    lines = [start, *(m.end() for m in _LINE_END.finditer(flat, start, end)), end]
-    containers: list[str] = []  # open quotes and items, innermost last
-    marker: int | None = None  # line of an item whose text has not begun
+def parse_blocks(flat: str, start: int, end: int, parts: Sequence[Part] | None = None) -> Iterator[Block]:
+    """Yield the blocks of ``flat[start:end]`` according to the parser.
+
+    Parameters
+    ----------
+    parts : those of the whole text.
+    """
+    parts = embedded.parts(flat) if parts is None else parts
     source = flat[start:end]
     absent = tuple(rule for rule, pattern in _patterns(RULES).second_lines if not pattern.search(source))
-    for token in _parser(RULES, absent).parse(source):
+    parser = _parser(RULES, absent)
+    state = _state(parser, source, list(_within(parts, start, end)), start)
+    lines = [*(start + line for line in state.env["lines"]), end]
+    parser.block.tokenize(state, 0, state.lineMax)
+    containers: list[str] = []  # open quotes and items, innermost last
+    marker: int | None = None  # line of an item whose text has not begun
+    for token in state.tokens:
         if token.type in {"blockquote_open", "list_item_open"}:
             containers.append(token.type)
             marker = token.map[0] if token.map and token.type == "list_item_open" else None
@@ -162,6 +197,84 @@ def parse_blocks(flat: str, start: int, end: int) -> Iterator[Block]:
                 yield Block(kind, span, level, title=title)
 
 
+def _within(parts: Sequence[Part], start: int, end: int) -> Sequence[Part]:
+    """Return the parts that begin in a range."""
+    first = bisect_left(parts, start, key=lambda part: part.start)
+    return parts[first : bisect_left(parts, end, first, key=lambda part: part.start)]
+
+
+def _state(parser: MarkdownIt, source: str, parts: Sequence[Part], offset: int) -> StateBlock:
+    """Return the state of the parser before the first line, with a line of its own for each part that begins or ends in one."""
+    from markdown_it.rules_block import StateBlock
+
+    state = StateBlock(source, parser, {}, [])
+    local = [part._replace(start=part.start - offset, end=min(part.end - offset, len(source))) for part in parts]
+    for at in reversed(embedded.breaks(source, local)):
+        line = bisect_right(state.bMarks, at, 0, state.lineMax) - 1
+        begin = at + len(source[at : state.eMarks[line]]) - len(source[at : state.eMarks[line]].lstrip(" \t"))
+        mark = _MARKS.match(source, state.bMarks[line], at)
+        column = state.sCount[line] if mark is None or not mark[0].strip() else len(mark[0].expandtabs(4))
+        for array, value in (
+            (state.bMarks, begin), (state.eMarks, state.eMarks[line]), (state.tShift, 0), (state.sCount, column), (state.bsCount, 0)
+        ):  # fmt: skip
+            array.insert(line + 1, value)
+        state.eMarks[line] = at
+        state.lineMax += 1
+    lines = state.bMarks[: state.lineMax]
+    numbers = [bisect_right(lines, part.start) - 1 for part in local]
+    for line, part in zip(numbers, local, strict=True):
+        if part.kind == "table" and line and state.sCount[line] > 3 and not state.isEmpty(line - 1):
+            state.sCount[line] = 3  # else a paragraph continues with it
+    state.env |= {"lines": lines, "parts": {part.start: part for part in local}, "numbers": numbers}
+    return state
+
+
+def settle(flat: str, layout: Sequence[Block], parts: Sequence[Part]) -> tuple[Block, ...]:
+    """Return the blocks of a text with their pages, and with captions and pictures told from paragraphs."""
+    layout = [*_with_captions(flat, layout)]
+    if marks := embedded.page_marks(flat, parts):
+        on = embedded.pages(flat, marks, [block.span for block in layout])
+        layout = [replace(block, places=tuple(map(Place, pages))) for block, pages in zip(layout, on, strict=True)]
+    return tuple(layout)
+
+
+def _with_captions(flat: str, layout: Sequence[Block]) -> Iterator[Block]:
+    """Yield blocks, of which paragraphs that are a picture are figures, and captions what is beside a table or figure."""
+    around = [*(_as_picture(flat, block) for block in layout), None]
+    for i, block in enumerate(around[:-1]):
+        if block.kind != "paragraph":
+            yield block
+            continue
+        above, below = around[i - 1] if i else None, around[i + 1]
+        at = _caption_above(flat, block) if below and below.kind in _CAPTIONED else None
+        if at is None and above and above.kind in _CAPTIONED and _CAPTION.match(flat, block.span.start, block.span.end):
+            at = block.span.start
+        if at is None or block.span.end - at > _MAX_CAPTION:
+            yield block
+            continue
+        if at > block.span.start:
+            yield replace(block, span=Span(block.span.start, _trim(flat, block.span.start, at).end))
+        yield replace(block, kind="caption", span=Span(at, block.span.end))
+
+
+def _as_picture(flat: str, block: Block) -> Block:
+    is_picture = block.kind == "paragraph" and flat[block.span.start : block.span.start + 9].lstrip()[:1] in {"!", "<"}
+    return replace(block, kind="figure") if is_picture and _PICTURE.fullmatch(flat, *block.span) else block
+
+
+def _caption_above(flat: str, block: Block) -> int | None:
+    """Return the offset of the caption that a paragraph ends with, in its last three lines; None if there is none."""
+    start, end = block.span
+    for _ in range(3):
+        line = flat.rfind("\n", start, end) + 1 or start
+        if _CAPTION.match(flat, line, block.span.end):
+            return line
+        end = line - 1
+        if line == start:
+            break
+    return None
+
+
 def _trim(flat: str, start: int, end: int) -> Span | None:
     """Strip blank lines from both ends of a range, and white space from its last line."""
     piece = flat[start:end]
@@ -170,7 +283,7 @@ def _trim(flat: str, start: int, end: int) -> Span | None:
     return Span(start + indented, start + len(inner)) if inner else None
 
 
-def _ranges(flat: str, begin: int) -> Iterator[tuple[int, int, bool]]:
+def _ranges(flat: str, begin: int, parts: Sequence[Part]) -> Iterator[tuple[int, int, bool]]:
     """Yield (start, end, needs_parser) for each plain paragraph and for each range between them that needs the parser.
 
     After a blank line only a list item, a fence or HTML can be open. The contents of an item are indented by two columns or
@@ -181,10 +294,15 @@ def _ranges(flat: str, begin: int) -> Iterator[tuple[int, int, bool]]:
     lasting = patterns.lasts.search(text)
     limit = lasting.start() if lasting else len(text)
 
+    ends = [part.end - begin + 1 for part in parts]
+
     def is_marked(region: tuple[int, int]) -> bool:
         start, end = region
-        indented = text.startswith(("  ", "\t", " \t"), start)
-        return indented or end > limit or patterns.opens.search(text, start - 1, end) is not None
+        if text.startswith(("  ", "\t", " \t"), start) or end > limit:
+            return True
+        place = bisect_right(ends, start) if ends else 0
+        has_part = place < len(ends) and parts[place].start - begin + 1 < end
+        return has_part or patterns.opens.search(text, start - 1, end) is not None
 
     edges = [1, *(edge for blank in _BLANK.finditer(text, 1) for edge in blank.span()), len(text)]
     for needs_parser, run in groupby(zip(edges[::2], edges[1::2], strict=True), is_marked):
@@ -196,12 +314,140 @@ def _ranges(flat: str, begin: int) -> Iterator[tuple[int, int, bool]]:
 
 
 def _parse_opening(
-    opens: re.Pattern[str], rule: RuleFuncBlockType, state: StateBlock, start: int, end: int, silent: bool
+    opens: re.Pattern[str],
+    rule: RuleFuncBlockType,
+    indented: bool,
+    state: StateBlock,
+    start: int,
+    end: int,
+    silent: bool,
 ) -> bool:
     """Apply a rule where a line opens its block and is not indented code."""
     at = state.bMarks[start] + state.tShift[start]
     opening = opens.match(state.src, at, state.eMarks[start])
-    return opening is not None and not state.is_code_block(start) and rule(state, start, end, silent)
+    return opening is not None and (indented or not state.is_code_block(start)) and rule(state, start, end, silent)
+
+
+def _parse_embedded(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a part that `embedded.parts` has told; it ends the containers that it is not indented for."""
+    part = state.env["parts"].get(state.bMarks[start] + state.tShift[start])
+    if part is None or (state.is_code_block(start) and part.kind != "table"):
+        return False
+    return silent or push_block(
+        state,
+        part.kind,
+        start,
+        min(bisect_left(state.env["lines"], part.end), end),
+        f"h{part.level}" if part.level else "",
+    )
+
+
+def _parse_html(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse HTML up to a blank line or to the next part."""
+    from markdown_it.rules_block import html_block
+
+    at = state.bMarks[start] + state.tShift[start]
+    if not _KEEPS_ALL.match(state.src, at):
+        numbers = state.env["numbers"]
+        place = bisect_right(numbers, start)
+        end = min(end, numbers[place]) if place < len(numbers) else end
+    return html_block(state, start, end, silent)
+
+
+def _parse_grid(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a table whose cells are drawn: lines that begin with "+" or "|", the last one a border."""
+    if not _BORDER.match(state.src, state.bMarks[start] + state.tShift[start], state.eMarks[start]):
+        return False
+    line, last = start + 1, start
+    while line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
+        at = state.bMarks[line] + state.tShift[line]
+        if state.src[at] not in "+|":
+            break
+        last = line if _BORDER.match(state.src, at, state.eMarks[line]) else last
+        line += 1
+    return last > start + 1 and (silent or push_block(state, "table", start, last + 1))
+
+
+def _parse_dashes(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a table of Pandoc: a line of dashes in groups under its head, which may be between lines of dashes."""
+
+    def match(pattern: re.Pattern[str], line: int) -> bool:
+        at = state.bMarks[line] + state.tShift[line]
+        return line < end and pattern.fullmatch(state.src, at, state.eMarks[line]) is not None
+
+    is_framed, rule = match(_DASHES, start), start + 1
+    last = min(start + _MAX_HEAD, end - 2) if is_framed else rule
+    while rule < last and not state.isEmpty(rule) and not match(_DASHES, rule) and not match(_DASH_GROUPS, rule):
+        rule += 1
+    if not match(_DASH_GROUPS, rule) or rule + 1 >= end or state.isEmpty(rule + 1) or rule == start + is_framed:
+        return False
+    line = rule + 1
+    while line < end and not match(_DASHES, line) and (is_framed or not state.isEmpty(line)):
+        is_outside = state.sCount[line] < state.blkIndent and not state.isEmpty(line)
+        if is_outside or state.src.startswith("#", state.bMarks[line]):
+            return False
+        line += 1
+    if line < end and match(_DASHES, line):
+        line += 1
+    elif is_framed:
+        return False
+    return silent or push_block(state, "table", start, line)
+
+
+def _parse_footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a footnote with the indented paragraphs below it."""
+    if silent:
+        return True
+    line = _past_lines(state, start + 1, end)
+    while (after := state.skipEmptyLines(line)) < end and state.sCount[after] - state.blkIndent >= 2:
+        line = _past_lines(state, after + 1, end)
+    return push_block(state, "footnote", start, line)
+
+
+def _parse_admonition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse an admonition of Material or docutils whose text, indented below it, is one paragraph; else its first line."""
+    if silent:
+        return True
+    line = start + 1
+    while line < end and not state.isEmpty(line) and state.sCount[line] - state.blkIndent >= 4:
+        line += 1
+    after = state.skipEmptyLines(line)
+    if after < end and state.sCount[after] - state.blkIndent >= 4 and line > start + 1:
+        line = start + 1
+    if line > start + 1 or after >= end or state.sCount[after] - state.blkIndent < 4:
+        return push_block(state, "quote", start, line)
+    push_block(state, "quote", start, start + 1)
+    line = after
+    while (after := state.skipEmptyLines(line)) < end and state.sCount[after] - state.blkIndent >= 4:
+        line = after + 1
+    indent, state.blkIndent = state.blkIndent, state.blkIndent + 4
+    state.md.block.tokenize(state, start + 1, line)
+    state.blkIndent = indent
+    state.line = line
+    return True
+
+
+def _parse_div(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a fenced div of Pandoc whose text is one paragraph; else the fence alone."""
+    if silent:
+        return True
+    line = start + 1
+    while line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
+        at = state.bMarks[line] + state.tShift[line]
+        if _DIV_CLOSES.match(state.src, at, state.eMarks[line]):
+            return push_block(state, "quote", start, line + 1)
+        if _DIV_MEANS.match(state.src, at, state.eMarks[line]):
+            break
+        line += 1
+    return push_block(state, "paragraph", start, start + 1)
+
+
+def _past_lines(state: StateBlock, line: int, end: int) -> int:
+    """Return the line at which a paragraph ends."""
+    ends = state.md.block.ruler.getRules("paragraph")
+    while line < end and not state.isEmpty(line) and not any(rule(state, line, end, True) for rule in ends):
+        line += 1
+    return line
 
 
 def _limit_depth(rule: RuleFuncBlockType, state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -252,10 +498,10 @@ def _parse_formula(state: StateBlock, start: int, end: int, silent: bool) -> boo
     return silent or push_block(state, "formula", start, line + 1)
 
 
-def push_block(state: StateBlock, kind: BlockKind, start: int, end: int) -> bool:
-    """Make the lines from ``start`` to ``end`` a block, which ends the work of a rule."""
+def push_block(state: StateBlock, kind: BlockKind, start: int, end: int, tag: str = "") -> bool:
+    """Make the lines from ``start`` to ``end`` a block, which ends the work of a rule; ``tag`` is h1 to h6 for a heading."""
     state.line = end
-    state.push(kind, "", 0).map = [start, end]
+    state.push(kind, tag, 0).map = [start, end]
     return True
 
 
@@ -274,6 +520,7 @@ class Rule:
     lasts : pattern of the lines that begin a block which may contain blank lines; "" if there are none.
     nests : whether the block contains others, at most `_DEEPEST` deep.
     second_line : whether ``opens`` matches the second line of the block or a later one, such as an underline.
+    indented : whether ``parse`` is asked of lines that are indented like code, too.
     """
 
     name: str
@@ -283,12 +530,25 @@ class Rule:
     lasts: str = ""
     nests: bool = False
     second_line: bool = False
+    indented: bool = False
 
 
 # In the order in which they are tried; what no rule accepts is a paragraph.
 _END, _SPACE = r"[ \t]*(?=\n|\Z)", r"(?=[ \t\n]|\Z)"
 _FENCE, _RAW_HTML = "```|~~~", "<(?:[!?]|(?i:script|pre|style|textarea))"
+_EVERY = ("paragraph", "blockquote", "list")
+_BORDER, _DASHES = re.compile(r"\+(?:[-=:]++\+)++[ \t]*+(?=\n|\Z)"), re.compile(r"-{3,}(?:[ \t]++-{2,})*+[ \t]*+")
+_DASH_GROUPS, _MAX_HEAD = re.compile(r"-{2,}(?:[ \t]++-{2,})++[ \t]*+"), 8
+_KEEPS_ALL = re.compile(_RAW_HTML)
+_DIV = r":{3,}(?:[ \t]*\{[^\n]*|[ \t]*[a-zA-Z][^\n]*|[ \t]*(?=\n|\Z))"
+_DIV_CLOSES, _DIV_MEANS = re.compile(r":{3,}[ \t]*(?=\n|\Z)"), re.compile(r"[#>|:`~<]|[-+*][ \t]|[0-9]{1,9}[.)][ \t]")
 RULES: tuple[Rule, ...] = (
+    Rule("embedded", r"<[a-zA-Z/!]|\\[a-zA-Z]|\{[0-9]+\}-", _EVERY, _parse_embedded, indented=True),
+    Rule("grid", rf"\+(?:[-=:]+\+)+{_END}", _EVERY, _parse_grid),
+    Rule("dashes", rf"-{{2,}}(?:[ \t]+-{{2,}})+{_END}", _EVERY, _parse_dashes, second_line=True),
+    Rule("footnote", r"\[\^[^\]\s]+\]:", _EVERY, _parse_footnote),
+    Rule("admonition", r"(?:!!!|\?\?\?\+?)[ \t]+[a-zA-Z]", _EVERY, _parse_admonition),
+    Rule("div", _DIV, _EVERY, _parse_div),
     Rule("table", rf"[-|:][-|: \t]*{_END}", ("paragraph",), _parse_table, second_line=True),
     Rule("code", r"[ \t]++[^\n]"),
     Rule("formula", _FORMULA, ("paragraph", "blockquote", "list"), _parse_formula),
@@ -296,7 +556,7 @@ RULES: tuple[Rule, ...] = (
     Rule("blockquote", ">", ("paragraph", "blockquote", "list"), nests=True),
     Rule("hr", rf"[-*_][-*_ \t]*{_END}", ("paragraph", "blockquote", "list")),
     Rule("list_block", rf"(?:[-+*]|[0-9]{{1,9}}[.)]){_SPACE}", ("paragraph", "blockquote"), nests=True),
-    Rule("html_block", f"<[a-zA-Z/]|{_RAW_HTML}", ("paragraph", "blockquote"), lasts=_RAW_HTML),
+    Rule("html_block", f"<[a-zA-Z/]|{_RAW_HTML}", ("paragraph", "blockquote"), _parse_html, lasts=_RAW_HTML),
     Rule("heading", rf"#{{1,6}}{_SPACE}", ("paragraph", "blockquote")),
     Rule("lheading", f"(?:=+|-+){_END}", second_line=True),
 )
@@ -333,7 +593,7 @@ def _parser(rules: tuple[Rule, ...], absent: tuple[Rule, ...]) -> MarkdownIt:
         if rule not in absent:
             parse = rule.parse or getattr(rules_block, rule.name)
             if rule.parse and not rule.second_line:
-                parse = partial(_parse_opening, re.compile(rule.opens), parse)
+                parse = partial(_parse_opening, re.compile(rule.opens), parse, rule.indented)
             if rule.nests:
                 parse = partial(_limit_depth, parse)
             ruler.push(rule.name, parse, {"alt": [*rule.interrupts]})
@@ -356,6 +616,10 @@ def heading_text(source: str) -> str:
         title = title if bare[-1:].strip() else bare  # closing #'s must follow white space
     elif setext := _SETEXT.fullmatch(source):
         title = _QUOTE_MARKS.sub(" ", setext["title"])
+    elif latex := _LATEX_HEADING.fullmatch(source):
+        title = _COMMAND.sub("", latex["title"])
+    elif tagged := _HTML_HEADING.fullmatch(source):
+        title = html.unescape(tagged["title"])
     title = " ".join(title.split())
     if len(title) > _MAX_TITLE:
         return title

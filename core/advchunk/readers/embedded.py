@@ -1,0 +1,322 @@
+r"""Find HTML and LaTeX in Markdown, as parsers of PDFs write it: tables, listings, headings, and what marks pages.
+
+Such a part may begin or end within a line, and contain blank lines. All searches together are linear in the text: what is not
+closed ends at a blank line, and is not searched twice.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from advchunk.records import BlockKind
+from advchunk.text.tables import TABLE_ENVIRONMENT
+
+
+class Part(NamedTuple):
+    """A part of a text that is one block."""
+
+    start: int
+    end: int
+    kind: BlockKind
+    level: int = 0
+
+
+class PageMark(NamedTuple):
+    """A place where a page begins.
+
+    Parameters
+    ----------
+    page : its number; None for the number after the one before.
+    """
+
+    offset: int
+    page: int | None
+
+
+# The markers of quotes and list items before the first text of a line.
+MARKS = r"(?:[ \t]*(?:>|[-+*](?=[ \t])|[0-9]{1,9}[.)](?=[ \t])))*+[ \t]*+"
+
+_TAG_END = r"""(?:[^<>"']|"[^"<]*+"|'[^'<]*+'|["'])*+>"""
+_TABLE_TAG = re.compile(rf"<(?P<close>/?)table(?![\w-]){_TAG_END}", re.IGNORECASE)
+_BEGINS_ROWS = re.compile(
+    rf"(?:\s++|<!--(?:[^-]|-(?!->))*+-->)*+(?:<(?:t(?:head|body|foot|r|d|h)|caption|colgroup|col)(?![\w-])|[ \t>]*\|)",
+    re.IGNORECASE,
+)
+_ROW_TAG = re.compile(rf"</?t(?:head|body|foot|r|d|h)(?![\w-]){_TAG_END}", re.IGNORECASE)
+_GOES_ON = re.compile(rf"{MARKS}(?:</?(?:t(?:able|head|body|foot|r|d|h)|caption|colgroup|col)(?![\w-]))", re.IGNORECASE)
+_TAGS_BEFORE = re.compile(rf"{MARKS}(?P<tags>(?:<(?!/?table)[a-zA-Z!/]{_TAG_END}[ \t]*)*+)", re.IGNORECASE)
+_TAGS_AFTER = re.compile(r"(?:[ \t]*</(?!table)[a-zA-Z]++\s*>)*+", re.IGNORECASE)
+_BLANK_LINE = re.compile(r"\n[ \t>]*(?=\n)|\Z")
+
+_ENVIRONMENT = re.compile(r"(?<!\\)\\(?P<kind>begin|end)\{(?P<name>[a-zA-Z]+\*?)\}")
+_IS_TABLE = re.compile(TABLE_ENVIRONMENT)
+_IS_VERBATIM = re.compile(r"(?:lstlisting|[vV]erbatim|minted|alltt|listing)\*?")
+_SECTION = re.compile(
+    r"\\(?P<name>part|chapter|(?:sub){0,2}section|(?:sub)?paragraph)\*?[ ]?(?:\[[^\[\]\n]*+\])?"
+    r"\{(?P<title>(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]*+\})*+\})++)\}(?:[ \t]*\\label\{[^{}\n]*+\})?"
+)
+_LEVELS = {
+    "part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5, "subparagraph": 6
+}  # fmt: skip
+_HTML_HEADING = re.compile(
+    rf"<h(?P<level>[1-6])(?![\w-]){_TAG_END}(?:[^<\n]|<(?!/?h[1-6]))*+</h(?P=level)[ ]?>", re.IGNORECASE
+)
+
+# Marks of pages, each alone in its line: where one begins, the number that is printed on it, its header and footer.
+_BEGINS = r"<!--\s*+(?:begin\s|start\s(?:of\s)?)?page\s*+(?:no\.?|num(?:ber)?\s)?\s*+[:=\#]?\s*+\"?(?P<page>\d{1,6})\"?(?:\s*(?:of|/)\s*\d{1,6})?\s*-->"
+_BREAK = r"<!--\s*+(?:page[ _-]?break|new[ _-]?page)\s*+/?-->|\\(?:newpage|pagebreak|clearpage)(?![a-zA-Z])"
+_PRINTED = r"<!--\s*+PageNumber\s*+[:=]\s*+\"?\D{0,20}?(?P<printed>\d{1,6})\D{0,20}?\"?\s*-->|<page_number>\D{0,20}?(?P<numbered>\d{1,6})[^<\n]{0,20}</page_number>"
+_FURNITURE = r"<!--\s*+Page(?:Header|Footer|Number)\b(?:[^\n-]|-(?!->))*+-->|<page_(?:header|footer)>[^<\n]*+</page_(?:header|footer)>"
+_NUMBERED = r"\{(?P<counted>\d{1,6})\}-{10,}+"
+_PAGE = re.compile(rf"{_BEGINS}|{_BREAK}|{_PRINTED}|{_FURNITURE}|{_NUMBERED}", re.IGNORECASE)
+_PAGE_LINE = re.compile(
+    rf"(?=[<\\{{])(?:(?:{re.sub(r'P<[a-z]+>', ':', '|'.join((_BEGINS, _BREAK, _PRINTED, _FURNITURE, _NUMBERED)))})[ \t]*)++(?=\n|\Z)",
+    re.IGNORECASE,
+)
+_FORM_FEED = re.compile(r"\f")
+
+
+def parts(flat: str) -> list[Part]:
+    r"""Return the parts of a text that are blocks by their HTML or LaTeX, ascending and disjoint; the outermost only.
+
+    >>> parts("See <table><tr><td>a</td></tr></table>\n\n\\section{Tea}")
+    [Part(start=4, end=38, kind='table', level=0), Part(start=40, end=53, kind='heading', level=2)]
+    """
+    if "<" not in flat and "\\" not in flat and "}-" not in flat:
+        return []
+    all_parts = [*_html_parts(flat), *_latex_parts(flat), *_page_parts(flat)]
+    all_parts.sort(key=lambda part: (part.start, -part.end))
+    outermost, last = list[Part](), 0
+    for part in all_parts:
+        if part.start >= last:
+            outermost.append(part)
+            last = part.end
+    return outermost
+
+
+def breaks(flat: str, of: list[Part]) -> list[int]:
+    """Return the offsets within lines at which parts begin and end, ascending: lines of their own begin there."""
+    inner = set[int]()
+    for part in of:
+        line = flat.rfind("\n", 0, part.start) + 1
+        if not _is_marks(flat[line : part.start]):
+            inner.add(part.start)
+        end = flat.find("\n", part.end)
+        rest = flat[part.end : end if end >= 0 else len(flat)]
+        if rest.strip():
+            inner.add(part.end)
+    return sorted(inner)
+
+
+def _is_marks(before: str) -> bool:
+    return not before.strip() or re.fullmatch(MARKS, before) is not None
+
+
+# HTML.
+
+
+def _html_parts(flat: str) -> Iterator[Part]:
+    if "<" not in flat:
+        return
+    for match in _HTML_HEADING.finditer(flat):
+        if _begins_line(flat, match.start()):
+            yield Part(*match.span(), "heading", int(match["level"]))
+    opens, stack, spans = list[int](), list[int](), list[tuple[int, int]]()
+    for tag in _TABLE_TAG.finditer(flat):
+        if tag["close"]:
+            if stack:
+                spans.append((stack.pop(), tag.end()))
+        elif _BEGINS_ROWS.match(flat, tag.end()) and not _is_in_line(flat, tag.start()):
+            stack.append(tag.start())
+            opens.append(tag.start())
+    spans = _outermost(spans)
+    starts = [start for start, _ in spans]
+    for start, end in spans:
+        yield Part(_with_tags_before(flat, start), _TAGS_AFTER.match(flat, end).end(), "table")  # type: ignore[union-attr]
+    unclosed = [at for at in stack if not _is_inside(at, spans)]
+    tags = (tag.start() for tag in _ROW_TAG.finditer(flat))
+    halves = [at for at in tags if not _is_inside(at, spans) and _begins_line(flat, at)]
+    last = 0
+    for at in sorted({*unclosed, *halves}):
+        if at >= last:
+            place = bisect_right(starts, at)
+            most = starts[place] if place < len(starts) else len(flat)
+            last = _half_end(flat, at, most)
+            yield Part(at, last, "table")
+
+
+def _outermost(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    outermost = list[tuple[int, int]]()
+    for start, end in sorted(spans):
+        if not outermost or start >= outermost[-1][1]:
+            outermost.append((start, end))
+    return outermost
+
+
+def _is_inside(offset: int, spans: list[tuple[int, int]]) -> bool:
+    place = bisect_right(spans, (offset, len(spans) and spans[-1][1])) - 1
+    return place >= 0 and offset < spans[place][1]
+
+
+def _is_in_line(flat: str, offset: int) -> bool:
+    """Return True if an offset is in inline code or in a row between pipes, as far as 1,000 characters before it tell."""
+    first = max(offset - 1000, 0)
+    line = max(flat.rfind("\n", first, offset) + 1, first)
+    before = flat[line:offset]
+    return before.count("`") % 2 == 1 or before.lstrip("> \t").startswith("|")
+
+
+def _with_tags_before(flat: str, start: int) -> int:
+    """Return the start of the tags before a table if nothing else but marks is before it in its line."""
+    line = flat.rfind("\n", max(start - 200, 0), start) + 1
+    if start - line > 200:
+        return start
+    match = _TAGS_BEFORE.match(flat, line, start)
+    return match.start("tags") if match and match.end() == start else start
+
+
+def _half_end(flat: str, start: int, most: int) -> int:
+    """Return the end of a table that is not closed: a blank line after which no tag of a table follows."""
+    for blank in _BLANK_LINE.finditer(flat, start, most):
+        after = blank.end()
+        while after < most and flat[after] in "\n \t":
+            after += 1
+        after = flat.rfind("\n", 0, after) + 1
+        if blank.start() >= most or not _GOES_ON.match(flat, after, most):
+            return _stripped(flat, start, blank.start())
+    return _stripped(flat, start, most)
+
+
+def _stripped(flat: str, start: int, end: int) -> int:
+    return start + len(flat[start:end].rstrip())
+
+
+# LaTeX.
+
+
+def _latex_parts(flat: str) -> Iterator[Part]:
+    if "\\" not in flat:
+        return
+    for match in _SECTION.finditer(flat):
+        if _begins_line(flat, match.start()):
+            yield Part(*match.span(), "heading", _LEVELS[match["name"]])
+    if "\\begin{" in flat:
+        yield from _environments(flat)
+
+
+def _environments(flat: str) -> Iterator[Part]:
+    stack, names, unclosed = list[tuple[str, int]](), dict[str, int](), set[str]()
+    spans, at = list[tuple[int, int, BlockKind]](), 0
+    for token in _ENVIRONMENT.finditer(flat):
+        name, start = token["name"], token.start()
+        if start < at:
+            continue
+        if _IS_VERBATIM.fullmatch(name):
+            closing = f"\\end{{{name}}}"
+            if token["kind"] == "begin" and closing not in unclosed:
+                end = flat.find(closing, start)
+                if end < 0:
+                    unclosed.add(closing)
+                elif _begins_line(flat, start):
+                    at = end + len(closing)
+                    spans.append((start, at, "code"))
+        elif not _IS_TABLE.fullmatch(name):
+            continue
+        elif token["kind"] == "begin":
+            stack.append((name, start))
+            names[name] = names.get(name, 0) + 1
+        elif names.get(name):
+            while True:
+                last, begin = stack.pop()
+                names[last] -= 1
+                if last == name:
+                    break
+            if _is_table(flat, name, begin, token.end()):
+                spans.append((begin, token.end(), "table"))
+    tables = _outermost([(start, end) for start, end, _ in spans])
+    kinds = {start: kind for start, _, kind in spans}
+    for start, end in tables:
+        yield Part(start, end, kinds[start])
+    starts, last = [start for start, _ in tables], 0
+    for name, begin in stack:
+        if begin >= last and not _is_inside(begin, tables) and _begins_line(flat, begin) and name != "array":
+            place = bisect_right(starts, begin)
+            most = starts[place] if place < len(starts) else len(flat)
+            blank = _BLANK_LINE.search(flat, begin, most)
+            last = _stripped(flat, begin, blank.start() if blank else most)
+            yield Part(begin, last, "table")
+
+
+def _begins_line(flat: str, start: int) -> bool:
+    line = flat.rfind("\n", max(start - 200, 0), start) + 1
+    return start - line <= 200 and _is_marks(flat[line:start])
+
+
+def _is_table(flat: str, name: str, start: int, end: int) -> bool:
+    """Return True if an environment is a table: an array only on lines of its own, since most are parts of formulas."""
+    if name != "array":
+        return not _is_in_line(flat, start)
+    line_end = flat.find("\n", end)
+    rest = flat[end : line_end if line_end >= 0 else len(flat)]
+    before = flat[max(start - 20, 0) : start].rstrip()
+    return (
+        _begins_line(flat, start) and not rest.strip(" \t.,;") and not before.endswith(("$", "\\[", "(", "=", "{", "|"))
+    )
+
+
+# Pages.
+
+
+def _page_parts(flat: str) -> Iterator[Part]:
+    for match in _PAGE_LINE.finditer(flat):
+        if _begins_line(flat, match.start()):
+            yield Part(match.start(), match.start() + len(match[0].rstrip()), "furniture")
+
+
+def page_marks(flat: str, of: list[Part]) -> list[PageMark]:
+    """Return the marks of pages in the furniture of a text, and its form feeds.
+
+    A printed number counts only if there is no other mark.
+    """
+    marks, printed = list[PageMark](), list[PageMark]()
+    for part in of:
+        if part.kind != "furniture":
+            continue
+        for match in _PAGE.finditer(flat, part.start, part.end):
+            if number := match["page"]:
+                marks.append(PageMark(match.end(), int(number)))
+            elif number := match["counted"]:
+                marks.append(PageMark(match.end(), int(number) + 1))
+            elif number := match["printed"] or match["numbered"]:
+                printed.append(PageMark(match.end(), int(number)))
+            elif re.match(_BREAK, match[0], re.IGNORECASE):
+                marks.append(PageMark(match.end(), None))
+    if "\f" in flat:
+        marks += [PageMark(match.end(), None) for match in _FORM_FEED.finditer(flat, 0, len(flat.rstrip()))]
+        marks.sort(key=lambda mark: mark.offset)
+    if marks or not printed:
+        return marks
+    if not flat[: of[0].start].strip() and of[0].end == printed[0].offset:  # printed at the top of its page
+        return printed
+    return [
+        PageMark(0, printed[0].page),
+        *(PageMark(before.offset, after.page) for before, after in pairwise(printed)),
+        PageMark(printed[-1].offset, (printed[-1].page or 0) + 1),
+    ]
+
+
+def pages(flat: str, marks: list[PageMark], spans: list[tuple[int, int]]) -> list[tuple[int, ...]]:
+    """Return the pages that each of ascending spans is on; none before the first mark if that has a number."""
+    starts, numbers = [0], [1 if marks[0].page is None else 0]
+    for mark in marks:
+        starts.append(mark.offset)
+        numbers.append(numbers[-1] + 1 if mark.page is None else mark.page)
+    on = list[tuple[int, ...]]()
+    for start, end in spans:
+        text = flat[start:end]
+        first = bisect_right(starts, start + len(text) - len(text.lstrip())) - 1
+        last = max(bisect_right(starts, end - 1) - 1, first)
+        on.append(tuple(dict.fromkeys(number for number in numbers[first : last + 1] if number)))
+    return on
