@@ -33,6 +33,7 @@ _CAPTIONED = _PROTECTED | {"caption"}
 _WHOLE = _PROTECTED | {"heading"}  # such as "## 2. Methods"
 _TITLED: frozenset[BlockKind] = frozenset({"heading", "code"})  # the kinds of blocks that may begin a section
 _OWN: frozenset[BlockKind] = frozenset({"table", "formula"})  # split at levels of their own
+_MAX_OPENING = 2000  # characters of a table without a head that are read for one
 _NO_SPANS = SpanSet()
 _INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
 
@@ -176,6 +177,7 @@ class OwnLevels:
 
     def __call__(self, offset: int) -> Levels | None:
         """Return the levels of the table or formula at an offset; None if none is there."""
+        offset = next_non_space(self._text, offset)  # a unit may begin with the white space after a table
         place = bisect_right(self._starts, offset) - 1
         if place < 0 or offset >= self._spans[place].end:
             return None
@@ -299,23 +301,32 @@ class Contexts:
         ]
         self._starts = [table.span.start for _, table in self._tables]
         self._heads = dict[int, tuple[str, tables.Head]]()
-        self._contexts = dict[tuple[int, tuple[str, ...]], str]()
+        self._contexts = dict[tuple[int, int, tuple[str, ...]], str]()
         self._sizes = dict[str, int]()
 
     def __call__(self, offset: int) -> tuple[str, int]:
         """Return the context of a chunk that starts at an offset, and its tokens."""
+        offset = next_non_space(self._document.text, offset)  # a unit may begin with the white space after a table
         path = (*self._title, *_section_path(self._document, self._headings.above(offset))) if self._titled else ()
-        key = self._table_at(offset), path
+        key = *self._table_at(offset), path
         if key not in self._contexts:
             self._contexts[key] = next(filter(self._fits, self._candidates(*key)), "")
         context = self._contexts[key]
         return context, self._size(context)
 
-    def _candidates(self, place: int, path: tuple[str, ...]) -> Iterable[str]:
-        """Yield contexts, the fullest first, of which the first that fits is taken."""
+    def _candidates(self, place: int, inside: int, path: tuple[str, ...]) -> Iterable[str]:
+        """Yield contexts, the fullest first, of which the first that fits is taken.
+
+        Parameters
+        ----------
+        inside : the characters before the offset if that is in the head of the table, or if there is none, up to `_MAX_OPENING`.
+        """
         titles = [" > ".join(path[outermost:]) for outermost in range(len(path))]
         if place >= 0:
             caption, head = self._head(place)
+            if inside:
+                start, end = self._tables[place][1].span
+                head = tables.opening(self._document.text[start:end], inside)
             whole = "\n".join(filter(None, [caption, head.text()]))
             yield from (title if title.endswith(whole) else with_context(title, whole) for title in [*titles, ""])
             yield head.text()
@@ -323,19 +334,20 @@ class Contexts:
         yield from titles
 
     def _shortened(self, head: tables.Head) -> Iterable[str]:
-        """Yield the longest head that fits of those whose cells have only so many of their first words."""
-        places = range(1, head.most_words)
-        most = bisect_left(places, True, key=lambda words: not self._fits(head.text(words)))
-        if most:
-            yield head.text(most)
+        """Yield a head in one line with the most words of each cell that fit; else with the most cells of one word."""
+        by_words, by_cells = range(1, head.most_words + 1), range(1, len(head.columns()) + 1)
+        if words := bisect_left(by_words, True, key=lambda most: not self._fits(head.line(most))):
+            yield head.line(words)
+        elif cells := bisect_left(by_cells, True, key=lambda most: not self._fits(head.line(1, most))):
+            yield head.line(1, cells)
 
-    def _table_at(self, offset: int) -> int:
-        """Return the number of the table that an offset is in, after its head; -1 if there is none."""
+    def _table_at(self, offset: int) -> tuple[int, int]:
+        """Return the number of the table that an offset is in, after its start; -1 if there is none. See `_candidates`."""
         place = bisect_right(self._starts, offset - 1) - 1
-        if place < 0:
-            return -1
-        start, end = self._tables[place][1].span
-        return place if offset < end and start + max(self._head(place)[1].end, 1) <= offset else -1
+        if place < 0 or offset >= self._tables[place][1].span.end:
+            return -1, 0
+        at, head = offset - self._starts[place], self._head(place)[1]
+        return place, 0 if head.rows and head.end <= at else min(at, _MAX_OPENING)
 
     def _head(self, place: int) -> tuple[str, tables.Head]:
         """Return the caption and the head of a table."""
@@ -379,7 +391,8 @@ class Locator:
         metadata: dict[str, Any] = {}
         if self._headings is not None:
             # commonprefix also works on tuples.
-            path = _section_path(self._document, commonprefix([self._headings.path(start) for start, _ in spans]))  # noqa: RUF071
+            starts = (next_non_space(self._document.text, start) for start, _ in spans)
+            path = _section_path(self._document, commonprefix([*map(self._headings.path, starts)]))  # noqa: RUF071
             metadata |= {"section": path[-1], "title_path": " > ".join(path)} if path else {}
         if not self._placed:
             return metadata

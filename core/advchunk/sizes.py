@@ -254,11 +254,32 @@ def fit(units: Units, limits: Limits) -> Units:
         long += [i for i in maybe_over if limits.exceeds_more(text(i))]
     if not long:
         return units
+    if moved := {i + 1: end for i in long if (end := _end_without_space(units, i, limits))}:
+        edges = edges.copy()
+        edges[list(moved)] = list(moved.values())
+        return fit(Units(units.text, edges, None, units.strength), limits)
     parts = (
         _split(text(i), int(edges[i]), limits, limits.levels(int(edges[i])), _room_above(units, i, limits))
         for i in dict.fromkeys(long)
     )
     return _add_edges(units, dict(chain.from_iterable(parts)))
+
+
+def _end_without_space(units: Units, i: int, limits: Limits) -> int:
+    """Return the end of a table or the like that is within the limits without the white space after it; else 0.
+
+    The white space goes to the next unit if that has room for it, or is split anyway.
+    """
+    start, end = units.edges[i : i + 2].tolist()
+    inner = units.text[start:end].rstrip()
+    if i + 1 == len(units) or len(inner) == end - start or not limits.is_verbatim(start):
+        return 0
+    below = units.text[start + len(inner) : int(units.edges[i + 2])]
+    if limits.counter(inner) > limits.max_unit(start) or limits.exceeds_more(inner):
+        return 0
+    most, is_own = limits.max_unit(end), limits.own_levels is not None and limits.own_levels(end) is not None
+    has_room = limits.counter(below) <= most and not limits.exceeds_more(below)
+    return start + len(inner) if has_room or (is_own and limits.counter(below.strip()) > most) else 0
 
 
 def _room_above(units: Units, i: int, limits: Limits) -> int:

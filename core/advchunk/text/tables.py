@@ -58,7 +58,7 @@ _LATEX_TOKEN = re.compile(
 )
 _LATEX_RULE = (
     r"(?:\s*+\\(?P<rule>hline|midrule|toprule|bottomrule|cline|cmidrule|addlinespace|specialrule|morecmidrules|hdashline"
-    r"|endfirsthead|endhead|endlastfoot|endfoot|rowcolor|noalign|pagebreak|nopagebreak)(?![a-zA-Z])"
+    r"|endfirsthead|endhead|endlastfoot|endfoot|noalign|pagebreak|nopagebreak)(?![a-zA-Z])"
     r"(?:\*|\[[^\[\]\n]*+\]|\([^()\n]*+\)|\{[^{}\n]*+\})*+|\s*+%[^\n&\\]*+(?=\n|\Z))"
 )
 _LATEX_RULES, _LATEX_RUN = re.compile(f"{_LATEX_RULE}*+"), re.compile(f"{_LATEX_RULE}++")
@@ -104,17 +104,25 @@ class Head(NamedTuple):
     rows: Sequence[Sequence[str]] = ()
     end: int = 0
 
-    def text(self, most: int | None = None) -> str:
-        """Write the header rows as Markdown, with at most so many words of each cell."""
+    def text(self) -> str:
+        """Write the header rows as Markdown."""
         if not self.rows:
             return ""
-        rows = [[" ".join(cell.split()[:most]) for cell in row] for row in self.rows]
-        return "\n".join(f"| {' | '.join(row)} |" for row in [*rows, ["---"] * len(rows[-1])])
+        return "\n".join(f"| {' | '.join(row)} |" for row in [*self.rows, ["---"] * len(self.rows[-1])])
+
+    def columns(self) -> list[list[str]]:
+        """Return the words above each column that has some."""
+        columns = zip(*_even([[*row] for row in self.rows]), strict=True)
+        return [words for column in columns if (words := " ".join(dict.fromkeys(column)).split())]
+
+    def line(self, words: int, cells: int | None = None) -> str:
+        """Write the head in one line, with at most so many words of a column, and so many columns."""
+        return f"| {' | '.join(' '.join(column[:words]) for column in self.columns()[:cells])} |"
 
     @property
     def most_words(self) -> int:
-        """The words of the longest cell."""
-        return max((len(cell.split()) for row in self.rows for cell in row), default=0)
+        """The words above the column that has the most."""
+        return max(map(len, self.columns()), default=0)
 
 
 class _Row(NamedTuple):
@@ -242,6 +250,23 @@ def head(text: str, kind: Form | None = None) -> Head:
     kind = form(text) if kind is None else kind
     read = {"html": _html_head, "latex": _latex_head, "pipes": _pipe_head, "grid": _grid_head, "dashes": _dashed_head}
     return read[kind](text) if kind in read else Head()
+
+
+def opening(text: str, end: int) -> Head:
+    r"""Return the cells before an offset as a head: what a piece is read with that begins in the head, or if there is none.
+
+    >>> opening("| a b | c |\n| - | - |", 6).rows
+    [['a b']]
+    """
+    kind, part = form(text), text[:end]
+    if kind in {"html", "latex"}:
+        units = cells(part, kind).strings()
+        row = [plain_html(cell) if kind == "html" else plain_latex(cell.lstrip("& \t\n")) for cell in units]
+    elif kind == "pipes":
+        row = [cell.strip() for cell in _CELL_END.split(part.strip("> \t\r\n").split("\n", 1)[0].removeprefix("|"))]
+    else:
+        return Head()
+    return Head("", [row[:_MAX_COLUMNS]] if any(row) else [])
 
 
 def _rows(text: str, kind: Form) -> list[_Row]:
