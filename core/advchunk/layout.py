@@ -25,7 +25,7 @@ from advchunk.records import (
 )
 from advchunk.sizes import CODE, VERBATIM, WITHIN_SENTENCE, Levels, Limits, RunSizes
 from advchunk.text import tables
-from advchunk.text.atoms import AtomKeeper, has_atoms
+from advchunk.text.atoms import MAY_BEGIN, AtomKeeper, has_atoms
 from advchunk.text.tiling import Tiler, from_ends, leading_space, next_non_space, paragraphs, unit_end
 
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
@@ -131,17 +131,10 @@ def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
     return replace(segmentation, cuts=cuts, labels=labels, reason=reason)
 
 
-def prose_levels(document: Document, tiler: Tiler) -> Levels:
-    """Return the levels at which prose over the limits is split; in Markdown, inline code, links and the like are cut last."""
-    if not may_have_atoms(document):
-        return (paragraphs, tiler, *WITHIN_SENTENCE)
-    clauses, words, *finer = WITHIN_SENTENCE
-    return (paragraphs, AtomKeeper(tiler), AtomKeeper(clauses), AtomKeeper(words), words, *finer)
-
-
 def may_have_atoms(document: Document) -> bool:
     """Return True if a document is Markdown, as far as its reader says, with inline code, links, tags or formulas."""
-    return document.markup in {"", "markdown"} and document.blocks is not None and has_atoms(document.text)
+    is_markdown = document.markup in {"", "markdown"} and document.blocks is not None
+    return is_markdown and MAY_BEGIN.search(document.text) is not None and has_atoms(document.text)
 
 
 def has_long_table(document: Document, most: int) -> bool:
@@ -150,13 +143,20 @@ def has_long_table(document: Document, most: int) -> bool:
 
 
 def split_levels(document: Document, tiler: Tiler) -> dict[str, Any]:
-    """Return how parts of a document over the limits are split, as arguments of `Limits`."""
-    prose = prose_levels(document, tiler)
+    """Return the levels at which parts of a document over the limits are split, as arguments of `Limits`.
+
+    In Markdown, inline code, links, tags and formulas are cut last.
+    """
+    prose: Levels = (paragraphs, tiler, *WITHIN_SENTENCE)
+    if may_have_atoms(document):
+        clauses, words, *finer = WITHIN_SENTENCE
+        prose = (paragraphs, AtomKeeper(tiler), AtomKeeper(clauses), AtomKeeper(words), words, *finer)
+    verbatim = protected(document)
     return {
         "prose": prose,
-        "verbatim": protected(document),
+        "verbatim": verbatim,
         "verbatim_levels": CODE if document.markup == "code" else VERBATIM,
-        "own_levels": OwnLevels(document, prose) if protected(document, _OWN).spans else None,
+        "own_levels": OwnLevels(document, prose) if verbatim.spans and protected(document, _OWN).spans else None,
     }
 
 

@@ -66,7 +66,7 @@ def test_passages_are_those_of_the_retriever_with_exact_fields():
     passages = retriever.passages(HEIGHT, 150, order="document")
     assert [row["text"] for row in rows] == [passage.text for passage in passages]
     assert [list(row) for row in rows] == len(rows) * [
-        ["document", "spans", "citation", "heading", "page", "lines", "score", "tokens", "text", "context", "chunk_ids"]
+        ["document", "spans", "citation", "heading", "page", "score", "tokens", "text", "context", "chunk_ids"]
     ]
     for row in rows:
         assert row["text"] == "".join(document.text[a:b] for a, b in row["spans"])

@@ -171,7 +171,7 @@ def normalize(text):
 
 
 def parsed(flat, start=0):
-    return settle(flat, [*parse_blocks(flat, start, len(flat))], embedded.parts(flat))
+    return settle(flat, [*parse_blocks(flat, start, len(flat))], embedded.insets(flat))
 
 
 @pytest.mark.parametrize(("text", "layout"), LAYOUTS)
@@ -194,7 +194,7 @@ def test_every_text_has_disjoint_blocks_that_hold_all_but_rules_and_bare_markers
     document = read(text, id="x", metadata={"title": "T"})
     spans = [block.span for block in document.blocks]
     flat = normalize(text)
-    parts = {at + len(flat[at:]) - len(flat[at:].lstrip(" \t")) for part in embedded.parts(flat) for at in part[:2]}
+    parts = {at + len(flat[at:]) - len(flat[at:].lstrip(" \t")) for part in embedded.insets(flat) for at in part[:2]}
     for start, end in spans:
         assert text[start:end] == text[start:end].rstrip() != ""
         assert text[start - 1] in "\r\n\ufeff" or start in {0, *parts}

@@ -472,7 +472,7 @@ class Chunker(Params, ABC):
             self.counter,
             **split_levels(document, self.sentence_tiler),
         )
-        if self.include_context or has_long_table(document, self.max_tokens):
+        if self.include_context or (limits.own_levels and has_long_table(document, self.max_tokens)):
             return replace(limits, context=Contexts(document, limits, titled=self.include_context))
         return limits
 

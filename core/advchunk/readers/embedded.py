@@ -1,12 +1,13 @@
 r"""Find HTML and LaTeX in Markdown, as parsers of PDFs write it: tables, listings, headings, and what marks pages.
 
-Such a part may begin or end within a line, and contain blank lines. All searches together are linear in the text: what is not
+Such an inset may begin or end within a line, and contain blank lines. All searches together are linear in the text: what is not
 closed ends at a blank line, and is not searched twice.
 """
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,8 +15,8 @@ from advchunk.records import BlockKind
 from advchunk.text.tables import TABLE_ENVIRONMENT
 
 
-class Part(NamedTuple):
-    """A part of a text that is one block."""
+class Inset(NamedTuple):
+    """An inset: a part of a text that is one block."""
 
     start: int
     end: int
@@ -41,13 +42,14 @@ MARKS = r"(?:[ \t]*(?:>|[-+*](?=[ \t])|[0-9]{1,9}[.)](?=[ \t])))*+[ \t]*+"
 _TAG_END = r"""(?:[^<>"']|"[^"<]*+"|'[^'<]*+'|["'])*+>"""
 _TABLE_TAG = re.compile(rf"<(?P<close>/?)table(?![\w-]){_TAG_END}", re.IGNORECASE)
 _BEGINS_ROWS = re.compile(
-    rf"(?:\s++|<!--(?:[^-]|-(?!->))*+-->)*+(?:<(?:t(?:head|body|foot|r|d|h)|caption|colgroup|col)(?![\w-])|[ \t>]*\|)",
+    r"(?:\s++|<!--(?:[^-]|-(?!->)){0,300}+-->)*+(?:<(?:t(?:head|body|foot|r|d|h)|caption|colgroup|col)(?![\w-])|[ \t>]*\|)",
     re.IGNORECASE,
 )
 _ROW_TAG = re.compile(rf"</?t(?:head|body|foot|r|d|h)(?![\w-]){_TAG_END}", re.IGNORECASE)
 _GOES_ON = re.compile(rf"{MARKS}(?:</?(?:t(?:able|head|body|foot|r|d|h)|caption|colgroup|col)(?![\w-]))", re.IGNORECASE)
 _TAGS_BEFORE = re.compile(rf"{MARKS}(?P<tags>(?:<(?!/?table)[a-zA-Z!/]{_TAG_END}[ \t]*)*+)", re.IGNORECASE)
 _TAGS_AFTER = re.compile(r"(?:[ \t]*</(?!table)[a-zA-Z]++\s*>)*+", re.IGNORECASE)
+_AT_LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
 _BLANK_LINE = re.compile(r"\n[ \t>]*(?=\n)|\Z")
 
 _ENVIRONMENT = re.compile(r"(?<!\\)\\(?P<kind>begin|end)\{(?P<name>[a-zA-Z]+\*?)\}")
@@ -66,7 +68,7 @@ _HTML_HEADING = re.compile(
 
 # Marks of pages, each alone in its line: where one begins, the number that is printed on it, its header and footer.
 _BEGINS = r"<!--\s*+(?:begin\s|start\s(?:of\s)?)?page\s*+(?:no\.?|num(?:ber)?\s)?\s*+[:=\#]?\s*+\"?(?P<page>\d{1,6})\"?(?:\s*(?:of|/)\s*\d{1,6})?\s*-->"
-_BREAK = r"<!--\s*+(?:page[ _-]?break|new[ _-]?page)\s*+/?-->|\\(?:newpage|pagebreak|clearpage)(?![a-zA-Z])"
+_BREAK = r"(?P<break><!--\s*+(?:page[ _-]?break|new[ _-]?page)\s*+/?-->|\\(?:newpage|pagebreak|clearpage)(?![a-zA-Z]))"
 _PRINTED = r"<!--\s*+PageNumber\s*+[:=]\s*+\"?\D{0,20}?(?P<printed>\d{1,6})\D{0,20}?\"?\s*-->|<page_number>\D{0,20}?(?P<numbered>\d{1,6})[^<\n]{0,20}</page_number>"
 _FURNITURE = r"<!--\s*+Page(?:Header|Footer|Number)\b(?:[^\n-]|-(?!->))*+-->|<page_(?:header|footer)>[^<\n]*+</page_(?:header|footer)>"
 _NUMBERED = r"\{(?P<counted>\d{1,6})\}-{10,}+"
@@ -78,36 +80,28 @@ _PAGE_LINE = re.compile(
 _FORM_FEED = re.compile(r"\f")
 
 
-def parts(flat: str) -> list[Part]:
-    r"""Return the parts of a text that are blocks by their HTML or LaTeX, ascending and disjoint; the outermost only.
+def insets(flat: str) -> list[Inset]:
+    r"""Return the insets of a text that are blocks by their HTML or LaTeX, ascending and disjoint; the outermost only.
 
-    >>> parts("See <table><tr><td>a</td></tr></table>\n\n\\section{Tea}")
-    [Part(start=4, end=38, kind='table', level=0), Part(start=40, end=53, kind='heading', level=2)]
+    >>> insets("See <table><tr><td>a</td></tr></table>\n\n\\section{Tea}")
+    [Inset(start=4, end=38, kind='table', level=0), Inset(start=40, end=53, kind='heading', level=2)]
     """
     if "<" not in flat and "\\" not in flat and "}-" not in flat:
         return []
-    all_parts = [*_html_parts(flat), *_latex_parts(flat), *_page_parts(flat)]
-    all_parts.sort(key=lambda part: (part.start, -part.end))
-    outermost, last = list[Part](), 0
-    for part in all_parts:
-        if part.start >= last:
-            outermost.append(part)
-            last = part.end
+    all_insets = [*_html_insets(flat), *_latex_insets(flat), *_page_insets(flat)]
+    all_insets.sort(key=lambda inset: (inset.start, -inset.end))
+    outermost, last = list[Inset](), 0
+    for inset in all_insets:
+        if inset.start >= last:
+            outermost.append(inset)
+            last = inset.end
     return outermost
 
 
-def breaks(flat: str, of: list[Part]) -> list[int]:
-    """Return the offsets within lines at which parts begin and end, ascending: lines of their own begin there."""
-    inner = set[int]()
-    for part in of:
-        line = flat.rfind("\n", 0, part.start) + 1
-        if not _is_marks(flat[line : part.start]):
-            inner.add(part.start)
-        end = flat.find("\n", part.end)
-        rest = flat[part.end : end if end >= 0 else len(flat)]
-        if rest.strip():
-            inner.add(part.end)
-    return sorted(inner)
+def breaks(flat: str, of: Sequence[Inset]) -> list[int]:
+    """Return the offsets within lines at which insets begin and end, ascending: lines of their own begin there."""
+    ends = (inset.end for inset in of if not _AT_LINE_END.match(flat, inset.end))
+    return sorted({*(inset.start for inset in of if not _begins_line(flat, inset.start)), *ends})
 
 
 def _is_marks(before: str) -> bool:
@@ -117,34 +111,32 @@ def _is_marks(before: str) -> bool:
 # HTML.
 
 
-def _html_parts(flat: str) -> Iterator[Part]:
-    if "<" not in flat:
-        return
+def _html_insets(flat: str) -> Iterator[Inset]:
     for match in _HTML_HEADING.finditer(flat):
         if _begins_line(flat, match.start()):
-            yield Part(*match.span(), "heading", int(match["level"]))
-    opens, stack, spans = list[int](), list[int](), list[tuple[int, int]]()
+            yield Inset(*match.span(), "heading", int(match["level"]))
+    unclosed, spans = list[int](), list[tuple[int, int]]()
     for tag in _TABLE_TAG.finditer(flat):
-        if tag["close"]:
-            if stack:
-                spans.append((stack.pop(), tag.end()))
-        elif _BEGINS_ROWS.match(flat, tag.end()) and not _is_in_line(flat, tag.start()):
-            stack.append(tag.start())
-            opens.append(tag.start())
+        if tag["close"] and unclosed:
+            spans.append((unclosed.pop(), tag.end()))
+        elif not tag["close"] and _BEGINS_ROWS.match(flat, tag.end()) and not _is_in_line(flat, tag.start()):
+            unclosed.append(tag.start())
     spans = _outermost(spans)
-    starts = [start for start, _ in spans]
     for start, end in spans:
-        yield Part(_with_tags_before(flat, start), _TAGS_AFTER.match(flat, end).end(), "table")  # type: ignore[union-attr]
-    unclosed = [at for at in stack if not _is_inside(at, spans)]
+        yield Inset(_with_tags_before(flat, start), _TAGS_AFTER.match(flat, end).end(), "table")  # type: ignore[union-attr]
     tags = (tag.start() for tag in _ROW_TAG.finditer(flat))
-    halves = [at for at in tags if not _is_inside(at, spans) and _begins_line(flat, at)]
-    last = 0
-    for at in sorted({*unclosed, *halves}):
+    halves = (at for at in tags if not _is_inside(at, spans) and _begins_line(flat, at))
+    yield from _half_tables(flat, sorted({*halves, *(at for at in unclosed if not _is_inside(at, spans))}), spans)
+
+
+def _half_tables(flat: str, starts: list[int], whole: list[tuple[int, int]]) -> Iterator[Inset]:
+    """Yield tables that are not closed, or not opened, up to the next whole one."""
+    last, after = 0, [start for start, _ in whole]
+    for at in starts:
         if at >= last:
-            place = bisect_right(starts, at)
-            most = starts[place] if place < len(starts) else len(flat)
-            last = _half_end(flat, at, most)
-            yield Part(at, last, "table")
+            place = bisect_right(after, at)
+            last = _half_end(flat, at, after[place] if place < len(after) else len(flat))
+            yield Inset(at, last, "table")
 
 
 def _outermost(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -196,57 +188,61 @@ def _stripped(flat: str, start: int, end: int) -> int:
 # LaTeX.
 
 
-def _latex_parts(flat: str) -> Iterator[Part]:
+def _latex_insets(flat: str) -> Iterator[Inset]:
     if "\\" not in flat:
         return
     for match in _SECTION.finditer(flat):
         if _begins_line(flat, match.start()):
-            yield Part(*match.span(), "heading", _LEVELS[match["name"]])
+            yield Inset(*match.span(), "heading", _LEVELS[match["name"]])
     if "\\begin{" in flat:
         yield from _environments(flat)
 
 
-def _environments(flat: str) -> Iterator[Part]:
-    stack, names, unclosed = list[tuple[str, int]](), dict[str, int](), set[str]()
-    spans, at = list[tuple[int, int, BlockKind]](), 0
+def _environments(flat: str) -> Iterator[Inset]:
+    listings = [*_listings(flat)]
+    stack, names = list[tuple[str, int]](), Counter[str]()
+    spans = list[tuple[int, int]]()
     for token in _ENVIRONMENT.finditer(flat):
         name, start = token["name"], token.start()
-        if start < at:
+        if not _IS_TABLE.fullmatch(name) or _is_inside(start, listings):
             continue
-        if _IS_VERBATIM.fullmatch(name):
-            closing = f"\\end{{{name}}}"
-            if token["kind"] == "begin" and closing not in unclosed:
-                end = flat.find(closing, start)
-                if end < 0:
-                    unclosed.add(closing)
-                elif _begins_line(flat, start):
-                    at = end + len(closing)
-                    spans.append((start, at, "code"))
-        elif not _IS_TABLE.fullmatch(name):
-            continue
-        elif token["kind"] == "begin":
+        if token["kind"] == "begin":
             stack.append((name, start))
-            names[name] = names.get(name, 0) + 1
-        elif names.get(name):
-            while True:
+            names[name] += 1
+        elif names[name]:
+            last = ""
+            while last != name:
                 last, begin = stack.pop()
                 names[last] -= 1
-                if last == name:
-                    break
             if _is_table(flat, name, begin, token.end()):
-                spans.append((begin, token.end(), "table"))
-    tables = _outermost([(start, end) for start, end, _ in spans])
-    kinds = {start: kind for start, _, kind in spans}
-    for start, end in tables:
-        yield Part(start, end, kinds[start])
-    starts, last = [start for start, _ in tables], 0
-    for name, begin in stack:
-        if begin >= last and not _is_inside(begin, tables) and _begins_line(flat, begin) and name != "array":
-            place = bisect_right(starts, begin)
-            most = starts[place] if place < len(starts) else len(flat)
-            blank = _BLANK_LINE.search(flat, begin, most)
-            last = _stripped(flat, begin, blank.start() if blank else most)
-            yield Part(begin, last, "table")
+                spans.append((begin, token.end()))
+    spans = _outermost(spans)
+    yield from (Inset(*span, "code") for span in listings)
+    yield from (Inset(*span, "table") for span in spans)
+    unclosed = [at for name, at in stack if name != "array" and _begins_line(flat, at) and not _is_inside(at, spans)]
+    last = 0
+    for at in unclosed:
+        if at >= last:
+            place = bisect_right(spans, (at, at))
+            most = spans[place][0] if place < len(spans) else len(flat)
+            last = _stripped(flat, at, _BLANK_LINE.search(flat, at, most).start())  # type: ignore[union-attr]
+            yield Inset(at, last, "table")
+
+
+def _listings(flat: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of environments of code, in which nothing else is LaTeX."""
+    at, unclosed = 0, set[str]()
+    for token in _ENVIRONMENT.finditer(flat):
+        name, start = token["name"], token.start()
+        if token["kind"] == "end" or start < at or name in unclosed or not _IS_VERBATIM.fullmatch(name):
+            continue
+        closing = f"\\end{{{name}}}"
+        end = flat.find(closing, start)
+        if end < 0:
+            unclosed.add(name)
+        elif _begins_line(flat, start):
+            at = end + len(closing)
+            yield start, at
 
 
 def _begins_line(flat: str, start: int) -> bool:
@@ -269,33 +265,30 @@ def _is_table(flat: str, name: str, start: int, end: int) -> bool:
 # Pages.
 
 
-def _page_parts(flat: str) -> Iterator[Part]:
+def _page_insets(flat: str) -> Iterator[Inset]:
     for match in _PAGE_LINE.finditer(flat):
         if _begins_line(flat, match.start()):
-            yield Part(match.start(), match.start() + len(match[0].rstrip()), "furniture")
+            yield Inset(match.start(), match.start() + len(match[0].rstrip()), "furniture")
 
 
-def page_marks(flat: str, of: list[Part]) -> list[PageMark]:
+def page_marks(flat: str, of: Sequence[Inset]) -> list[PageMark]:
     """Return the marks of pages in the furniture of a text, and its form feeds.
 
     A printed number counts only if there is no other mark.
     """
-    marks, printed = list[PageMark](), list[PageMark]()
-    for part in of:
-        if part.kind != "furniture":
-            continue
-        for match in _PAGE.finditer(flat, part.start, part.end):
-            if number := match["page"]:
-                marks.append(PageMark(match.end(), int(number)))
-            elif number := match["counted"]:
-                marks.append(PageMark(match.end(), int(number) + 1))
-            elif number := match["printed"] or match["numbered"]:
-                printed.append(PageMark(match.end(), int(number)))
-            elif re.match(_BREAK, match[0], re.IGNORECASE):
-                marks.append(PageMark(match.end(), None))
-    if "\f" in flat:
-        marks += [PageMark(match.end(), None) for match in _FORM_FEED.finditer(flat, 0, len(flat.rstrip()))]
-        marks.sort(key=lambda mark: mark.offset)
+    matches = [
+        match for inset in of if inset.kind == "furniture" for match in _PAGE.finditer(flat, inset.start, inset.end)
+    ]
+    marks = [
+        PageMark(match.end(), _number(match)) for match in matches if match.lastgroup in {"page", "break", "counted"}
+    ]
+    marks += [PageMark(match.end(), None) for match in _FORM_FEED.finditer(flat, 0, len(flat.rstrip()))]
+    marks.sort(key=lambda mark: mark.offset)
+    printed = [
+        PageMark(match.end(), int(match[match.lastgroup]))
+        for match in matches
+        if match.lastgroup in {"printed", "numbered"}
+    ]
     if marks or not printed:
         return marks
     if not flat[: of[0].start].strip() and of[0].end == printed[0].offset:  # printed at the top of its page
@@ -305,6 +298,13 @@ def page_marks(flat: str, of: list[Part]) -> list[PageMark]:
         *(PageMark(before.offset, after.page) for before, after in pairwise(printed)),
         PageMark(printed[-1].offset, (printed[-1].page or 0) + 1),
     ]
+
+
+def _number(match: re.Match[str]) -> int | None:
+    """Return the number of a page that a mark gives; Marker counts from 0."""
+    if match["page"]:
+        return int(match["page"])
+    return int(match["counted"]) + 1 if match["counted"] else None
 
 
 def pages(flat: str, marks: list[PageMark], spans: list[tuple[int, int]]) -> list[tuple[int, ...]]:

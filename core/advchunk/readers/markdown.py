@@ -20,11 +20,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from advchunk.readers import embedded
-from advchunk.readers.embedded import MARKS, Part
+from advchunk.readers.embedded import MARKS, Inset
 from advchunk.records import Block, BlockKind, Document, Place, Span
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ _ATX = re.compile(MARKS + r"#{1,6}(?=\s|\Z)")
 _SETEXT = re.compile(MARKS + r"(?P<title>.*\S)\s*[\r\n][ \t>]*(?:=+|-+)[ \t]*", re.DOTALL)
 _QUOTE_MARKS = re.compile(r"[\r\n][ \t>]*")
 
-_MARKS = re.compile(MARKS)
+_MARKS, _INDENT = re.compile(MARKS), re.compile(r"[ \t]*")
 # Headings of LaTeX and HTML.
 _LATEX_HEADING = re.compile(
     MARKS + r"\\[a-z]+\*?[ ]?(?:\[[^\[\]\n]*+\])?\{(?P<title>.*)\}(?:[ \t]*\\label\{[^{}\n]*+\})?", re.DOTALL
@@ -81,6 +81,7 @@ _CAPTION = re.compile(
     rf"[ \t]*(?:\*{{1,2}}|_{{1,2}}|<(?:b|strong|em|i|p|center|div|figcaption)\b[^<>\n]{{0,200}}>|\s)*+(?:{_LABELS})[ \xa0]*"
     r"(?:[A-Z]{0,2}\d+(?:[.–-]\d+)*+[a-z]?|[IVXLC]+(?!\w)|[A-Z](?!\w))(?:[ \t]*(?:[.:：。、—–|)*_]|(?=[\n\r]|\Z))|[ \t]+(?=[^\Wa-z]|[(“\"]))"
 )
+_MAY_EMBED = re.compile(r"[<\\\f]|\}-|!\[")  # an inset, a picture, a form feed
 _MAX_CAPTION = 600  # characters
 _CAPTIONED: frozenset[BlockKind] = frozenset({"table", "figure", "code"})
 _PICTURE = re.compile(r"(?:\s*+(?:!\[[^\[\]]*+\]\([^()\n]*+\)|<img\b[^<>]*+>))++\s*+", re.IGNORECASE)
@@ -123,13 +124,15 @@ def blocks(text: str, *, is_start: bool = True) -> tuple[Block, ...]:
     if is_start and flat.startswith(("---", "+++", "\ufeff")) and (front_end := front_matter_end(text)):
         layout.append(Block("code", Span(begin, front_end)))
         begin = front_end
-    parts = embedded.parts(flat)
-    for start, end, marked in _ranges(flat, begin, parts):
+    is_plain = _MAY_EMBED.search(flat) is None
+    insets = [] if is_plain else embedded.insets(flat)
+    for start, end, marked in _ranges(flat, begin, insets):
         if marked:
-            layout += parse_blocks(flat, start, end, parts)
+            is_plain = False
+            layout += parse_blocks(flat, start, end, insets)
         elif span := _trim(flat, start, end):
             layout.append(Block("paragraph", span))
-    return settle(flat, layout, parts)
+    return tuple(layout) if is_plain else settle(flat, layout, insets)
 
 
 def front_matter_end(text: str) -> int | None:
@@ -159,18 +162,18 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     return Document(text, id=id, blocks=blocks(text), metadata=metadata or {})
 
 
-def parse_blocks(flat: str, start: int, end: int, parts: Sequence[Part] | None = None) -> Iterator[Block]:
+def parse_blocks(flat: str, start: int, end: int, insets: Sequence[Inset] | None = None) -> Iterator[Block]:
     """Yield the blocks of ``flat[start:end]`` according to the parser.
 
     Parameters
     ----------
-    parts : those of the whole text.
+    insets : those of the whole text.
     """
-    parts = embedded.parts(flat) if parts is None else parts
+    insets = embedded.insets(flat) if insets is None else insets
     source = flat[start:end]
     absent = tuple(rule for rule, pattern in _patterns(RULES).second_lines if not pattern.search(source))
     parser = _parser(RULES, absent)
-    state = _state(parser, source, list(_within(parts, start, end)), start)
+    state = _state(parser, source, list(_within(insets, start, end)), start)
     lines = [*(start + line for line in state.env["lines"]), end]
     parser.block.tokenize(state, 0, state.lineMax)
     containers: list[str] = []  # open quotes and items, innermost last
@@ -197,42 +200,53 @@ def parse_blocks(flat: str, start: int, end: int, parts: Sequence[Part] | None =
                 yield Block(kind, span, level, title=title)
 
 
-def _within(parts: Sequence[Part], start: int, end: int) -> Sequence[Part]:
-    """Return the parts that begin in a range."""
-    first = bisect_left(parts, start, key=lambda part: part.start)
-    return parts[first : bisect_left(parts, end, first, key=lambda part: part.start)]
+def _within(insets: Sequence[Inset], start: int, end: int) -> Sequence[Inset]:
+    """Return the insets that begin in a range."""
+    first = bisect_left(insets, start, key=lambda inset: inset.start)
+    return insets[first : bisect_left(insets, end, first, key=lambda inset: inset.start)]
 
 
-def _state(parser: MarkdownIt, source: str, parts: Sequence[Part], offset: int) -> StateBlock:
-    """Return the state of the parser before the first line, with a line of its own for each part that begins or ends in one."""
+def _state(parser: MarkdownIt, source: str, insets: Sequence[Inset], offset: int) -> StateBlock:
+    """Return the state of the parser before the first line, with a line of its own for each inset that begins or ends in one."""
     from markdown_it.rules_block import StateBlock
 
     state = StateBlock(source, parser, {}, [])
-    local = [part._replace(start=part.start - offset, end=min(part.end - offset, len(source))) for part in parts]
-    for at in reversed(embedded.breaks(source, local)):
-        line = bisect_right(state.bMarks, at, 0, state.lineMax) - 1
-        begin = at + len(source[at : state.eMarks[line]]) - len(source[at : state.eMarks[line]].lstrip(" \t"))
-        mark = _MARKS.match(source, state.bMarks[line], at)
-        column = state.sCount[line] if mark is None or not mark[0].strip() else len(mark[0].expandtabs(4))
-        for array, value in (
-            (state.bMarks, begin), (state.eMarks, state.eMarks[line]), (state.tShift, 0), (state.sCount, column), (state.bsCount, 0)
-        ):  # fmt: skip
-            array.insert(line + 1, value)
-        state.eMarks[line] = at
-        state.lineMax += 1
+    local = [inset._replace(start=inset.start - offset, end=min(inset.end - offset, len(source))) for inset in insets]
+    if inner := embedded.breaks(source, local):
+        _break_lines(state, inner)
     lines = state.bMarks[: state.lineMax]
-    numbers = [bisect_right(lines, part.start) - 1 for part in local]
-    for line, part in zip(numbers, local, strict=True):
-        if part.kind == "table" and line and state.sCount[line] > 3 and not state.isEmpty(line - 1):
+    numbers = [bisect_right(lines, inset.start) - 1 for inset in local]
+    for line, inset in zip(numbers, local, strict=True):
+        if inset.kind == "table" and line and state.sCount[line] > 3 and not state.isEmpty(line - 1):
             state.sCount[line] = 3  # else a paragraph continues with it
-    state.env |= {"lines": lines, "parts": {part.start: part for part in local}, "numbers": numbers}
+    state.env |= {"lines": lines, "insets": {inset.start: inset for inset in local}, "numbers": numbers}
     return state
 
 
-def settle(flat: str, layout: Sequence[Block], parts: Sequence[Part]) -> tuple[Block, ...]:
+def _break_lines(state: StateBlock, inner: Sequence[int]) -> None:
+    """Begin a line of its own at each of ascending offsets within lines; it is as indented as the text of the whole line."""
+    rows = [*zip(state.bMarks, state.eMarks, state.tShift, state.sCount, state.bsCount, strict=True)]
+    broken, places = (
+        list[tuple[int, int, int, int, int]](),
+        [bisect_right(state.bMarks, at, 0, state.lineMax) for at in inner],
+    )
+    for number, (start, end, *indents) in enumerate(rows, 1):
+        first, last = bisect_left(places, number), bisect_right(places, number)
+        cuts = inner[first:last] if number <= state.lineMax else []
+        broken.append((start, cuts[0] if cuts else end, *indents))  # type: ignore[arg-type]  # three numbers
+        mark = _MARKS.match(state.src, start, cuts[0]) if cuts else None
+        column = len(mark[0].expandtabs(4)) if mark and mark[0].strip() else indents[1]
+        for at, after in pairwise([*cuts, end] if cuts else []):
+            begin = _INDENT.match(state.src, at, after).end()  # type: ignore[union-attr]  # it always matches
+            broken.append((begin, after, 0, column, 0))
+    state.bMarks, state.eMarks, state.tShift, state.sCount, state.bsCount = map(list, zip(*broken, strict=True))
+    state.lineMax += len(inner)
+
+
+def settle(flat: str, layout: Sequence[Block], insets: Sequence[Inset]) -> tuple[Block, ...]:
     """Return the blocks of a text with their pages, and with captions and pictures told from paragraphs."""
     layout = [*_with_captions(flat, layout)]
-    if marks := embedded.page_marks(flat, parts):
+    if marks := embedded.page_marks(flat, insets):
         on = embedded.pages(flat, marks, [block.span for block in layout])
         layout = [replace(block, places=tuple(map(Place, pages))) for block, pages in zip(layout, on, strict=True)]
     return tuple(layout)
@@ -240,20 +254,18 @@ def settle(flat: str, layout: Sequence[Block], parts: Sequence[Part]) -> tuple[B
 
 def _with_captions(flat: str, layout: Sequence[Block]) -> Iterator[Block]:
     """Yield blocks, of which paragraphs that are a picture are figures, and captions what is beside a table or figure."""
-    around = [*(_as_picture(flat, block) for block in layout), None]
-    for i, block in enumerate(around[:-1]):
-        if block.kind != "paragraph":
-            yield block
-            continue
-        above, below = around[i - 1] if i else None, around[i + 1]
-        at = _caption_above(flat, block) if below and below.kind in _CAPTIONED else None
-        if at is None and above and above.kind in _CAPTIONED and _CAPTION.match(flat, block.span.start, block.span.end):
-            at = block.span.start
+    pictured = [_as_picture(flat, block) for block in layout]
+    for above, block, below in zip([None, *pictured], pictured, [*pictured[1:], None], strict=False):
+        at = None
+        if block.kind == "paragraph" and below and below.kind in _CAPTIONED:
+            at = _caption_above(flat, block)
+        if block.kind == "paragraph" and at is None and above and above.kind in _CAPTIONED:
+            at = block.span.start if _CAPTION.match(flat, *block.span) else None
         if at is None or block.span.end - at > _MAX_CAPTION:
             yield block
             continue
-        if at > block.span.start:
-            yield replace(block, span=Span(block.span.start, _trim(flat, block.span.start, at).end))
+        if above_it := _trim(flat, block.span.start, at):
+            yield replace(block, span=above_it)
         yield replace(block, kind="caption", span=Span(at, block.span.end))
 
 
@@ -283,7 +295,7 @@ def _trim(flat: str, start: int, end: int) -> Span | None:
     return Span(start + indented, start + len(inner)) if inner else None
 
 
-def _ranges(flat: str, begin: int, parts: Sequence[Part]) -> Iterator[tuple[int, int, bool]]:
+def _ranges(flat: str, begin: int, insets: Sequence[Inset]) -> Iterator[tuple[int, int, bool]]:
     """Yield (start, end, needs_parser) for each plain paragraph and for each range between them that needs the parser.
 
     After a blank line only a list item, a fence or HTML can be open. The contents of an item are indented by two columns or
@@ -294,14 +306,14 @@ def _ranges(flat: str, begin: int, parts: Sequence[Part]) -> Iterator[tuple[int,
     lasting = patterns.lasts.search(text)
     limit = lasting.start() if lasting else len(text)
 
-    ends = [part.end - begin + 1 for part in parts]
+    ends = [inset.end - begin + 1 for inset in insets]
 
     def is_marked(region: tuple[int, int]) -> bool:
         start, end = region
         if text.startswith(("  ", "\t", " \t"), start) or end > limit:
             return True
         place = bisect_right(ends, start) if ends else 0
-        has_part = place < len(ends) and parts[place].start - begin + 1 < end
+        has_part = place < len(ends) and insets[place].start - begin + 1 < end
         return has_part or patterns.opens.search(text, start - 1, end) is not None
 
     edges = [1, *(edge for blank in _BLANK.finditer(text, 1) for edge in blank.span()), len(text)]
@@ -329,21 +341,21 @@ def _parse_opening(
 
 
 def _parse_embedded(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a part that `embedded.parts` has told; it ends the containers that it is not indented for."""
-    part = state.env["parts"].get(state.bMarks[start] + state.tShift[start])
-    if part is None or (state.is_code_block(start) and part.kind != "table"):
+    """Parse an inset that `embedded.insets` has told; it ends the containers that it is not indented for."""
+    inset = state.env["insets"].get(state.bMarks[start] + state.tShift[start])
+    if inset is None or (state.is_code_block(start) and inset.kind != "table"):
         return False
     return silent or push_block(
         state,
-        part.kind,
+        inset.kind,
         start,
-        min(bisect_left(state.env["lines"], part.end), end),
-        f"h{part.level}" if part.level else "",
+        min(bisect_left(state.env["lines"], inset.end), end),
+        f"h{inset.level}" if inset.level else "",
     )
 
 
 def _parse_html(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse HTML up to a blank line or to the next part."""
+    """Parse HTML up to a blank line or to the next inset."""
     from markdown_it.rules_block import html_block
 
     at = state.bMarks[start] + state.tShift[start]
@@ -536,7 +548,7 @@ class Rule:
 # In the order in which they are tried; what no rule accepts is a paragraph.
 _END, _SPACE = r"[ \t]*(?=\n|\Z)", r"(?=[ \t\n]|\Z)"
 _FENCE, _RAW_HTML = "```|~~~", "<(?:[!?]|(?i:script|pre|style|textarea))"
-_EVERY = ("paragraph", "blockquote", "list")
+_EVERY: tuple[Literal["paragraph", "blockquote", "list"], ...] = ("paragraph", "blockquote", "list")
 _BORDER, _DASHES = re.compile(r"\+(?:[-=:]++\+)++[ \t]*+(?=\n|\Z)"), re.compile(r"-{3,}(?:[ \t]++-{2,})*+[ \t]*+")
 _DASH_GROUPS, _MAX_HEAD = re.compile(r"-{2,}(?:[ \t]++-{2,})++[ \t]*+"), 8
 _KEEPS_ALL = re.compile(_RAW_HTML)

@@ -23,12 +23,13 @@ _ATOM = re.compile(
     """,
     re.VERBOSE,
 )
-_MAY_BEGIN = re.compile(r"[`<&\[$\\]")
+MAY_BEGIN = re.compile(r"[`<&\[$\\]")
+"""Pattern of the characters that begin them."""
 
 
 def has_atoms(text: str) -> bool:
     """Return True if a text may have inline Markdown that must not be cut."""
-    return _MAY_BEGIN.search(text) is not None and _ATOM.search(text) is not None
+    return _ATOM.search(text) is not None
 
 
 def atom_spans(text: str) -> list[tuple[int, int]]:
@@ -54,7 +55,7 @@ class AtomKeeper:
     def __call__(self, text: str) -> Units:
         """Tile a text."""
         units = self.tiler(text)
-        if len(units) < 2 or not _MAY_BEGIN.search(text):
+        if len(units) < 2 or not MAY_BEGIN.search(text):
             return units
         spans = np.array(atom_spans(text), dtype=np.int64).reshape(-1, 2)
         before = np.searchsorted(spans[:, 0], units.edges, "left") - 1  # the last atom that begins before an edge

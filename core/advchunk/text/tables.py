@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from advchunk.records import Units
@@ -41,7 +41,7 @@ _HTML_TOKEN = re.compile(
 _HTML_ROW = re.compile(r"</?(?:tr|t[dh])(?![\w-])", re.IGNORECASE)
 _SPAN = {kind: re.compile(rf"""\b{kind}\s*=\s*["']?\s*(\d{{1,4}})""", re.IGNORECASE) for kind in ("rowspan", "colspan")}
 _ANY_TAG = re.compile(rf"<!--|-->|</?[a-zA-Z]{_ATTRIBUTES}>")
-_SECTIONS = frozenset({"thead", "tbody", "tfoot", "caption"})
+_ROWS_BEGIN = frozenset({"tr", "thead", "tbody", "tfoot", "caption"})
 
 # LaTeX. An unescaped percent sign is a comment only if no cell or row ends after it: parsers do not escape it.
 _TABLE_ENVIRONMENTS = (
@@ -91,7 +91,7 @@ class RowTiler:
 
 
 class Head(NamedTuple):
-    """What the rows of a table are read with.
+    """The caption and the header rows of a table.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class _Row(NamedTuple):
 
 
 def form(text: str) -> Form:
-    r"""Return how a table is written.
+    r"""Return the form in which a table is written.
 
     >>> form("| a |\n| - |"), form("<tr><td>a</td></tr>"), form(r"\begin{tabular}{l} a \\ \end{tabular}")
     ('pipes', 'html', 'latex')
@@ -342,44 +342,24 @@ def _html_tags(text: str) -> Iterator[_Tag]:
 def _html_rows(text: str) -> list[_Row]:
     tags = list(_html_tags(text))
     depth = min((tag.depth for tag in tags if tag.name == "tr"), default=0)
-    ends, spans, heads = list[int](), list[int](), list[bool]()
-    closed, in_row, in_head, cells_of = 0, False, False, list[str]()
-
-    def finish(end: int) -> None:
-        ends.append(end)
-        heads.append(bool(cells_of) and (in_head or "td" not in cells_of))
-        cells_of.clear()
-
-    for tag in (tag for tag in tags if tag.depth == depth):
-        if tag.name == "tr" and not tag.close:
-            if in_row:
-                finish(closed or tag.start)
-            in_row, closed = True, 0
-            spans.append(1)
-        elif tag.name in {"td", "th"} and not tag.close and in_row:
-            cells_of.append(tag.name)
-            spans[-1] = max(spans[-1], _span(tag.attributes, "rowspan"))
-        elif tag.close and tag.name in {"tr", *_SECTIONS} and in_row:
-            closed = tag.end
-            if tag.name == "thead" and cells_of:
-                finish(closed)
-                in_row, closed = False, 0
-        elif tag.name in _SECTIONS and not tag.close and in_row:
-            finish(closed or tag.start)
-            in_row, closed = False, 0
-        if tag.name == "thead":
-            in_head = not tag.close
-    if in_row:
-        finish(len(text))
-    moved = owning_space(text, ends).edges[1:].tolist()
-    if len(moved) < len(ends):  # the text goes on after the last row
-        return []
-    ends = moved[: len(ends)]
-    if ends:
-        ends[-1] = len(text)
-    leading = next((i for i, is_head in enumerate(heads) if not is_head), len(heads))
-    starts = [0, *ends[:-1]] if ends else []
-    return [_Row(*row, i < leading) for i, row in enumerate(zip(starts, ends, spans, strict=True))]
+    tags = [tag for tag in tags if tag.depth == depth]
+    in_head = accumulate(tags, lambda inside, tag: not tag.close if tag.name == "thead" else inside, initial=False)
+    heads = [*in_head][1:]
+    opens = [i for i, tag in enumerate(tags) if not tag.close and tag.name in _ROWS_BEGIN]
+    table = list[_Row]()
+    for i, j in pairwise([*opens, len(tags)]):
+        if tags[i].name == "tr":
+            own = [tag for tag in tags[i + 1 : j] if tag.name in {"td", "th"} and not tag.close]
+            closed = [tag.end for tag in tags[i + 1 : j] if tag.close and tag.name in _ROWS_BEGIN]
+            end = closed[-1] if closed else tags[j].start if j < len(tags) else len(text)
+            is_head = bool(own) and (heads[i] or all(tag.name == "th" for tag in own))
+            span = max((_span(tag.attributes, "rowspan") for tag in own), default=1)
+            table.append(_Row(0, end, span, is_head and (not table or table[-1].is_head)))
+    ends = owning_space(text, [row.end for row in table[:-1]]).edges[1:].tolist() if table else []
+    starts = [0, *ends[:-1]]
+    # Ends in the same white space are one, so that the rows do not match; this takes rows without any text.
+    rows_match = len(ends) == len(table)
+    return [row._replace(start=a, end=b) for row, a, b in zip(table, starts, ends, strict=True)] if rows_match else []
 
 
 def _span(attributes: str, kind: str) -> int:
