@@ -26,7 +26,7 @@ from advchunk.records import (
 from advchunk.sizes import CODE, VERBATIM, WITHIN_SENTENCE, Levels, Limits, RunSizes
 from advchunk.text import tables
 from advchunk.text.atoms import MAY_BEGIN, AtomKeeper, has_atoms
-from advchunk.text.tiling import Tiler, from_ends, leading_space, next_non_space, paragraphs, unit_end
+from advchunk.text.tiling import Tiler, from_ends, graphemes, leading_space, next_non_space, paragraphs, unit_end
 
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
 _CAPTIONED = _PROTECTED | {"caption"}
@@ -150,7 +150,8 @@ def split_levels(document: Document, tiler: Tiler) -> dict[str, Any]:
     prose: Levels = (paragraphs, tiler, *WITHIN_SENTENCE)
     if may_have_atoms(document):
         clauses, words, *finer = WITHIN_SENTENCE
-        prose = (paragraphs, AtomKeeper(tiler), AtomKeeper(clauses), AtomKeeper(words), words, *finer)
+        kept = map(AtomKeeper, (tiler, clauses, words, graphemes))
+        prose = (paragraphs, *kept, words, *finer)
     verbatim = protected(document)
     return {
         "prose": prose,

@@ -43,7 +43,7 @@ WITHIN_SENTENCE: Levels = (tiling.clauses, tiling.words, tiling.graphemes, tilin
 """The levels of a sentence."""
 PROSE: Levels = (tiling.paragraphs, sentences, *WITHIN_SENTENCE)
 
-_LEVELS = 8  # more than any `Levels` has, so that edges added for a target are weaker than those of the units
+_LEVELS = 10  # more than any `Levels` has, so that edges added for a target are weaker than those of the units
 _LONG = 16  # characters per token of a text that is not worth counting, because it is hardly within its limit
 _SPACE = " \t\n\r"  # white space for every tokenizer; BERT, for one, drops form feeds
 
@@ -343,7 +343,8 @@ def _split(text: str, offset: int, limits: Limits, levels: Levels, room: int) ->
     while rest and len(units) == 1:
         tiler = rest.pop(0)
         units = tiler(text)
-    sizes_of = _CharacterSizes if tiler in (tiling.graphemes, tiling.characters) else RunSizes
+    finest = getattr(tiler, "tiler", tiler)  # of one that keeps links and the like whole
+    sizes_of = _CharacterSizes if finest in (tiling.graphemes, tiling.characters) else RunSizes
     sizes = sizes_of(units, limits.counter, limits.more)
     edges, parts = sizes.edges, list[_Part]()
     while (start := parts[-1].end if parts else 0) < len(units):

@@ -42,13 +42,13 @@ MARKS = r"(?:[ \t]*(?:>|[-+*](?=[ \t])|[0-9]{1,9}[.)](?=[ \t])))*+[ \t]*+"
 _TAG_END = r"""(?:[^<>"']|"[^"<]*+"|'[^'<]*+'|["'])*+>"""
 _TABLE_TAG = re.compile(rf"<(?P<close>/?)table(?![\w-]){_TAG_END}", re.IGNORECASE)
 _BEGINS_ROWS = re.compile(
-    r"(?:\s++|<!--(?:[^-]|-(?!->)){0,300}+-->)*+(?:<(?:t(?:head|body|foot|r|d|h)|caption|colgroup|col)(?![\w-])|[ \t>]*\|)",
+    r"(?:[\s>]++|<!--(?:[^-]|-(?!->)){0,300}+-->)*+(?:<(?:t(?:head|body|foot|r|d|h)|caption|colgroup|col)(?![\w-])|[ \t>]*\|)",
     re.IGNORECASE,
 )
 _ROW_TAG = re.compile(rf"</?t(?:head|body|foot|r|d|h)(?![\w-]){_TAG_END}", re.IGNORECASE)
 _GOES_ON = re.compile(rf"{MARKS}(?:</?(?:t(?:able|head|body|foot|r|d|h)|caption|colgroup|col)(?![\w-]))", re.IGNORECASE)
 _TAGS_BEFORE = re.compile(rf"{MARKS}(?P<tags>(?:<(?!/?table)[a-zA-Z!/]{_TAG_END}[ \t]*)*+)", re.IGNORECASE)
-_TAGS_AFTER = re.compile(r"(?:[ \t]*</(?!table)[a-zA-Z]++\s*>)*+", re.IGNORECASE)
+_TAGS_AFTER = re.compile(r"(?:[ \t]*</[a-zA-Z]++\s*>)*+", re.IGNORECASE)
 _AT_LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
 _BLANK_LINE = re.compile(r"\n[ \t>]*(?=\n)|\Z")
 
@@ -210,10 +210,10 @@ def _environments(flat: str) -> Iterator[Inset]:
             stack.append((name, start))
             names[name] += 1
         elif names[name]:
-            last = ""
-            while last != name:
-                last, begin = stack.pop()
-                names[last] -= 1
+            begun = ""
+            while begun != name:
+                begun, begin = stack.pop()
+                names[begun] -= 1
             if _is_table(flat, name, begin, token.end()):
                 spans.append((begin, token.end()))
     spans = _outermost(spans)
@@ -225,7 +225,8 @@ def _environments(flat: str) -> Iterator[Inset]:
         if at >= last:
             place = bisect_right(spans, (at, at))
             most = spans[place][0] if place < len(spans) else len(flat)
-            last = _stripped(flat, at, _BLANK_LINE.search(flat, at, most).start())  # type: ignore[union-attr]
+            blank = _BLANK_LINE.search(flat, at, most)
+            last = _stripped(flat, at, blank.start() if blank else most)
             yield Inset(at, last, "table")
 
 

@@ -219,7 +219,7 @@ def _state(parser: MarkdownIt, source: str, insets: Sequence[Inset], offset: int
     for line, inset in zip(numbers, local, strict=True):
         if inset.kind == "table" and line and state.sCount[line] > 3 and not state.isEmpty(line - 1):
             state.sCount[line] = 3  # else a paragraph continues with it
-    state.env |= {"lines": lines, "insets": {inset.start: inset for inset in local}, "numbers": numbers}
+    state.env.update(lines=lines, insets={inset.start: inset for inset in local}, numbers=numbers)
     return state
 
 

@@ -21,6 +21,7 @@ from advchunk.text.tiling import Tiler, from_ends, leading_space, lines, owning_
 Form: TypeAlias = Literal["pipes", "html", "latex", "grid", "dashes", "lines"]
 """How a table is written; "grid" and "dashes" are those of Pandoc, "lines" has no mark of rows but line ends."""
 
+_NESTED = 3  # tables in each other that are cut between rows
 _MAX_COLUMNS = 100  # that one cell of a head may span
 _MAX_HEAD = 5  # rows of a LaTeX head without \midrule
 
@@ -39,6 +40,7 @@ _HTML_TOKEN = re.compile(
     re.IGNORECASE,
 )
 _HTML_ROW = re.compile(r"</?(?:tr|t[dh])(?![\w-])", re.IGNORECASE)
+_NESTED_TABLE = re.compile(r"<table(?![\w-])", re.IGNORECASE)
 _SPAN = {kind: re.compile(rf"""\b{kind}\s*=\s*["']?\s*(\d{{1,4}})""", re.IGNORECASE) for kind in ("rowspan", "colspan")}
 _ANY_TAG = re.compile(rf"<!--|-->|</?[a-zA-Z]{_ATTRIBUTES}>")
 _ROWS_BEGIN = frozenset({"tr", "thead", "tbody", "tfoot", "caption"})
@@ -162,8 +164,8 @@ def tilers(kind: Form) -> tuple[Tiler, ...]:
         RowTiler(partial(cells, kind=kind)),
     )
     if kind == "html":
-        return (*own, RowTiler(cell_parts), *own, RowTiler(cell_parts))
-    return (*own, *own) if kind == "latex" else own
+        return (*own, RowTiler(cell_parts)) * _NESTED
+    return own * _NESTED if kind == "latex" else own
 
 
 def groups(text: str, kind: Form) -> Units:
@@ -216,9 +218,11 @@ def cell_parts(text: str) -> Units:
     >>> cell_parts("<td>a<br>b<table><tr><td>c</td></tr></table></td>").strings()
     ['<td>a<br>', 'b', '<table><tr><td>c</td></tr></table></td>']
     """
-    ends, last = list[int](), 0
-    for tag in _html_tags(text):
-        if tag.depth or tag.name not in {"table", "p", "li", "div", "br"}:
+    tags, ends, last = list(_html_tags(text)), list[int](), 0
+    first = next((tag for tag in tags if tag.name in {"td", "th"} and not tag.close), None)
+    depth = first.depth if first and not _ANY_TAG.sub("", text[: first.start]).strip() else 0
+    for tag in tags:
+        if tag.depth != depth or tag.name not in {"table", "p", "li", "div", "br"}:
             continue
         end = tag.end if tag.close or tag.name == "br" else tag.start
         if _ANY_TAG.sub("", text[last:end]).strip():
@@ -304,7 +308,7 @@ def _pipe_head(text: str) -> Head:
 
 
 def _is_tag(line: str) -> bool:
-    return _ANY_TAG.fullmatch(line.strip("> \t\r\n")) is not None
+    return _ANY_TAG.fullmatch(line.lstrip("> \t").rstrip()) is not None
 
 
 # HTML.
@@ -341,7 +345,7 @@ def _html_tags(text: str) -> Iterator[_Tag]:
 
 def _html_rows(text: str) -> list[_Row]:
     tags = list(_html_tags(text))
-    depth = min((tag.depth for tag in tags if tag.name == "tr"), default=0)
+    depth = min((tag.depth for tag in tags if tag.name == "tr" and not tag.close), default=0)
     tags = [tag for tag in tags if tag.depth == depth]
     in_head = accumulate(tags, lambda inside, tag: not tag.close if tag.name == "thead" else inside, initial=False)
     heads = [*in_head][1:]
@@ -355,8 +359,10 @@ def _html_rows(text: str) -> list[_Row]:
             is_head = bool(own) and (heads[i] or all(tag.name == "th" for tag in own))
             span = max((_span(tag.attributes, "rowspan") for tag in own), default=1)
             table.append(_Row(0, end, span, is_head and (not table or table[-1].is_head)))
+    if len(table) > 1 and table[-1].is_head:  # header cells alone
+        table = [row._replace(is_head=not i) for i, row in enumerate(table)]
     ends = owning_space(text, [row.end for row in table[:-1]]).edges[1:].tolist() if table else []
-    starts = [0, *ends[:-1]]
+    starts = [0, *ends][: len(ends)]
     # Ends in the same white space are one, so that the rows do not match; this takes rows without any text.
     rows_match = len(ends) == len(table)
     return [row._replace(start=a, end=b) for row, a, b in zip(table, starts, ends, strict=True)] if rows_match else []
@@ -376,7 +382,7 @@ def _html_head(text: str) -> Head:
     caption, below = "", dict[int, int]()  # the rows that a cell above still spans, by column
     header, part = list[list[str]](), text[:end]
     tags = list(_html_tags(part))
-    depth = min((tag.depth for tag in tags if tag.name == "tr"), default=0)
+    depth = min((tag.depth for tag in tags if tag.name == "tr" and not tag.close), default=0)
     tags = [tag for tag in tags if tag.depth == depth and tag.name in {"tr", "td", "th", "caption", "thead", "tbody"}]
     for tag, after in zip(tags, [*tags[1:], None], strict=True):
         inner = plain_html(part[tag.end : after.start if after else end])
@@ -396,12 +402,13 @@ def _html_head(text: str) -> Head:
 
 
 def plain_html(text: str) -> str:
-    """Return the text of HTML in one line, as it is written in the cell of a pipe table.
+    """Return the text of HTML before the first table in it, in one line, as it is written in the cell of a pipe table.
 
     >>> plain_html("<b>a</b><br>b &amp; c")
     'a b & c'
     """
-    return " ".join(html.unescape(_ANY_TAG.sub(" ", text)).split()).replace("|", "\\|")
+    own = _NESTED_TABLE.split(text, 1)[0]
+    return " ".join(html.unescape(_ANY_TAG.sub(" ", own)).split()).replace("|", "\\|")
 
 
 def _even(header: list[list[str]]) -> list[list[str]]:
@@ -459,7 +466,7 @@ def _latex_rows(text: str) -> list[_Row]:
     if ends and _TAIL.fullmatch(text, ends[-1]):
         ends.pop()
     ends = owning_space(text, ends).edges[1:].tolist()
-    starts = [0, *ends[:-1]]
+    starts = [0, *ends][: len(ends)]
     table = [
         _Row(start, end, max((int(m[1]) for m in _MULTIROW.finditer(text, start, end)), default=1))
         for start, end in zip(starts, ends, strict=True)
