@@ -67,7 +67,8 @@ _QUOTE_MARKS = re.compile(r"[\r\n][ \t>]*")
 _MARKS, _INDENT = re.compile(MARKS), re.compile(r"[ \t]*")
 # Headings of LaTeX and HTML.
 _LATEX_HEADING = re.compile(
-    MARKS + r"\\[a-z]+\*?[ ]?(?:\[[^\[\]\n]*+\])?\{(?P<title>.*)\}(?:[ \t]*\\label\{[^{}\n]*+\})?", re.DOTALL
+    MARKS + r"\\[a-z]+\*?[ ]?(?:\[[^\[\]\n]*+\])?"
+    r"\{(?P<title>(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})++)\}(?:[ \t]*\\label\{[^{}\n]*+\})?"
 )
 _HTML_HEADING = re.compile(MARKS + r"<[hH][1-6](?![\w-])[^<>]*+>(?P<title>.*)</[hH][1-6] ?>", re.DOTALL)
 _COMMAND = re.compile(r"\\(?:text(?:bf|it|tt|rm|sc)|emph|mbox|label\{[^{}]*+\})(?![a-zA-Z])|(?<!\\)[{}]")
@@ -629,7 +630,7 @@ def heading_text(source: str) -> str:
     elif setext := _SETEXT.fullmatch(source):
         title = _QUOTE_MARKS.sub(" ", setext["title"])
     elif latex := _LATEX_HEADING.fullmatch(source):
-        title = _COMMAND.sub("", latex["title"])
+        title = re.sub(r"\\([&%#_$])", r"\1", _COMMAND.sub("", latex["title"]))
     elif tagged := _HTML_HEADING.fullmatch(source):
         title = html.unescape(tagged["title"])
     title = " ".join(title.split())

@@ -61,7 +61,7 @@ _LATEX_TOKEN = re.compile(
 _LATEX_RULE = (
     r"(?:\s*+\\(?P<rule>hline|midrule|toprule|bottomrule|cline|cmidrule|addlinespace|specialrule|morecmidrules|hdashline"
     r"|endfirsthead|endhead|endlastfoot|endfoot|noalign|pagebreak|nopagebreak)(?![a-zA-Z])"
-    r"(?:\*|\[[^\[\]\n]*+\]|\([^()\n]*+\)|\{[^{}\n]*+\})*+|\s*+%[^\n&\\]*+(?=\n|\Z))"
+    r"(?:\*|\[[^\[\]\n]*+\]|\([^()\n]*+\)|\{[^{}\n]*+\})*+|\s*+(?<!\\)%[^\n&\\]*+(?=\n|\Z))"
 )
 _LATEX_RULES, _LATEX_RUN = re.compile(f"{_LATEX_RULE}*+"), re.compile(f"{_LATEX_RULE}++")
 _HEAD_RULE = re.compile(r"\\(?:hline|midrule|endhead|endfirsthead)(?![a-zA-Z])")
@@ -270,7 +270,8 @@ def opening(text: str, end: int) -> Head:
         row = [cell.strip() for cell in _CELL_END.split(part.strip("> \t\r\n").split("\n", 1)[0].removeprefix("|"))]
     else:
         return Head()
-    return Head("", [row[:_MAX_COLUMNS]] if any(row) else [])
+    row = [cell for cell in row if cell]
+    return Head("", [row[:_MAX_COLUMNS]] if row else [])
 
 
 def _rows(text: str, kind: Form) -> list[_Row]:
@@ -524,10 +525,10 @@ def plain_latex(text: str) -> str:
     'Cost & risk'
     """
     text = _PREAMBLE.sub(" ", text)
-    text = re.sub(r"\\\\\*?(?:\[[^\[\]\n]{0,30}\])?", " ", text)
+    text = re.sub(r"\\\\\*?(?:\[[^\[\]\n]{0,30}\])?|\\tabularnewline(?![a-zA-Z])", " ", text)
     text = _LATEX_RUN.sub(" ", text)
-    text = _MULTI.sub("", _MULTICOLUMN.sub("", _COMMAND.sub("", text)))
-    text = re.sub(r"(?<!\\)[{}]", "", text) if "$" not in text else text
+    text = _MULTI.sub("", _MULTICOLUMN.sub("", text))
+    text = re.sub(r"(?<!\\)[{}]", "", _COMMAND.sub("", text)) if "$" not in text else text
     text = re.sub(r"\\([&%$#_{}])", r"\1", text)
     return " ".join(re.sub(r"\\(?:begin|end)\{[a-zA-Z*]+\}", " ", text).split()).replace("|", "\\|")
 
@@ -548,6 +549,8 @@ def _grid_rows(text: str, own: Sequence[_Row]) -> list[_Row]:
 
 def _grid_head(text: str) -> Head:
     table = _grid_rows(text, [_Row(at, at + len(line)) for at, line in _line_spans(text)])
+    if not table:
+        return Head()
     last = max(sum(row.is_head for row in table), 1)
     own = [line.strip("> \t\r\n") for _, line in _line_spans(text[: table[last - 1].end])]
     edges = [i for i, char in enumerate(own[0]) if char == "+"] if own else []
