@@ -265,7 +265,7 @@ def test_headings_then_the_caption_give_way_to_the_head():
     rows = "".join(f"| tea {i} | {i} |\n" for i in range(30))
     text = "# A rather long title\n\n## A part\n\nTable 1: Teas of all countries\n\n| Name | Size |\n|---|---|\n" + rows
     head = "| Name | Size |\n| --- | --- |"
-    contexts = [chunked(text, top, include_context=True)[-1].context for top in (300, 180, 140, 90, 50)]
+    contexts = [chunked(text, top, include_context=True)[-1].context for top in (300, 180, 136, 90, 50)]
     assert contexts == [
         f"A rather long title > A part\n\nTable 1: Teas of all countries\n{head}",
         f"A part\n\nTable 1: Teas of all countries\n{head}",

@@ -216,6 +216,8 @@ class Chunker(Params, ABC):
         than the window, and that is longer than some 30 chunks. Elsewhere the text is cut at the end of a chunk, and what
         follows is read as a new paragraph, without overlap, with a warning in the log.
 
+        In Markdown, chunks before the first mark of a page have no ``page``, which `chunk` can tell.
+
         Only ``recursive`` and ``sliding-window`` decide by what is near, and only plain text and Markdown can be read in
         parts. The others need the whole text.
 

@@ -49,6 +49,12 @@ _ROW_TAG = re.compile(rf"</?t(?:head|body|foot|r|d|h)(?![\w-]){_TAG_END}", re.IG
 _GOES_ON = re.compile(rf"{MARKS}(?:</?(?:t(?:able|head|body|foot|r|d|h)|caption|colgroup|col)(?![\w-]))", re.IGNORECASE)
 _TAGS_BEFORE = re.compile(rf"{MARKS}(?P<tags>(?:<(?!/?table)[a-zA-Z!/]{_TAG_END}[ \t]*)*+)", re.IGNORECASE)
 _TAGS_AFTER = re.compile(r"(?:[ \t]*</[a-zA-Z]++\s*>)*+", re.IGNORECASE)
+_ENDS = re.compile(r"(?:[\s>]++|<!--(?:[^-]|-(?!->)){0,300}+-->)*+(?:<[^<>]*+)?\Z")
+# A table of Pandoc between lines of dashes, which may contain blank lines.
+_FRAME = re.compile(
+    r"(?:\A|(?<=\n))[ \t>]*+-{3,}+[ \t]*\n(?:[ \t]*+[^\s][^\n]*+\n){1,7}?[ \t>]*+-{2,}+(?:[ \t]++-{2,}+)++[ \t]*(?:\n|\Z)"
+)
+_DASHED = re.compile(r"\n[ \t>]*+-{3,}+(?:[ \t]++-{2,}+)*+[ \t]*(?:\n|\Z)")
 _AT_LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
 _BLANK_LINE = re.compile(r"\n[ \t>]*(?=\n)|\Z")
 
@@ -96,6 +102,26 @@ def insets(flat: str) -> list[Inset]:
             outermost.append(inset)
             last = inset.end
     return outermost
+
+
+def open_start(flat: str) -> int:
+    """Return the offset of the first table or listing that is not closed, so that what follows may belong to it; else the length."""
+    tables, begun = list[int](), list[tuple[str, int]]()
+    for tag in _TABLE_TAG.finditer(flat):
+        if not tag["close"] and (_BEGINS_ROWS.match(flat, tag.end()) or _ENDS.match(flat, tag.end())):
+            tables.append(tag.start())
+        elif tag["close"] and tables:
+            tables.pop()
+    for token in _ENVIRONMENT.finditer(flat):
+        if not _IS_TABLE.fullmatch(token["name"]) and not _IS_VERBATIM.fullmatch(token["name"]):
+            continue
+        if token["kind"] == "begin":
+            begun.append((token["name"], token.start()))
+        elif begun and begun[-1][0] == token["name"]:
+            begun.pop()
+    framed = [frame.span() for frame in _FRAME.finditer(flat)][-1:]
+    starts = [start for start, end in framed if not _DASHED.search(flat, end - 1)]
+    return min([len(flat), *tables[:1], *(start for _, start in begun[:1]), *starts])
 
 
 def breaks(flat: str, of: Sequence[Inset]) -> list[int]:
@@ -308,9 +334,14 @@ def _number(match: re.Match[str]) -> int | None:
     return int(match["counted"]) + 1 if match["counted"] else None
 
 
-def pages(flat: str, marks: list[PageMark], spans: list[tuple[int, int]]) -> list[tuple[int, ...]]:
-    """Return the pages that each of ascending spans is on; none before the first mark if that has a number."""
-    starts, numbers = [0], [1 if marks[0].page is None else 0]
+def pages(flat: str, marks: list[PageMark], spans: list[tuple[int, int]], page: int | None) -> list[tuple[int, ...]]:
+    """Return the pages that each of ascending spans is on; none before the first mark if that has a number.
+
+    Parameters
+    ----------
+    page : the one that the text begins on, if it is known.
+    """
+    starts, numbers = [0], [page or (1 if marks and marks[0].page is None else 0)]
     for mark in marks:
         starts.append(mark.offset)
         numbers.append(numbers[-1] + 1 if mark.page is None else mark.page)

@@ -108,12 +108,12 @@ _INLINE = re.compile(
 )
 
 
-def blocks(text: str, *, is_start: bool = True) -> tuple[Block, ...]:
+def blocks(text: str, *, is_start: bool = True, page: int | None = None) -> tuple[Block, ...]:
     r"""Return the blocks of a Markdown text, disjoint and in reading order; those of plain prose are its paragraphs.
 
     A block consists of whole lines, with its indentation, its marker (``#``, ``-``, the fence) and those of enclosing
     quotes and list items, but without the last line end. A nested item is a block of its own. Only the start of a document
-    can have front matter.
+    can have front matter. A text that is a part of another may begin on a ``page``.
 
     >>> text = "# Tea\n\n- green\n- black\n"
     >>> [(b.kind, b.level, text[slice(*b.span)]) for b in blocks(text)]
@@ -125,7 +125,7 @@ def blocks(text: str, *, is_start: bool = True) -> tuple[Block, ...]:
     if is_start and flat.startswith(("---", "+++", "\ufeff")) and (front_end := front_matter_end(text)):
         layout.append(Block("code", Span(begin, front_end)))
         begin = front_end
-    is_plain = _MAY_EMBED.search(flat) is None
+    is_plain = page is None and _MAY_EMBED.search(flat) is None
     insets = [] if is_plain else embedded.insets(flat)
     for start, end, marked in _ranges(flat, begin, insets):
         if marked:
@@ -133,7 +133,7 @@ def blocks(text: str, *, is_start: bool = True) -> tuple[Block, ...]:
             layout += parse_blocks(flat, start, end, insets)
         elif span := _trim(flat, start, end):
             layout.append(Block("paragraph", span))
-    return tuple(layout) if is_plain else settle(flat, layout, insets)
+    return tuple(layout) if is_plain else settle(flat, layout, insets, page)
 
 
 def front_matter_end(text: str) -> int | None:
@@ -147,6 +147,17 @@ def front_matter_end(text: str) -> int | None:
     if front := _FRONT_MATTER.match(flat, begin):
         return front.end()
     return None if _FRONT_OPENS.match(flat, begin) else 0
+
+
+def is_local(text: str) -> bool:
+    """Return True if no mark of a page is in a text, so that what is far does not matter to its blocks."""
+    flat = _flatten(text)
+    return not embedded.page_marks(flat, embedded.insets(flat))
+
+
+def open_start(text: str) -> int:
+    """Return the offset of the first table or listing that is still open, so that more text may change what follows it."""
+    return embedded.open_start(_flatten(text))
 
 
 def _flatten(text: str) -> str:
@@ -244,11 +255,12 @@ def _break_lines(state: StateBlock, inner: Sequence[int]) -> None:
     state.lineMax += len(inner)
 
 
-def settle(flat: str, layout: Sequence[Block], insets: Sequence[Inset]) -> tuple[Block, ...]:
+def settle(flat: str, layout: Sequence[Block], insets: Sequence[Inset], page: int | None = None) -> tuple[Block, ...]:
     """Return the blocks of a text with their pages, and with captions and pictures told from paragraphs."""
     layout = [*_with_captions(flat, layout)]
-    if marks := embedded.page_marks(flat, insets):
-        on = embedded.pages(flat, marks, [block.span for block in layout])
+    marks = embedded.page_marks(flat, insets)
+    if marks or page is not None:
+        on = embedded.pages(flat, marks, [block.span for block in layout], page)
         layout = [replace(block, places=tuple(map(Place, pages))) for block, pages in zip(layout, on, strict=True)]
     return tuple(layout)
 
