@@ -93,7 +93,7 @@ class _Part:
         if not self._is_plain:
             # A caption is one by what is above or below it, and a part of what follows it.
             bound = {b.span.start for a, b in pairwise([None, *blocks]) if b and "caption" in {b.kind, a and a.kind}}
-            last = markdown.open_start(text)
+            last = markdown.open_from(text)
             paragraphs = {at for at in paragraphs.intersection(self._starts) - bound if at <= last}
         self.paragraphs = sorted(paragraphs)
 
@@ -119,8 +119,8 @@ class _Part:
             last = _LAST_SPACE.search(self.text, start)
             return unit_end(self.text, last.start()) if last else None
         # The last block may still become a table, and the one before it its caption.
-        last = self.paragraphs[-1 if self._is_plain else -2 :][:1]
-        return last[0] if last and last[0] > start and len(self.paragraphs) > (not self._is_plain) else None
+        place = len(self.paragraphs) - (1 if self._is_plain else 2)
+        return self.paragraphs[place] if place >= 0 and self.paragraphs[place] > start else None
 
     def page(self, offset: int) -> int | None:
         """Return the page that the block at an offset begins on, if it is known."""

@@ -106,7 +106,7 @@ def insets(flat: str) -> list[Inset]:
 
 def open_start(flat: str) -> int:
     """Return the offset of the first table or listing that is not closed, so that what follows may belong to it; else the length."""
-    tables, begun = list[int](), list[tuple[str, int]]()
+    tables, pending = list[int](), list[tuple[str, int]]()
     for tag in _TABLE_TAG.finditer(flat):
         if not tag["close"] and (_BEGINS_ROWS.match(flat, tag.end()) or _ENDS.match(flat, tag.end())):
             tables.append(tag.start())
@@ -116,12 +116,12 @@ def open_start(flat: str) -> int:
         if not _IS_TABLE.fullmatch(token["name"]) and not _IS_VERBATIM.fullmatch(token["name"]):
             continue
         if token["kind"] == "begin":
-            begun.append((token["name"], token.start()))
-        elif begun and begun[-1][0] == token["name"]:
-            begun.pop()
+            pending.append((token["name"], token.start()))
+        elif pending and pending[-1][0] == token["name"]:
+            pending.pop()
     framed = [frame.span() for frame in _FRAME.finditer(flat)][-1:]
     starts = [start for start, end in framed if not _DASHED.search(flat, end - 1)]
-    return min([len(flat), *tables[:1], *(start for _, start in begun[:1]), *starts])
+    return min([len(flat), *tables[:1], *(start for _, start in pending[:1]), *starts])
 
 
 def breaks(flat: str, of: Sequence[Inset]) -> list[int]:
@@ -236,10 +236,10 @@ def _environments(flat: str) -> Iterator[Inset]:
             stack.append((name, start))
             names[name] += 1
         elif names[name]:
-            begun = ""
-            while begun != name:
-                begun, begin = stack.pop()
-                names[begun] -= 1
+            pending = ""
+            while pending != name:
+                pending, begin = stack.pop()
+                names[pending] -= 1
             if _is_table(flat, name, begin, token.end()):
                 spans.append((begin, token.end()))
     spans = _outermost(spans)

@@ -155,7 +155,7 @@ def is_local(text: str) -> bool:
     return not embedded.page_marks(flat, embedded.insets(flat))
 
 
-def open_start(text: str) -> int:
+def open_from(text: str) -> int:
     """Return the offset of the first table or listing that is still open, so that more text may change what follows it."""
     return embedded.open_start(_flatten(text))
 
