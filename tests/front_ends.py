@@ -6,6 +6,7 @@ import pytest
 
 from advchunk import Document, names
 from advchunk.chunkers.catalog import chunker_class
+from advchunk.records import with_context
 from algorithms import ALGORITHMS
 from stand_ins import STAND_INS
 
@@ -65,6 +66,11 @@ class Piece(NamedTuple):
     id: str
     level: int
     parent: str | None
+    context: str
+
+    @property
+    def embed_text(self):
+        return with_context(self.context, self.text)
 
 
 def spans_of(metadata, start, end):
@@ -82,7 +88,7 @@ def core(name, texts, tokenizer=None, **params):
         tokenizer=tokenizer, **{**STAND_INS.get(name, {}), **possible(name, params)}
     ).chunk_many(documents)
     return [
-        Piece(c.text, c.spans, c.tokens, c.id, c.level, None if c.parent is None else chunks[c.parent].id)
+        Piece(c.text, c.spans, c.tokens, c.id, c.level, None if c.parent is None else chunks[c.parent].id, c.context)
         for chunks in numbered(name, results)
         for c in chunks
     ]
@@ -105,7 +111,10 @@ def langchain_piece(document, texts):
     spans = spans_of(metadata, metadata["start_index"], metadata["end_index"]) if "start_index" in metadata else ()
     text = "".join(texts[int(metadata["source_id"])][start:end] for start, end in spans)
     assert document.page_content.endswith(text)  # after its context
-    return Piece(text, spans, metadata["token_count"], document.id, metadata["level"], metadata.get("parent_id"))
+    context = document.page_content.removesuffix(text)
+    assert context == "" or text == "" or context.endswith("\n\n")
+    count, level, parent = metadata["token_count"], metadata["level"], metadata.get("parent_id")
+    return Piece(text, spans, count, document.id, level, parent, context[:-2] if text else context)
 
 
 def llamaindex(name, texts, tokenizer=None, **params):
@@ -128,6 +137,7 @@ def llamaindex(name, texts, tokenizer=None, **params):
             n.node_id,
             n.metadata["level"],
             getattr(n.parent_node, "node_id", None),
+            n.metadata.get("context", ""),
         )
         for n, spans in pairs
     ]

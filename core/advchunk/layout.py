@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from advchunk.readers.writing import table_head
 from advchunk.records import (
     Block,
     BlockKind,
@@ -24,15 +23,18 @@ from advchunk.records import (
     with_context,
     written_keys,
 )
-from advchunk.sizes import Limits, RunSizes
-from advchunk.text.tiling import Tiler, from_ends, leading_space, next_non_space, unit_end
+from advchunk.sizes import CODE, VERBATIM, WITHIN_SENTENCE, Levels, Limits, RunSizes
+from advchunk.text import tables
+from advchunk.text.atoms import MAY_BEGIN, AtomKeeper, has_atoms
+from advchunk.text.tiling import Tiler, from_ends, graphemes, leading_space, next_non_space, paragraphs, unit_end
 
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
 _CAPTIONED = _PROTECTED | {"caption"}
 _WHOLE = _PROTECTED | {"heading"}  # such as "## 2. Methods"
-_TITLED: frozenset[BlockKind] = frozenset(
-    {"heading", "code", "paragraph"}
-)  # the kinds of blocks that may begin a section
+# The kinds of blocks that may begin a section.
+_TITLED: frozenset[BlockKind] = frozenset({"heading", "code", "paragraph"})
+_OWN: frozenset[BlockKind] = frozenset({"table", "formula"})  # split at levels of their own
+_MAX_OPENING = 2000  # characters of a table without a head that are read for one
 _NO_SPANS = SpanSet()
 _INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
 
@@ -52,8 +54,12 @@ def block_spans(document: Document, blocks: Sequence[Block]) -> SpanSet:
 
 
 def tile_prose(document: Document, tiler: Tiler) -> Units:
-    """Tile the prose of a document: each heading, list item and quote separately; protected blocks are not split."""
+    """Tile the prose of a document: each heading, list item and quote separately; protected blocks are not split.
+
+    In Markdown, no unit ends in inline code, a link, a tag or a formula.
+    """
     text, blocks = document.text, document.blocks or ()
+    tiler = AtomKeeper(tiler) if may_have_atoms(document) else tiler
     edges, whole = [0], {block.span.start for block in blocks if block.kind in _PROTECTED}
     starts = [b.span.start for a, b in pairwise(blocks) if b.title is not None or not a.kind == b.kind == "paragraph"]
     if not (starts or whole):
@@ -134,6 +140,64 @@ def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
     cuts, kept = np.unique(cuts, return_index=True)
     reason = reason if isinstance(reason, str) else [reason[i - 1] for i in kept[1:-1].tolist()]
     return replace(segmentation, cuts=cuts, labels=labels, reason=reason)
+
+
+def may_have_atoms(document: Document) -> bool:
+    """Return True if a document is Markdown, as far as its reader says, with inline code, links, tags or formulas."""
+    is_markdown = document.markup in {"", "markdown"} and document.blocks is not None
+    return is_markdown and MAY_BEGIN.search(document.text) is not None and has_atoms(document.text)
+
+
+def has_long_table(document: Document, most: int) -> bool:
+    """Return True if a table has more characters than ``most``, so that its pieces may need its head as context."""
+    return any(block.kind == "table" and block.span.end - block.span.start > most for block in document.blocks or ())
+
+
+def split_levels(document: Document, tiler: Tiler) -> dict[str, Any]:
+    """Return the levels at which parts of a document over the limits are split, as arguments of `Limits`.
+
+    In Markdown, inline code, links, tags and formulas are cut last.
+    """
+    prose: Levels = (paragraphs, tiler, *WITHIN_SENTENCE)
+    if may_have_atoms(document):
+        clauses, words, *finer = WITHIN_SENTENCE
+        kept = map(AtomKeeper, (tiler, clauses, words, graphemes))
+        prose = (paragraphs, *kept, words, *finer)
+    verbatim = protected(document)
+    return {
+        "prose": prose,
+        "verbatim": verbatim,
+        "verbatim_levels": CODE if document.markup == "code" else VERBATIM,
+        "own_levels": OwnLevels(document, prose) if verbatim.spans and protected(document, _OWN).spans else None,
+    }
+
+
+class OwnLevels:
+    """The levels at which the tables and formulas of a document are split: rows, then cells, then as prose.
+
+    Parameters
+    ----------
+    prose : the levels of the text in a cell.
+    """
+
+    def __init__(self, document: Document, prose: Levels) -> None:
+        blocks = [block for block in document.blocks or () if block.kind in _OWN]
+        self._text, self._prose, self._blocks = document.text, prose, blocks
+        self._spans = block_spans(document, blocks).spans
+        self._starts = [start for start, _ in self._spans]
+        self._levels = dict[int, Levels]()
+
+    def __call__(self, offset: int) -> Levels | None:
+        """Return the levels of the table or formula at an offset; None if none is there."""
+        offset = next_non_space(self._text, offset)  # a unit may begin with the white space after a table
+        place = bisect_right(self._starts, offset) - 1
+        if place < 0 or offset >= self._spans[place].end:
+            return None
+        if place not in self._levels:
+            kind, text = self._blocks[place].kind, self._text[slice(*self._spans[place])]
+            own = tables.tilers(tables.form(text)) if kind == "table" else (tables.RowTiler(tables.formula_rows),)
+            self._levels[place] = (*own, *(self._prose if kind == "table" else VERBATIM))
+        return self._levels[place]
 
 
 def join_definitions(document: Document, limits: Limits) -> Document:
@@ -242,9 +306,10 @@ def _heading(text: str, block: Block) -> tuple[int, str]:
 
 
 class Contexts:
-    """The context of an offset: the title and the headings above it, and the head of the table that it is in.
+    """The context of an offset: the title and the headings above it, and the caption and head of the table that it is in.
 
-    The outermost headings are dropped until the rest fits in half a chunk; a head that does not fit with it is left out.
+    What has no room in half a chunk is left out: the outermost headings first, then the caption. Of a head that is too long
+    alone, each cell has its first words.
 
     Parameters
     ----------
@@ -257,27 +322,71 @@ class Contexts:
         self._document, self._limits, self._titled = document, limits, titled
         self._title = (str(title),) if title else ()
         self._headings = Headings(document.text, blocks, document.above)
-        tables = [block for block in blocks if block.kind == "table"]
-        self._starts = [table.span.start for table in tables]
-        self._tables = [(table.span.end, *table_head(document.text, table)) for table in tables]
+        self._tables = [
+            (above, block) for above, block in zip([None, *blocks], blocks, strict=False) if block.kind == "table"
+        ]
+        self._starts = [table.span.start for _, table in self._tables]
+        self._heads = dict[int, tuple[str, tables.Head]]()
+        self._contexts = dict[tuple[int, int, tuple[str, ...]], str]()
         self._sizes = dict[str, int]()
 
     def __call__(self, offset: int) -> tuple[str, int]:
         """Return the context of a chunk that starts at an offset, and its tokens."""
-        titles, head = self._titles(offset) if self._titled else "", self._table_head(offset)
-        with_head = titles if titles.endswith(head) else with_context(titles, head)
-        context = with_head if self._size(with_head) <= self._limits.max_context else titles
+        offset = next_non_space(self._document.text, offset)  # a unit may begin with the white space after a table
+        path = (*self._title, *_section_path(self._document, self._headings.above(offset))) if self._titled else ()
+        key = *self._table_at(offset), path
+        if key not in self._contexts:
+            self._contexts[key] = next(filter(self._fits, self._candidates(*key)), "")
+        context = self._contexts[key]
         return context, self._size(context)
 
-    def _titles(self, offset: int) -> str:
-        path = (*self._title, *_section_path(self._document, self._headings.above(offset)))
-        contexts = (" > ".join(path[outermost:]) for outermost in range(len(path)))
-        return next((context for context in contexts if self._size(context) <= self._limits.max_context), "")
+    def _candidates(self, place: int, inside: int, path: tuple[str, ...]) -> Iterable[str]:
+        """Yield contexts, the fullest first, of which the first that fits is taken.
 
-    def _table_head(self, offset: int) -> str:
+        Parameters
+        ----------
+        inside : the characters before the offset if that is in the head of the table, or if there is none, up to `_MAX_OPENING`.
+        """
+        titles = [" > ".join(path[outermost:]) for outermost in range(len(path))]
+        if place >= 0:
+            caption, head = self._head(place)
+            if inside:
+                start, end = self._tables[place][1].span
+                head = tables.opening(self._document.text[start:end], inside)
+            whole = "\n".join(filter(None, [caption, head.text()]))
+            yield from (title if title.endswith(whole) else with_context(title, whole) for title in [*titles, ""])
+            yield head.text()
+            yield from self._shortened(head)
+        yield from titles
+
+    def _shortened(self, head: tables.Head) -> Iterable[str]:
+        """Yield a head in one line with the most words of each cell that fit; else with the most cells of one word."""
+        by_words, by_cells = range(1, head.most_words + 1), range(1, len(head.columns()) + 1)
+        if words := bisect_left(by_words, True, key=lambda most: not self._fits(head.line(most))):
+            yield head.line(words)
+        elif cells := bisect_left(by_cells, True, key=lambda most: not self._fits(head.line(1, most))):
+            yield head.line(1, cells)
+
+    def _table_at(self, offset: int) -> tuple[int, int]:
+        """Return the number of the table that an offset is in, after its start; -1 if there is none. See `_candidates`."""
         place = bisect_right(self._starts, offset - 1) - 1
-        end, head, head_end = self._tables[place] if place >= 0 else (0, "", 0)
-        return head if head_end <= offset < end else ""
+        if place < 0 or offset >= self._tables[place][1].span.end:
+            return -1, 0
+        at, head = offset - self._starts[place], self._head(place)[1]
+        return place, 0 if head.rows and head.end <= at else min(at, _MAX_OPENING)
+
+    def _head(self, place: int) -> tuple[str, tables.Head]:
+        """Return the caption and the head of a table."""
+        if place not in self._heads:
+            above, table = self._tables[place]
+            head, caption = tables.head(self._document.text[slice(*table.span)]), ""
+            if above and above.kind == "caption":
+                caption = " ".join(self._document.text[slice(*above.span)].split())
+            self._heads[place] = head.caption or caption, head
+        return self._heads[place]
+
+    def _fits(self, context: str) -> bool:
+        return self._size(context) <= self._limits.max_context
 
     def _size(self, context: str) -> int:
         """Return the tokens of a context and the blank line after it, counted once."""
@@ -308,7 +417,8 @@ class Locator:
         metadata: dict[str, Any] = {}
         if self._headings is not None:
             # commonprefix also works on tuples.
-            path = _section_path(self._document, commonprefix([self._headings.path(start) for start, _ in spans]))  # noqa: RUF071
+            starts = (next_non_space(self._document.text, start) for start, _ in spans)
+            path = _section_path(self._document, commonprefix([*map(self._headings.path, starts)]))  # noqa: RUF071
             metadata |= {"section": path[-1], "title_path": " > ".join(path)} if path else {}
         if not self._placed:
             return metadata

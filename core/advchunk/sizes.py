@@ -19,6 +19,7 @@ from advchunk.records import Chunk, Floats, Ints, Segmentation, Span, SpanSet, S
 from advchunk.text import tiling
 from advchunk.text.counters import Counter, counts_of_distinct
 from advchunk.text.sentences import sentences
+from advchunk.text.tables import RowTiler
 
 Levels: TypeAlias = tuple[tiling.Tiler, ...]
 """Tilers, coarsest first, that split a unit over the limits."""
@@ -42,7 +43,7 @@ WITHIN_SENTENCE: Levels = (tiling.clauses, tiling.words, tiling.graphemes, tilin
 """The levels of a sentence."""
 PROSE: Levels = (tiling.paragraphs, sentences, *WITHIN_SENTENCE)
 
-_LEVELS = 8  # more than any `Levels` has, so that edges added for a target are weaker than those of the units
+_LEVELS = 10  # more than any `Levels` has, so that edges added for a target are weaker than those of the units
 _LONG = 16  # characters per token of a text that is not worth counting, because it is hardly within its limit
 _SPACE = " \t\n\r"  # white space for every tokenizer; BERT, for one, drops form feeds
 
@@ -61,6 +62,7 @@ class Limits:
     prose : levels at which prose over the limits is split.
     verbatim : spans that are split at ``verbatim_levels`` instead.
     verbatim_levels : `VERBATIM` or `CODE`.
+    own_levels : returns the levels of the table or formula at an offset; None if none is there (see `layout.OwnLevels`).
     atomic : spans that are not split.
     """
 
@@ -74,6 +76,7 @@ class Limits:
     prose: Levels = PROSE
     verbatim: SpanSet = SpanSet()  # noqa: RUF009 - immutable
     verbatim_levels: Levels = VERBATIM
+    own_levels: Callable[[int], Levels | None] | None = None
     atomic: SpanSet = SpanSet()  # noqa: RUF009
 
     @property
@@ -85,6 +88,8 @@ class Limits:
         """Return the levels at which a unit at ``offset`` is split if it is over the limits."""
         if offset in self.atomic:
             return ATOMIC
+        if self.own_levels and (levels := self.own_levels(offset)) is not None:
+            return levels
         return self.verbatim_levels if offset in self.verbatim else self.prose
 
     def is_verbatim(self, offset: int) -> bool:
@@ -249,11 +254,32 @@ def fit(units: Units, limits: Limits) -> Units:
         long += [i for i in maybe_over if limits.exceeds_more(text(i))]
     if not long:
         return units
+    if moved := {i + 1: end for i in long if (end := _end_without_space(units, i, limits))}:
+        edges = edges.copy()
+        edges[list(moved)] = list(moved.values())
+        return fit(Units(units.text, edges, None, units.strength), limits)
     parts = (
         _split(text(i), int(edges[i]), limits, limits.levels(int(edges[i])), _room_above(units, i, limits))
         for i in dict.fromkeys(long)
     )
     return _add_edges(units, dict(chain.from_iterable(parts)))
+
+
+def _end_without_space(units: Units, i: int, limits: Limits) -> int:
+    """Return the end of a table or the like that is within the limits without the white space after it; else 0.
+
+    The white space goes to the next unit if that has room for it, or is split anyway.
+    """
+    start, end = units.edges[i : i + 2].tolist()
+    inner = units.text[start:end].rstrip()
+    if i + 1 == len(units) or len(inner) == end - start or not limits.is_verbatim(start):
+        return 0
+    below = units.text[start + len(inner) : int(units.edges[i + 2])]
+    if limits.counter(inner) > limits.max_unit(start) or limits.exceeds_more(inner):
+        return 0
+    most, is_own = limits.max_unit(end), limits.own_levels is not None and limits.own_levels(end) is not None
+    has_room = limits.counter(below) <= most and not limits.exceeds_more(below)
+    return start + len(inner) if has_room or (is_own and limits.counter(below.strip()) > most) else 0
 
 
 def _room_above(units: Units, i: int, limits: Limits) -> int:
@@ -308,7 +334,8 @@ def _add_edges(units: Units, parts: Mapping[int, int]) -> Units:
 def _split(text: str, offset: int, limits: Limits, levels: Levels, room: int) -> Iterable[tuple[int, int]]:
     """Yield the end and the size of each packed part of a text that starts at ``offset`` and is over the limits.
 
-    The first part leaves ``room`` tokens free. A part that needs a finer level is split together with the small parts beside it, such as the fence of a code block.
+    The first part leaves ``room`` tokens free. A part that needs a finer level is split together with the small parts beside
+    it, such as the fence of a code block; but no row or cell is split that fits, and the part after a small one leaves room.
     """
     rest = list(levels)
     units = Units(text, np.array([0, len(text)]))
@@ -316,7 +343,8 @@ def _split(text: str, offset: int, limits: Limits, levels: Levels, room: int) ->
     while rest and len(units) == 1:
         tiler = rest.pop(0)
         units = tiler(text)
-    sizes_of = _CharacterSizes if tiler in (tiling.graphemes, tiling.characters) else RunSizes
+    finest = getattr(tiler, "tiler", tiler)  # of one that keeps links and the like whole
+    sizes_of = _CharacterSizes if finest in (tiling.graphemes, tiling.characters) else RunSizes
     sizes = sizes_of(units, limits.counter, limits.more)
     edges, parts = sizes.edges, list[_Part]()
     while (start := parts[-1].end if parts else 0) < len(units):
@@ -324,15 +352,20 @@ def _split(text: str, offset: int, limits: Limits, levels: Levels, room: int) ->
         is_long = bool(rest) and not sizes.fits(start, start + 1, budget)
         end = start + 1 if is_long else sizes.furthest(start, len(units), budget)
         part = _Part(start, end, is_long, is_small=2 * sizes.size(start, end) < budget)
-        while parts and ((part.is_long and parts[-1].is_small) or (part.is_small and parts[-1].is_long)):
+        while (
+            not isinstance(tiler, RowTiler)
+            and parts
+            and ((part.is_long and parts[-1].is_small) or (part.is_small and parts[-1].is_long))
+        ):
             part = _Part(parts.pop().start, part.end, is_long=True, is_small=False)
         parts.append(part)
-    for start, end, is_long, _ in parts:
+    for start, end, is_long, is_small in parts:
         if is_long:
             inner, at = text[edges[start] : edges[end]], offset + edges[start]
-            yield from _split(inner, at, limits, tuple(rest), 0 if start else room)
+            yield from _split(inner, at, limits, tuple(rest), room)
         else:
             yield offset + edges[end], sizes.size(start, end)
+        room = sizes.size(start, end) if is_small else 0
 
 
 class _Part(NamedTuple):

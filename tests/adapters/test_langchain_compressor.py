@@ -49,7 +49,7 @@ def test_passages_are_those_of_the_core(texts, order):
     hits = Retriever({"town": RecursiveChunker(max_tokens=60).chunk(TOWN)}).search(QUESTION, 20)
     (doc,) = [Document(TOWN, metadata={"source": "town"})]
     by_text = {chunk.page_content: chunk for chunk in RecursiveSplitter(max_tokens=60).split_documents([doc])}
-    chunks = [by_text[hit.chunk.text] for hit in hits]
+    chunks = [by_text[hit.chunk.embed_text] for hit in hits]
     for chunk, hit in zip(chunks, hits, strict=True):
         chunk.metadata["own"] = hit.score
     results = compress(chunks, budget=300, order=order, texts=texts, score_key="own")

@@ -81,7 +81,7 @@ def whole(text):
 def test_exact(split, text, name):
     pieces = split([text], **({"overlap_tokens": 0} if name == "sliding-window" else {}))
     assert inexact(text, pieces) == []
-    assert all(piece.tokens == as_counter()(piece.text) for piece in pieces)
+    assert all(piece.tokens == as_counter()(piece.embed_text) for piece in pieces)
     assert merged_spans(pieces) == whole(text)
 
 
@@ -92,7 +92,7 @@ def test_exact_and_bounded_on_hard_texts(split, text, count, linear):
         pieces = split([text], max_tokens=30, overlap_tokens=0, tokenizer=count, **params)
         assert merged_spans(pieces) == whole(text)
         assert inexact(text, pieces) == []
-        assert all(piece.tokens == (count or as_counter())(piece.text) <= 30 for piece in pieces)
+        assert all(piece.tokens == (count or as_counter())(piece.embed_text) <= 30 for piece in pieces)
 
 
 @relaxed
@@ -103,7 +103,7 @@ def test_bounded(split, linear, text, top, count, data):
     counted, covered = as_counter(count), 0
     for piece in pieces:  # no gaps, and no more overlap than requested
         ((start, end),) = piece.spans
-        assert counted(piece.text) == piece.tokens
+        assert counted(piece.embed_text) == piece.tokens
         assert piece.tokens <= top or len(piece.text) == 1
         assert start <= covered < end
         assert counted(text[start:covered]) <= overlap

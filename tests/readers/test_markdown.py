@@ -11,8 +11,8 @@ from markdown_it import MarkdownIt
 
 from advchunk import Document
 from advchunk.layout import Headings, protected
-from advchunk.readers import markdown
-from advchunk.readers.markdown import RULES, Rule, blocks, heading_text, parse_blocks, push_block, read
+from advchunk.readers import embedded, markdown
+from advchunk.readers.markdown import RULES, Rule, blocks, heading_text, parse_blocks, push_block, read, settle
 from advchunk.records import Block, Span
 from growing import check_growth, repeated
 
@@ -38,6 +38,30 @@ MARKS = [
 ]
 FORMULAS = ["$$", "\\[", "\\]", "\\begin{align}", "\\end{align}", "$$ (1)"]
 HTML = ["<div>", "</div>", "<!--", "-->", "<unk>", "<pre>", "</pre>"]
+PARSERS = [
+    "<table>",
+    "<tr><td>",
+    "</table>",
+    "\\begin{tabular}",
+    "\\end{tabular}",
+    "a & b \\\\",
+    "<h1>a</h1>",
+    "\\section{a}",
+]
+PARSERS += [
+    "+--+--+",
+    "-- --",
+    "[^1]: ",
+    "!!! note",
+    "    ",
+    "::: a",
+    ":::",
+    "<!-- page 2 -->",
+    "{1}----------",
+    "Table 1. A",
+    "\f",
+]
+PARSERS += ["\\begin{verbatim}", "\\end{verbatim}", "![a](b)", "| a |", "|--|", "</tr>"]
 WHITE = [" ", "  ", "    ", "\t", "\n", "\n", "\n\n", "\r\n", "\r", "\xa0", "\x0b", "\x0c", "\u2028"]
 WORDS = ["word", "Word two.", "[a]: /url", "key: value", "\0", "\ud800", "\ufeff", "é", "1999."]
 
@@ -80,7 +104,7 @@ LAYOUTS = [
     ("> \\[a\\]\nb\n\\[", [("formula", 0, "> \\[a\\]"), ("paragraph", 0, "b\n\\[")]),
     ("- a\n\\[\nx\n\\]", [("item", 1, "- a"), ("formula", 0, "\\[\nx\n\\]")]),
     ("<div>\n# a\n</div>\n\nb", [("paragraph", 0, "<div>\n# a\n</div>"), ("paragraph", 0, "b")]),
-    ("[a]: /url\n\n[^1]: Note.", [("paragraph", 0, "[a]: /url"), ("paragraph", 0, "[^1]: Note.")]),
+    ("[a]: /url\n\n[^1]: Note.", [("paragraph", 0, "[a]: /url"), ("footnote", 0, "[^1]: Note.")]),
     ("---\ntitle: T\n---\n# H", [("code", 0, "---\ntitle: T\n---"), ("heading", 1, "# H")]),
     ("\ufeff---\r\na: b\r\n...\r\nc", [("code", 0, "---\r\na: b\r\n..."), ("paragraph", 0, "c")]),
     ("---\n\na: b\n\n---\n", [("paragraph", 0, "a: b")]),
@@ -92,6 +116,30 @@ LAYOUTS = [
         [("paragraph", 0, "a"), ("item", 1, "- b"), ("heading", 1, "# c"), ("paragraph", 0, "\0")],
     ),
     ("a\u2028# b\x0c# c\x85# d", [("paragraph", 0, "a\u2028# b\x0c# c\x85# d")]),
+    ("[^1]: a\n\n    b\n\nc", [("footnote", 0, "[^1]: a\n\n    b"), ("paragraph", 0, "c")]),
+    ("a\n[^1]: b\n[^2]: c", [("paragraph", 0, "a"), ("footnote", 0, "[^1]: b"), ("footnote", 0, "[^2]: c")]),
+    ("+--+--+\n|a |b |\n+==+==+\n|c |d |\n+--+--+", [("table", 0, "+--+--+\n|a |b |\n+==+==+\n|c |d |\n+--+--+")]),
+    ("+--+\na", [("paragraph", 0, "+--+\na")]),
+    ("a  b\n-- --\n1  2\n\nc", [("table", 0, "a  b\n-- --\n1  2"), ("paragraph", 0, "c")]),
+    (
+        "-----\na  b\n-- --\n1  2\n\n3  4\n-----\n\nc",
+        [("table", 0, "-----\na  b\n-- --\n1  2\n\n3  4\n-----"), ("paragraph", 0, "c")],
+    ),
+    ("-- --\n\na", [("paragraph", 0, "a")]),
+    ("!!! note\n    a\n\nb", [("quote", 0, "!!! note\n    a"), ("paragraph", 0, "b")]),
+    (
+        "??? tip\n    a\n\n    - b\n\nc",
+        [("quote", 0, "??? tip"), ("paragraph", 0, "    a"), ("item", 1, "    - b"), ("paragraph", 0, "c")],
+    ),
+    ("::: note\na\n:::\nb", [("quote", 0, "::: note\na\n:::"), ("paragraph", 0, "b")]),
+    ("::: note\n\n- a\n\n:::", [("paragraph", 0, "::: note"), ("item", 1, "- a"), ("paragraph", 0, ":::")]),
+    ("<h2>a</h2>\nb", [("heading", 2, "<h2>a</h2>"), ("paragraph", 0, "b")]),
+    ("a\n\\section{b} c", [("paragraph", 0, "a"), ("heading", 2, "\\section{b}"), ("paragraph", 0, "c")]),
+    (
+        "a <table><tr><td>b\n\nc</table> d",
+        [("paragraph", 0, "a"), ("table", 0, "<table><tr><td>b\n\nc</table>"), ("paragraph", 0, "d")],
+    ),
+    ("<!-- page 2 -->\na", [("furniture", 0, "<!-- page 2 -->"), ("paragraph", 0, "a")]),
     ("- a\n\n b\n\n  c", [("item", 1, "- a"), ("paragraph", 0, " b"), ("paragraph", 0, "  c")]),
 ]
 LAYOUT_LINES = sorted({line for text, _ in LAYOUTS for line in re.split("[\r\n]+", text)})
@@ -107,7 +155,11 @@ def opened_by(rule):
     return st.builds("{}{}{}".format, st.sampled_from(["", "a\n\n", "a\n"]), opening, texts(WHITE, WORDS, LAYOUT_LINES))
 
 
-anything = texts(MARKS, FORMULAS, HTML, WHITE, WHITE, WORDS) | texts(WHITE, WHITE, WORDS, LAYOUT_LINES)
+anything = (
+    texts(MARKS, FORMULAS, HTML, WHITE, WHITE, WORDS)
+    | texts(WHITE, WHITE, WORDS, LAYOUT_LINES)
+    | texts(PARSERS, MARKS, WHITE, WHITE, WORDS)
+)
 
 
 def seen(text):
@@ -116,6 +168,10 @@ def seen(text):
 
 def normalize(text):
     return text.replace("\r\n", " \n").replace("\r", "\n")
+
+
+def parsed(flat, start=0):
+    return settle(flat, [*parse_blocks(flat, start, len(flat))], embedded.insets(flat))
 
 
 @pytest.mark.parametrize(("text", "layout"), LAYOUTS)
@@ -137,9 +193,11 @@ def test_every_row_has_a_layout():
 def test_every_text_has_disjoint_blocks_that_hold_all_but_rules_and_bare_markers(text):
     document = read(text, id="x", metadata={"title": "T"})
     spans = [block.span for block in document.blocks]
+    flat = normalize(text)
+    parts = {at + len(flat[at:]) - len(flat[at:].lstrip(" \t")) for part in embedded.insets(flat) for at in part[:2]}
     for start, end in spans:
         assert text[start:end] == text[start:end].rstrip() != ""
-        assert text[start - 1] in "\r\n\ufeff" or start == 0
+        assert text[start - 1] in "\r\n\ufeff" or start in {0, *parts}
         assert not re.match(r"\s*[\r\n]", text[start:end])
     edges = [0, *(edge for span in spans for edge in span), len(text)]
     for start, end in list(pairwise(edges))[::2]:
@@ -155,7 +213,7 @@ def test_every_text_has_disjoint_blocks_that_hold_all_but_rules_and_bare_markers
 def test_regions_without_syntax_read_as_the_parser_reads_them(text):
     if not re.match("\ufeff?---", text):
         flat = normalize(text)
-        assert blocks(text) == tuple(parse_blocks(flat, int(flat.startswith("\ufeff")), len(flat)))
+        assert blocks(text) == parsed(flat, int(flat.startswith("\ufeff")))
 
 
 # The parser reads every line, and tries every rule.
@@ -271,7 +329,7 @@ def test_leaves_are_those_of_markdown_it(text):
 @example("a\n= \n")
 @example("a\n\t\nb\n|-|\t")
 def test_prose_reads_as_the_parser_reads_it(text):
-    assert blocks(text) == tuple(parse_blocks(normalize(text), 0, len(text)))
+    assert blocks(text) == parsed(normalize(text))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import Chunk, Span
+from advchunk import Chunk, RecursiveChunker, Span
 from advchunk.retrieval.evidence import PAIR
 from advchunk.retrieval.passage_units import UnitReader, UnitTable, runs_in_text, runs_of_chunks
 from advchunk.text.counters import WORDS
@@ -88,3 +88,26 @@ def test_chunks_that_tile_a_text_are_one_run_and_those_with_a_gap_are_several():
     table = UnitTable([(0, run) for run in runs_of_chunks([*chunks, chunks[1]], UnitReader(WORDS).read)])
     assert table.text(0, len(table))[0] == text.rstrip()
     np.testing.assert_array_equal(table.ends[:-1], table.starts[1:])
+
+
+@pytest.mark.parametrize(
+    ("begin", "row", "end"),
+    [
+        ("<table><tr><th>Name</th><th>Weight</th></tr>", "<tr><td>Tea {}</td><td>{} g</td></tr>", "</table>"),
+        ("\\begin{tabular}{ll}\nName & Weight \\\\\n", "Tea {} & {} g \\\\\n", "\\end{tabular}"),
+        ("| Name | Weight |\n| --- | --- |\n", "| Tea {} | {} g |\n", ""),
+    ],
+    ids=["html", "latex", "pipes"],
+)
+def test_a_row_of_a_later_piece_has_the_head_of_its_table(begin, row, end):
+    text = "Intro.\n\n" + begin + "".join(row.format(f"x{i}", i) for i in range(60)) + end + "\n\nThe end."
+    chunks = RecursiveChunker(max_tokens=120).chunk(text)
+    read = UnitReader(WORDS).read
+    (run,) = runs_of_chunks(chunks, partial(read, budget=400))
+    assert len(run) > 2
+    for piece in run[1:]:
+        contexts = [piece.read.context(at)[0] for at in piece.read.starts.tolist()]
+        units = [piece.read.text[a:b] for a, b in zip(piece.read.starts, piece.read.ends, strict=True)]
+        assert all("Weight" in context for context, unit in zip(contexts, units, strict=True) if "Tea" in unit)
+        assert all(context == "" for context, unit in zip(contexts, units, strict=True) if unit.startswith("The end"))
+        assert all(unit.count("Tea") <= 1 for unit in units)

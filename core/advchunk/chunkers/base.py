@@ -41,10 +41,11 @@ from advchunk.layout import (
     Contexts,
     Locator,
     fit_to_blocks,
+    has_long_table,
     inherited_metadata,
     join_definitions,
     keep_headings,
-    protected,
+    split_levels,
     tile_prose,
 )
 from advchunk.models.cache import CacheLike, with_cache
@@ -67,11 +68,11 @@ from advchunk.records import (
     write_metadata,
 )
 from advchunk.retrieval.vectors import KINDS, ChunkVectors, Vectors
-from advchunk.sizes import CODE, VERBATIM, WITHIN_SENTENCE, Limits
+from advchunk.sizes import Limits
 from advchunk.text.counters import Counter
 from advchunk.text.sentences import sentences
 from advchunk.text.splitters import SplitterLike, as_tiler
-from advchunk.text.tiling import Tiler, paragraphs
+from advchunk.text.tiling import Tiler
 
 if TYPE_CHECKING:
     from advchunk.chunkers.incremental import Rechunked
@@ -217,6 +218,8 @@ class Chunker(Params, ABC):
         block, table, or stretch without blank lines (for ``sliding-window`` in plain text: without white space) is longer
         than the window, and that is longer than some 30 chunks. Elsewhere the text is cut at the end of a chunk, and what
         follows is read as a new paragraph, without overlap, with a warning in the log.
+
+        In Markdown, chunks before the first mark of a page have no ``page``, which `chunk` can tell.
 
         Only ``recursive`` and ``sliding-window`` decide by what is near, and only plain text and Markdown can be read in
         parts. The others need the whole text.
@@ -483,11 +486,11 @@ class Chunker(Params, ABC):
             self.size("min_tokens"),
             self.size("overlap_tokens"),
             self.counter,
-            prose=(paragraphs, self.sentence_tiler, *WITHIN_SENTENCE),
-            verbatim=protected(document),
-            verbatim_levels=CODE if document.markup == "code" else VERBATIM,
+            **split_levels(document, self.sentence_tiler),
         )
-        return replace(limits, context=Contexts(document, limits)) if self.include_context else limits
+        if self.include_context or (limits.own_levels and has_long_table(document, self.max_tokens)):
+            return replace(limits, context=Contexts(document, limits, titled=self.include_context))
+        return limits
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return the units the algorithm works on (sentences), each within the limits, with strengths."""

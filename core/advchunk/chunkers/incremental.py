@@ -12,6 +12,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from advchunk.chunkers.params import varied
@@ -83,16 +84,24 @@ class _Part:
     ----------
     above : the headings that it is under.
     is_first : True for the start of a text.
+    page : the page that it begins on, if it is known.
     """
 
-    def __init__(self, chunker: Any, text: str, above: tuple[tuple[int, str], ...], is_first: bool) -> None:
+    def __init__(
+        self, chunker: Any, text: str, above: tuple[tuple[int, str], ...], is_first: bool, page: int | None = None
+    ) -> None:
         self.text, self._restarts, self._is_plain = text, chunker.restarts, chunker.markup == "plain"
-        blocks = () if self._is_plain else markdown.blocks(text, is_start=is_first)
+        blocks = () if self._is_plain else markdown.blocks(text, is_start=is_first, page=page)
         self._is_open = is_first and not self._is_plain and markdown.front_matter_end(text) is None
         self.document = Document(text, blocks=blocks, above=above)
         self._starts = [block.span.start for block in blocks]
         paragraphs = {match.end() for match in _AFTER_BLANK.finditer(text)}
-        self.paragraphs = sorted(paragraphs if self._is_plain else paragraphs.intersection(self._starts))
+        if not self._is_plain:
+            # A caption is one by what is above or below it, and a part of what follows it.
+            bound = {b.span.start for a, b in pairwise([None, *blocks]) if b and "caption" in {b.kind, a and a.kind}}
+            last = markdown.open_from(text)
+            paragraphs = {at for at in paragraphs.intersection(self._starts) - bound if at <= last}
+        self.paragraphs = sorted(paragraphs)
 
     def is_restart(self, offset: int) -> bool:
         """Return True if a text from an offset on, where a chunk starts, has the chunks that the whole has there."""
@@ -115,7 +124,15 @@ class _Part:
         if self._is_plain and self._restarts == "word":
             last = _LAST_SPACE.search(self.text, start)
             return unit_end(self.text, last.start()) if last else None
-        return self.paragraphs[-1] if self.paragraphs and self.paragraphs[-1] > start else None
+        # The last block may still become a table, and the one before it its caption.
+        place = len(self.paragraphs) - (1 if self._is_plain else 2)
+        return self.paragraphs[place] if place >= 0 and self.paragraphs[place] > start else None
+
+    def page(self, offset: int) -> int | None:
+        """Return the page that the block at an offset begins on, if it is known."""
+        place = bisect_left(self._starts, offset)
+        places = (self.document.blocks or ())[place].places if place < len(self._starts) else ()
+        return places[0].page if places else None
 
     def anchor(self, offset: int) -> int:
         """Return the last place up to an offset from which the layout can be read."""
@@ -160,6 +177,7 @@ class _Parts:
         self._chunker, self._pieces, self._of = chunker, iter(pieces), document
         self._window, self._target = window, target or window // 2 + 1
         self._base, self._above, self._start, self._skip = base, above, start, skip
+        self._page: int | None = None  # that the text begins on, if it is known
         self._repeats = int(chunker.size("overlap_tokens") > 0)
         self._open = _JOINED if chunker.size("min_tokens") else 1
         self.restarts = set[int]()  # ends of the chunks of the last part at which chunking can restart, in the whole
@@ -175,7 +193,7 @@ class _Parts:
                 parts.append(piece or "")
                 length += len(parts[-1])
             text = "".join(parts)
-            part = _Part(self._chunker, text, self._above, is_first=self._base == 0)
+            part = _Part(self._chunker, text, self._above, is_first=self._base == 0, page=self._page)
             is_forced = len(text) >= self._window
             end = len(text) if is_complete else part.last_end(start)
             chunks = self._chunk(part, start, end or len(text)) if end or is_forced else []
@@ -200,7 +218,7 @@ class _Parts:
                 target = 2 * (len(text) - start)
                 continue
             yield from self._shifted(chunks[self._skip : place + repeats], start)
-            self._above = headings_above(part.document, anchor)
+            self._above, self._page = headings_above(part.document, anchor), part.page(anchor)
             self._base += anchor
             self._skip = repeats
             text, start, target = text[anchor:], at - anchor, self._target
@@ -245,6 +263,8 @@ def _around_edit(chunker: Any, old: Sequence[Chunk], document: Document) -> list
     """Return the chunks of an edited document, most of them from before; None if those do not tile a text."""
     before, after = _joined(old), document.text
     if before is None or (chunker.outline and (has_marks(before) or has_marks(after))):
+        return None
+    if chunker.markup == "markdown" and not (markdown.is_local(before) and markdown.is_local(after)):
         return None
     chunker = varied(chunker, outline=False)
     same = _common_length(before, after)

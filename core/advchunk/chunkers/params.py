@@ -46,9 +46,9 @@ class Params:
     min_tokens : a smaller chunk joins a neighbor if the result fits, 0..max_tokens.
     overlap_tokens : maximum tokens of the previous chunk to repeat, in whole units, else sentences, else words;
         0..max_tokens - 1.
-    include_context : give each chunk a context: the document's ``title`` and the headings above the chunk, and the head
-        of a table if the chunk starts inside it. The context is embedded with the chunk and counts toward
-        ``max_tokens``, and takes at most half of it.
+    include_context : give each chunk a context: the document's ``title`` and the headings above the chunk. A chunk that
+        starts inside a table has the table's caption and header as context in any case. The context is embedded with the
+        chunk and counts toward ``max_tokens``, and takes at most half of it.
     add_scores : add the reason for the end of each chunk to its metadata, as ``cut`` and ``cut_score``.
     markup : format of texts without a layout: "markdown" protects code, tables and formulas and finds headings; "plain"
         treats all characters as prose; "code" keeps functions and classes whole while they fit, and needs the name of the

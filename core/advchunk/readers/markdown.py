@@ -1,6 +1,7 @@
-"""Read the layout of Markdown: CommonMark with tables, display formulas and front matter.
+"""Read the layout of Markdown: CommonMark with tables, display formulas and front matter, and what parsers of PDFs add.
 
-markdown-it parses the blocks; its inline parser, for links and emphasis, never runs. Two deviations from it: link
+That is HTML and LaTeX (`readers.embedded`), tables drawn with lines, footnotes, admonitions, captions, and the marks of
+pages. markdown-it parses the blocks; its inline parser, for links and emphasis, never runs. Two deviations from it: link
 definitions stay paragraphs (a chunker must not lose them), and markers nested deeper than `_DEEPEST` are prose, where
 markdown-it would drop the rest of the text.
 
@@ -13,14 +14,18 @@ and list items on a line of their own.
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from advchunk.records import Block, BlockKind, Document, Span
+from advchunk.readers import embedded
+from advchunk.readers.embedded import MARKS, Inset
+from advchunk.records import Block, BlockKind, Document, Place, Span
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -43,8 +48,8 @@ _FRONT_MATTER = re.compile(rf"(?:{_YAML}(?:[^\n]*\n)+?(?:---|\.\.\.)|{_TOML}(?:[
 
 # Display mathematics opens at the start of a line; the environments are those of amsmath and LaTeX.
 _FORMULA = (
-    r"\$\$(?!\$)|\\\[|\\begin\{(?P<environment>(?:equation|displaymath|math|multline|gather|align|alignat|flalign"
-    r"|eqnarray|subequations|[pbBvV]?matrix)\*?)\}"
+    r"\$\$(?!\$)|\\\[|\\begin\{(?P<environment>(?:equation|displaymath|math|multline|gather|gathered|align|aligned|alignat"
+    r"|alignedat|flalign|eqnarray|subequations|split|cases|dmath|IEEEeqnarray|(?:small|[pbBvV])?matrix)\*?)\}"
 )
 _FORMULA_OPENS = re.compile(_FORMULA)
 _FORMULA_TAIL = re.compile(r"[ \t]*+[.,;]?[ \t]*+(?:\([^()]*\))?[ \t]*+")  # a comma, the number of the equation
@@ -55,10 +60,32 @@ _LINE_END = re.compile(r"\n")
 
 # The block of a heading includes the markers of enclosing quotes and items. A plain heading of another reader
 # ("1. Introduction") must keep its number, so markers are only stripped before # or above an underline.
-_MARKS = r"(?:[ \t]*(?:>|[-+*](?=[ \t])|[0-9]{1,9}[.)](?=[ \t])))*+[ \t]*+"
-_ATX = re.compile(_MARKS + r"#{1,6}(?=\s|\Z)")
-_SETEXT = re.compile(_MARKS + r"(?P<title>.*\S)\s*[\r\n][ \t>]*(?:=+|-+)[ \t]*", re.DOTALL)
+_ATX = re.compile(MARKS + r"#{1,6}(?=\s|\Z)")
+_SETEXT = re.compile(MARKS + r"(?P<title>.*\S)\s*[\r\n][ \t>]*(?:=+|-+)[ \t]*", re.DOTALL)
 _QUOTE_MARKS = re.compile(r"[\r\n][ \t>]*")
+
+_MARKS, _INDENT = re.compile(MARKS), re.compile(r"[ \t]*")
+# Headings of LaTeX and HTML.
+_LATEX_HEADING = re.compile(
+    MARKS + r"\\[a-z]+\*?[ ]?(?:\[[^\[\]\n]*+\])?"
+    r"\{(?P<title>(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})++)\}(?:[ \t]*\\label\{[^{}\n]*+\})?"
+)
+_HTML_HEADING = re.compile(MARKS + r"<[hH][1-6](?![\w-])[^<>]*+>(?P<title>.*)</[hH][1-6] ?>", re.DOTALL)
+_COMMAND = re.compile(r"\\(?:text(?:bf|it|tt|rm|sc)|emph|mbox|label\{[^{}]*+\})(?![a-zA-Z])|(?<!\\)[{}]")
+
+# A caption has a label and a number, and no verb after them: "Table 3 shows" is prose.
+_LABELS = (
+    "Table|Tab\\.|Figure|Fig\\.?|Exhibit|Chart|Listing|Algorithm|Scheme|Box|Plate|TABLE|FIGURE|FIG\\.?|EXHIBIT|Tabelle|Abbildung|Abb\\."
+    "|Tableau|Graphique|Tabla|Figura|Tabela|Tabella|Tabel|Taulukko|Tabell|Таблица|Рисунок|Рис\\.|Rysunek|表|图|圖|図|그림|표"
+)
+_CAPTION = re.compile(
+    rf"[ \t]*(?:\*{{1,2}}|_{{1,2}}|<(?:b|strong|em|i|p|center|div|figcaption)\b[^<>\n]{{0,200}}>|\s)*+(?:{_LABELS})[ \xa0]*"
+    r"(?:[A-Z]{0,2}\d+(?:[.–-]\d+)*+[a-z]?|[IVXLC]+(?!\w)|[A-Z](?!\w))(?:[ \t]*(?:[.:：。、—–|)*_]|(?=[\n\r]|\Z))|[ \t]+(?=[^\Wa-z]|[(“\"]))"
+)
+_MAY_EMBED = re.compile(r"[<\\\f]|\}-|!\[")  # an inset, a picture, a form feed
+_MAX_CAPTION = 600  # characters
+_CAPTIONED: frozenset[BlockKind] = frozenset({"table", "figure", "code"})
+_PICTURE = re.compile(r"(?:\s*+(?:!\[[^\[\]]*+\]\([^()\n]*+\)|<img\b[^<>]*+>))++\s*+", re.IGNORECASE)
 
 # Inline Markdown in headings, a subset of CommonMark: titles are often code or plain text, so snake_case, 2*3*4,
 # a[i][j], List<T> and \\(x\\) are left alone.
@@ -81,12 +108,12 @@ _INLINE = re.compile(
 )
 
 
-def blocks(text: str, *, is_start: bool = True) -> tuple[Block, ...]:
+def blocks(text: str, *, is_start: bool = True, page: int | None = None) -> tuple[Block, ...]:
     r"""Return the blocks of a Markdown text, disjoint and in reading order; those of plain prose are its paragraphs.
 
     A block consists of whole lines, with its indentation, its marker (``#``, ``-``, the fence) and those of enclosing
     quotes and list items, but without the last line end. A nested item is a block of its own. Only the start of a document
-    can have front matter.
+    can have front matter. A text that is a part of another may begin on a ``page``.
 
     >>> text = "# Tea\n\n- green\n- black\n"
     >>> [(b.kind, b.level, text[slice(*b.span)]) for b in blocks(text)]
@@ -98,12 +125,15 @@ def blocks(text: str, *, is_start: bool = True) -> tuple[Block, ...]:
     if is_start and flat.startswith(("---", "+++", "\ufeff")) and (front_end := front_matter_end(text)):
         layout.append(Block("code", Span(begin, front_end)))
         begin = front_end
-    for start, end, marked in _ranges(flat, begin):
+    is_plain = page is None and _MAY_EMBED.search(flat) is None
+    insets = [] if is_plain else embedded.insets(flat)
+    for start, end, marked in _ranges(flat, begin, insets):
         if marked:
-            layout += parse_blocks(flat, start, end)
+            is_plain = False
+            layout += parse_blocks(flat, start, end, insets)
         elif span := _trim(flat, start, end):
             layout.append(Block("paragraph", span))
-    return tuple(layout)
+    return tuple(layout) if is_plain else settle(flat, layout, insets, page)
 
 
 def front_matter_end(text: str) -> int | None:
@@ -117,6 +147,17 @@ def front_matter_end(text: str) -> int | None:
     if front := _FRONT_MATTER.match(flat, begin):
         return front.end()
     return None if _FRONT_OPENS.match(flat, begin) else 0
+
+
+def is_local(text: str) -> bool:
+    """Return True if no mark of a page is in a text, so that what is far does not matter to its blocks."""
+    flat = _flatten(text)
+    return not embedded.page_marks(flat, embedded.insets(flat))
+
+
+def open_from(text: str) -> int:
+    """Return the offset of the first table or listing that is still open, so that more text may change what follows it."""
+    return embedded.open_start(_flatten(text))
 
 
 def _flatten(text: str) -> str:
@@ -133,14 +174,23 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     return Document(text, id=id, blocks=blocks(text), metadata=metadata or {})
 
 
-def parse_blocks(flat: str, start: int, end: int) -> Iterator[Block]:
-    """Yield the blocks of ``flat[start:end]`` according to the parser."""
-    lines = [start, *(m.end() for m in _LINE_END.finditer(flat, start, end)), end]
-    containers: list[str] = []  # open quotes and items, innermost last
-    marker: int | None = None  # line of an item whose text has not begun
+def parse_blocks(flat: str, start: int, end: int, insets: Sequence[Inset] | None = None) -> Iterator[Block]:
+    """Yield the blocks of ``flat[start:end]`` according to the parser.
+
+    Parameters
+    ----------
+    insets : those of the whole text.
+    """
+    insets = embedded.insets(flat) if insets is None else insets
     source = flat[start:end]
     absent = tuple(rule for rule, pattern in _patterns(RULES).second_lines if not pattern.search(source))
-    for token in _parser(RULES, absent).parse(source):
+    parser = _parser(RULES, absent)
+    state = _state(parser, source, list(_within(insets, start, end)), start)
+    lines = [*(start + line for line in state.env["lines"]), end]
+    parser.block.tokenize(state, 0, state.lineMax)
+    containers: list[str] = []  # open quotes and items, innermost last
+    marker: int | None = None  # line of an item whose text has not begun
+    for token in state.tokens:
         if token.type in {"blockquote_open", "list_item_open"}:
             containers.append(token.type)
             marker = token.map[0] if token.map and token.type == "list_item_open" else None
@@ -162,6 +212,94 @@ def parse_blocks(flat: str, start: int, end: int) -> Iterator[Block]:
                 yield Block(kind, span, level, title=title)
 
 
+def _within(insets: Sequence[Inset], start: int, end: int) -> Sequence[Inset]:
+    """Return the insets that begin in a range."""
+    first = bisect_left(insets, start, key=lambda inset: inset.start)
+    return insets[first : bisect_left(insets, end, first, key=lambda inset: inset.start)]
+
+
+def _state(parser: MarkdownIt, source: str, insets: Sequence[Inset], offset: int) -> StateBlock:
+    """Return the state of the parser before the first line, with a line of its own for each inset that begins or ends in one."""
+    from markdown_it.rules_block import StateBlock
+
+    state = StateBlock(source, parser, {}, [])
+    local = [inset._replace(start=inset.start - offset, end=min(inset.end - offset, len(source))) for inset in insets]
+    if inner := embedded.breaks(source, local):
+        _break_lines(state, inner)
+    lines = state.bMarks[: state.lineMax]
+    numbers = [bisect_right(lines, inset.start) - 1 for inset in local]
+    for line, inset in zip(numbers, local, strict=True):
+        if inset.kind == "table" and line and state.sCount[line] > 3 and not state.isEmpty(line - 1):
+            state.sCount[line] = 3  # else a paragraph continues with it
+    state.env.update(lines=lines, insets={inset.start: inset for inset in local}, numbers=numbers)
+    return state
+
+
+def _break_lines(state: StateBlock, inner: Sequence[int]) -> None:
+    """Begin a line of its own at each of ascending offsets within lines; it is as indented as the text of the whole line."""
+    rows = [*zip(state.bMarks, state.eMarks, state.tShift, state.sCount, state.bsCount, strict=True)]
+    broken, places = (
+        list[tuple[int, int, int, int, int]](),
+        [bisect_right(state.bMarks, at, 0, state.lineMax) for at in inner],
+    )
+    for number, (start, end, *indents) in enumerate(rows, 1):
+        first, last = bisect_left(places, number), bisect_right(places, number)
+        cuts = inner[first:last] if number <= state.lineMax else []
+        broken.append((start, cuts[0] if cuts else end, *indents))  # type: ignore[arg-type]  # three numbers
+        mark = _MARKS.match(state.src, start, cuts[0]) if cuts else None
+        column = len(mark[0].expandtabs(4)) if mark and mark[0].strip() else indents[1]
+        for at, after in pairwise([*cuts, end] if cuts else []):
+            begin = _INDENT.match(state.src, at, after).end()  # type: ignore[union-attr]  # it always matches
+            broken.append((begin, after, 0, column, 0))
+    state.bMarks, state.eMarks, state.tShift, state.sCount, state.bsCount = map(list, zip(*broken, strict=True))
+    state.lineMax += len(inner)
+
+
+def settle(flat: str, layout: Sequence[Block], insets: Sequence[Inset], page: int | None = None) -> tuple[Block, ...]:
+    """Return the blocks of a text with their pages, and with captions and pictures told from paragraphs."""
+    layout = [*_with_captions(flat, layout)]
+    marks = embedded.page_marks(flat, insets)
+    if marks or page is not None:
+        on = embedded.pages(flat, marks, [block.span for block in layout], page)
+        layout = [replace(block, places=tuple(map(Place, pages))) for block, pages in zip(layout, on, strict=True)]
+    return tuple(layout)
+
+
+def _with_captions(flat: str, layout: Sequence[Block]) -> Iterator[Block]:
+    """Yield blocks, of which paragraphs that are a picture are figures, and captions what is beside a table or figure."""
+    pictured = [_as_picture(flat, block) for block in layout]
+    for above, block, below in zip([None, *pictured], pictured, [*pictured[1:], None], strict=False):
+        at = None
+        if block.kind == "paragraph" and below and below.kind in _CAPTIONED:
+            at = _caption_above(flat, block)
+        if block.kind == "paragraph" and at is None and above and above.kind in _CAPTIONED:
+            at = block.span.start if _CAPTION.match(flat, *block.span) else None
+        if at is None or block.span.end - at > _MAX_CAPTION:
+            yield block
+            continue
+        if above_it := _trim(flat, block.span.start, at):
+            yield replace(block, span=above_it)
+        yield replace(block, kind="caption", span=Span(at, block.span.end))
+
+
+def _as_picture(flat: str, block: Block) -> Block:
+    is_picture = block.kind == "paragraph" and flat[block.span.start : block.span.start + 9].lstrip()[:1] in {"!", "<"}
+    return replace(block, kind="figure") if is_picture and _PICTURE.fullmatch(flat, *block.span) else block
+
+
+def _caption_above(flat: str, block: Block) -> int | None:
+    """Return the offset of the caption that a paragraph ends with, in its last three lines; None if there is none."""
+    start, end = block.span
+    for _ in range(3):
+        line = flat.rfind("\n", start, end) + 1 or start
+        if _CAPTION.match(flat, line, block.span.end):
+            return line
+        end = line - 1
+        if line == start:
+            break
+    return None
+
+
 def _trim(flat: str, start: int, end: int) -> Span | None:
     """Strip blank lines from both ends of a range, and white space from its last line."""
     piece = flat[start:end]
@@ -170,7 +308,7 @@ def _trim(flat: str, start: int, end: int) -> Span | None:
     return Span(start + indented, start + len(inner)) if inner else None
 
 
-def _ranges(flat: str, begin: int) -> Iterator[tuple[int, int, bool]]:
+def _ranges(flat: str, begin: int, insets: Sequence[Inset]) -> Iterator[tuple[int, int, bool]]:
     """Yield (start, end, needs_parser) for each plain paragraph and for each range between them that needs the parser.
 
     After a blank line only a list item, a fence or HTML can be open. The contents of an item are indented by two columns or
@@ -181,10 +319,15 @@ def _ranges(flat: str, begin: int) -> Iterator[tuple[int, int, bool]]:
     lasting = patterns.lasts.search(text)
     limit = lasting.start() if lasting else len(text)
 
+    ends = [inset.end - begin + 1 for inset in insets]
+
     def is_marked(region: tuple[int, int]) -> bool:
         start, end = region
-        indented = text.startswith(("  ", "\t", " \t"), start)
-        return indented or end > limit or patterns.opens.search(text, start - 1, end) is not None
+        if text.startswith(("  ", "\t", " \t"), start) or end > limit:
+            return True
+        place = bisect_right(ends, start) if ends else 0
+        has_part = place < len(ends) and insets[place].start - begin + 1 < end
+        return has_part or patterns.opens.search(text, start - 1, end) is not None
 
     edges = [1, *(edge for blank in _BLANK.finditer(text, 1) for edge in blank.span()), len(text)]
     for needs_parser, run in groupby(zip(edges[::2], edges[1::2], strict=True), is_marked):
@@ -196,12 +339,140 @@ def _ranges(flat: str, begin: int) -> Iterator[tuple[int, int, bool]]:
 
 
 def _parse_opening(
-    opens: re.Pattern[str], rule: RuleFuncBlockType, state: StateBlock, start: int, end: int, silent: bool
+    opens: re.Pattern[str],
+    rule: RuleFuncBlockType,
+    indented: bool,
+    state: StateBlock,
+    start: int,
+    end: int,
+    silent: bool,
 ) -> bool:
     """Apply a rule where a line opens its block and is not indented code."""
     at = state.bMarks[start] + state.tShift[start]
     opening = opens.match(state.src, at, state.eMarks[start])
-    return opening is not None and not state.is_code_block(start) and rule(state, start, end, silent)
+    return opening is not None and (indented or not state.is_code_block(start)) and rule(state, start, end, silent)
+
+
+def _parse_embedded(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse an inset that `embedded.insets` has told; it ends the containers that it is not indented for."""
+    inset = state.env["insets"].get(state.bMarks[start] + state.tShift[start])
+    if inset is None or (state.is_code_block(start) and inset.kind != "table"):
+        return False
+    return silent or push_block(
+        state,
+        inset.kind,
+        start,
+        min(bisect_left(state.env["lines"], inset.end), end),
+        f"h{inset.level}" if inset.level else "",
+    )
+
+
+def _parse_html(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse HTML up to a blank line or to the next inset."""
+    from markdown_it.rules_block import html_block
+
+    at = state.bMarks[start] + state.tShift[start]
+    if not _KEEPS_ALL.match(state.src, at):
+        numbers = state.env["numbers"]
+        place = bisect_right(numbers, start)
+        end = min(end, numbers[place]) if place < len(numbers) else end
+    return html_block(state, start, end, silent)
+
+
+def _parse_grid(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a table whose cells are drawn: lines that begin with "+" or "|", the last one a border."""
+    if not _BORDER.match(state.src, state.bMarks[start] + state.tShift[start], state.eMarks[start]):
+        return False
+    line, last = start + 1, start
+    while line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
+        at = state.bMarks[line] + state.tShift[line]
+        if state.src[at] not in "+|":
+            break
+        last = line if _BORDER.match(state.src, at, state.eMarks[line]) else last
+        line += 1
+    return last > start + 1 and (silent or push_block(state, "table", start, last + 1))
+
+
+def _parse_dashes(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a table of Pandoc: a line of dashes in groups under its head, which may be between lines of dashes."""
+
+    def match(pattern: re.Pattern[str], line: int) -> bool:
+        at = state.bMarks[line] + state.tShift[line]
+        return line < end and pattern.fullmatch(state.src, at, state.eMarks[line]) is not None
+
+    is_framed, rule = match(_DASHES, start), start + 1
+    last = min(start + _MAX_HEAD, end - 2) if is_framed else rule
+    while rule < last and not state.isEmpty(rule) and not match(_DASHES, rule) and not match(_DASH_GROUPS, rule):
+        rule += 1
+    if not match(_DASH_GROUPS, rule) or rule + 1 >= end or state.isEmpty(rule + 1) or rule == start + is_framed:
+        return False
+    line = rule + 1
+    while line < end and not match(_DASHES, line) and (is_framed or not state.isEmpty(line)):
+        is_outside = state.sCount[line] < state.blkIndent and not state.isEmpty(line)
+        if is_outside or state.src.startswith("#", state.bMarks[line]):
+            return False
+        line += 1
+    if line < end and match(_DASHES, line):
+        line += 1
+    elif is_framed:
+        return False
+    return silent or push_block(state, "table", start, line)
+
+
+def _parse_footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a footnote with the indented paragraphs below it."""
+    if silent:
+        return True
+    line = _past_lines(state, start + 1, end)
+    while (after := state.skipEmptyLines(line)) < end and state.sCount[after] - state.blkIndent >= 2:
+        line = _past_lines(state, after + 1, end)
+    return push_block(state, "footnote", start, line)
+
+
+def _parse_admonition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse an admonition of Material or docutils whose text, indented below it, is one paragraph; else its first line."""
+    if silent:
+        return True
+    line = start + 1
+    while line < end and not state.isEmpty(line) and state.sCount[line] - state.blkIndent >= 4:
+        line += 1
+    after = state.skipEmptyLines(line)
+    if after < end and state.sCount[after] - state.blkIndent >= 4 and line > start + 1:
+        line = start + 1
+    if line > start + 1 or after >= end or state.sCount[after] - state.blkIndent < 4:
+        return push_block(state, "quote", start, line)
+    push_block(state, "quote", start, start + 1)
+    line = after
+    while (after := state.skipEmptyLines(line)) < end and state.sCount[after] - state.blkIndent >= 4:
+        line = after + 1
+    indent, state.blkIndent = state.blkIndent, state.blkIndent + 4
+    state.md.block.tokenize(state, start + 1, line)
+    state.blkIndent = indent
+    state.line = line
+    return True
+
+
+def _parse_div(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a fenced div of Pandoc whose text is one paragraph; else the fence alone."""
+    if silent:
+        return True
+    line = start + 1
+    while line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
+        at = state.bMarks[line] + state.tShift[line]
+        if _DIV_CLOSES.match(state.src, at, state.eMarks[line]):
+            return push_block(state, "quote", start, line + 1)
+        if _DIV_MEANS.match(state.src, at, state.eMarks[line]):
+            break
+        line += 1
+    return push_block(state, "paragraph", start, start + 1)
+
+
+def _past_lines(state: StateBlock, line: int, end: int) -> int:
+    """Return the line at which a paragraph ends."""
+    ends = state.md.block.ruler.getRules("paragraph")
+    while line < end and not state.isEmpty(line) and not any(rule(state, line, end, True) for rule in ends):
+        line += 1
+    return line
 
 
 def _limit_depth(rule: RuleFuncBlockType, state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -252,10 +523,10 @@ def _parse_formula(state: StateBlock, start: int, end: int, silent: bool) -> boo
     return silent or push_block(state, "formula", start, line + 1)
 
 
-def push_block(state: StateBlock, kind: BlockKind, start: int, end: int) -> bool:
-    """Make the lines from ``start`` to ``end`` a block, which ends the work of a rule."""
+def push_block(state: StateBlock, kind: BlockKind, start: int, end: int, tag: str = "") -> bool:
+    """Make the lines from ``start`` to ``end`` a block, which ends the work of a rule; ``tag`` is h1 to h6 for a heading."""
     state.line = end
-    state.push(kind, "", 0).map = [start, end]
+    state.push(kind, tag, 0).map = [start, end]
     return True
 
 
@@ -274,6 +545,7 @@ class Rule:
     lasts : pattern of the lines that begin a block which may contain blank lines; "" if there are none.
     nests : whether the block contains others, at most `_DEEPEST` deep.
     second_line : whether ``opens`` matches the second line of the block or a later one, such as an underline.
+    indented : whether ``parse`` is asked of lines that are indented like code, too.
     """
 
     name: str
@@ -283,12 +555,25 @@ class Rule:
     lasts: str = ""
     nests: bool = False
     second_line: bool = False
+    indented: bool = False
 
 
 # In the order in which they are tried; what no rule accepts is a paragraph.
 _END, _SPACE = r"[ \t]*(?=\n|\Z)", r"(?=[ \t\n]|\Z)"
 _FENCE, _RAW_HTML = "```|~~~", "<(?:[!?]|(?i:script|pre|style|textarea))"
+_EVERY: tuple[Literal["paragraph", "blockquote", "list"], ...] = ("paragraph", "blockquote", "list")
+_BORDER, _DASHES = re.compile(r"\+(?:[-=:]++\+)++[ \t]*+(?=\n|\Z)"), re.compile(r"-{3,}(?:[ \t]++-{2,})*+[ \t]*+")
+_DASH_GROUPS, _MAX_HEAD = re.compile(r"-{2,}(?:[ \t]++-{2,})++[ \t]*+"), 8
+_KEEPS_ALL = re.compile(_RAW_HTML)
+_DIV = r":{3,}(?:[ \t]*\{[^\n]*|[ \t]*[a-zA-Z][^\n]*|[ \t]*(?=\n|\Z))"
+_DIV_CLOSES, _DIV_MEANS = re.compile(r":{3,}[ \t]*(?=\n|\Z)"), re.compile(r"[#>|:`~<]|[-+*][ \t]|[0-9]{1,9}[.)][ \t]")
 RULES: tuple[Rule, ...] = (
+    Rule("embedded", r"<[a-zA-Z/!]|\\[a-zA-Z]|\{[0-9]+\}-", _EVERY, _parse_embedded, indented=True),
+    Rule("grid", rf"\+(?:[-=:]+\+)+{_END}", _EVERY, _parse_grid),
+    Rule("dashes", rf"-{{2,}}(?:[ \t]+-{{2,}})+{_END}", _EVERY, _parse_dashes, second_line=True),
+    Rule("footnote", r"\[\^[^\]\s]+\]:", _EVERY, _parse_footnote),
+    Rule("admonition", r"(?:!!!|\?\?\?\+?)[ \t]+[a-zA-Z]", _EVERY, _parse_admonition),
+    Rule("div", _DIV, _EVERY, _parse_div),
     Rule("table", rf"[-|:][-|: \t]*{_END}", ("paragraph",), _parse_table, second_line=True),
     Rule("code", r"[ \t]++[^\n]"),
     Rule("formula", _FORMULA, ("paragraph", "blockquote", "list"), _parse_formula),
@@ -296,7 +581,7 @@ RULES: tuple[Rule, ...] = (
     Rule("blockquote", ">", ("paragraph", "blockquote", "list"), nests=True),
     Rule("hr", rf"[-*_][-*_ \t]*{_END}", ("paragraph", "blockquote", "list")),
     Rule("list_block", rf"(?:[-+*]|[0-9]{{1,9}}[.)]){_SPACE}", ("paragraph", "blockquote"), nests=True),
-    Rule("html_block", f"<[a-zA-Z/]|{_RAW_HTML}", ("paragraph", "blockquote"), lasts=_RAW_HTML),
+    Rule("html_block", f"<[a-zA-Z/]|{_RAW_HTML}", ("paragraph", "blockquote"), _parse_html, lasts=_RAW_HTML),
     Rule("heading", rf"#{{1,6}}{_SPACE}", ("paragraph", "blockquote")),
     Rule("lheading", f"(?:=+|-+){_END}", second_line=True),
 )
@@ -333,7 +618,7 @@ def _parser(rules: tuple[Rule, ...], absent: tuple[Rule, ...]) -> MarkdownIt:
         if rule not in absent:
             parse = rule.parse or getattr(rules_block, rule.name)
             if rule.parse and not rule.second_line:
-                parse = partial(_parse_opening, re.compile(rule.opens), parse)
+                parse = partial(_parse_opening, re.compile(rule.opens), parse, rule.indented)
             if rule.nests:
                 parse = partial(_limit_depth, parse)
             ruler.push(rule.name, parse, {"alt": [*rule.interrupts]})
@@ -356,6 +641,10 @@ def heading_text(source: str) -> str:
         title = title if bare[-1:].strip() else bare  # closing #'s must follow white space
     elif setext := _SETEXT.fullmatch(source):
         title = _QUOTE_MARKS.sub(" ", setext["title"])
+    elif latex := _LATEX_HEADING.fullmatch(source):
+        title = re.sub(r"\\([&%#_$])", r"\1", _COMMAND.sub("", latex["title"]))
+    elif tagged := _HTML_HEADING.fullmatch(source):
+        title = html.unescape(tagged["title"])
     title = " ".join(title.split())
     if len(title) > _MAX_TITLE:
         return title

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from advchunk.records import Block, BlockKind, Document, Place, Span
+from advchunk.text import tables
 
 Furniture: TypeAlias = Literal["drop", "keep"]
 """Whether content repeated on every page, such as running headers and navigation, is dropped or kept."""
@@ -126,7 +127,7 @@ def cell_texts(table: str) -> str:
 
 
 def table_head(text: str, block: Block) -> tuple[str, int]:
-    r"""Return the header rows of a pipe table with the rule below them, and the offset of their end.
+    r"""Return the caption within a table and its header rows as a Markdown table, and the offset of their end.
 
     Cells lose their padding, because a head is context, and counts. The head of other blocks is "".
 
@@ -137,11 +138,5 @@ def table_head(text: str, block: Block) -> tuple[str, int]:
     | --- | --- |
     | tea   | 7   |
     """
-    lines = text[slice(*block.span)].splitlines(keepends=True) if block.kind == "table" else []
-    rule = next((i for i, line in enumerate(lines) if _RULE.fullmatch(line.rstrip())), 0)
-    if not rule:
-        return "", block.span.start
-    bare = (line.strip("> \t\r\n").removeprefix("|").removesuffix("|") for line in lines[:rule])
-    rows = [_CELL_END.split(line) for line in bare]
-    head = "\n".join(f"| {' | '.join(cell.strip() for cell in row)} |" for row in [*rows, ["---"] * len(rows[-1])])
-    return head, block.span.start + sum(map(len, lines[: rule + 1]))
+    head = tables.head(text[slice(*block.span)]) if block.kind == "table" else tables.Head()
+    return "\n".join(filter(None, [head.caption, head.text()])), block.span.start + head.end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -10,16 +11,15 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from advchunk import sizes
-from advchunk.layout import Contexts, Headings, fit_to_blocks, join_definitions, protected, tile_prose
+from advchunk.layout import Contexts, Headings, fit_to_blocks, join_definitions, split_levels, tile_prose
 from advchunk.readers import formats
-from advchunk.readers.writing import table_head
-from advchunk.records import Chunk, Document, Floats, Ints, Span, Strength, Units
+from advchunk.records import Block, Chunk, Document, Floats, Ints, Span, Strength, Units, with_context
 from advchunk.retrieval.evidence import PAIR, Postings
-from advchunk.sizes import CODE, VERBATIM, WITHIN_SENTENCE, Levels, Limits
+from advchunk.sizes import Limits
+from advchunk.text import tables
 from advchunk.text.counters import Counter
 from advchunk.text.sentences import sentences
 from advchunk.text.terms import Vocabulary, Wording
-from advchunk.text.tiling import lines, paragraphs
 
 _MAX_SENTENCE = 80  # tokens from which a sentence is split at clauses and words
 _MAX_WHOLE = (300, 150, _MAX_SENTENCE)  # from which a table row, a code block or a definition is split
@@ -28,6 +28,10 @@ _MAX_CONTEXT = 100  # tokens of headings and the head of a table
 _MAX_GAP = (
     2  # characters between chunks of one run, such as the white space that splitters strip, which no passage crosses
 )
+# A piece of a table ends with its tag or environment, else at a blank line. Its head is written as a Markdown table.
+_TABLE_END = re.compile(r"(?<=</table>)|(?<=</TABLE>)|(?<=\\end\{tabular\})|\n[ \t>]*\n|\Z")
+_HEAD_LINE = re.compile(r"(?:\A|\n)\| ")
+_PIECE = "piece"  # the title of a table whose head is in another chunk
 _REMEMBERED = 4096  # texts
 _MAX_TERMS = 2**20  # remembered
 
@@ -90,7 +94,7 @@ class UnitReader:
         """True if it knows so many words that a new one should take its place."""
         return len(self.vocabulary) > _MAX_TERMS
 
-    def read(self, text: str, budget: int = 0, source: str = "", path: tuple[str, ...] = ()) -> Reading:
+    def read(self, text: str, budget: int = 0, source: str = "", path: tuple[str, ...] = (), head: str = "") -> Reading:
         """Return the units of a text.
 
         Parameters
@@ -98,29 +102,51 @@ class UnitReader:
         budget : tokens of the passages that are wanted, of which a table row or a block may take a third.
         source : the name of its file, whose suffix may say that it is source code.
         path : the headings that its start is under, or is itself.
+        head : the head of the table that its start is in.
         """
         most = next((size for size in _MAX_WHOLE if size <= budget * _SHARE), _MAX_SENTENCE)
-        return self._remembered(text, source, path, most)
+        return self._remembered(text, source, path, head, most)
 
-    def _read(self, text: str, source: str, path: tuple[str, ...], most: int) -> Reading:
+    def _read(self, text: str, source: str, path: tuple[str, ...], head: str, most: int) -> Reading:
         document = _with_layout(Document(text, source))
+        inside = _TABLE_END.search(text).start() if head else 0  # type: ignore[union-attr]  # it always matches
+        rest = tuple(block for block in document.blocks or () if block.span.start >= inside)
+        if inside:
+            document = replace(document, blocks=(Block("table", Span(0, inside), title=_PIECE), *rest))
         first = Headings(text, document.blocks or ()).path(0)
         above = path[: len(path) - len(first)] if path[-len(first) :] == first else path
         document = replace(document, above=tuple(enumerate(above, 1)))
         headings = Headings(text, document.blocks or (), document.above)
-        whole = protected(document)
-        levels = CODE if document.markup == "code" else VERBATIM
-        limits = Limits(most, 0, 0, self.counter, verbatim=whole, verbatim_levels=levels)
+        tiler = partial(sentences, language=self.language)
+        limits = Limits(most, 0, 0, self.counter, **split_levels(document, tiler))
         if document.markup == "code":
             document = join_definitions(document, limits)
-        tiler = partial(sentences, language=self.language)
         units = _keep_headings(fit_to_blocks(tile_prose(document, tiler), document))
-        prose: Levels = (paragraphs, tiler, *WITHIN_SENTENCE)
-        units = sizes.fit(units, replace(limits, max_tokens=_MAX_SENTENCE, prose=prose, atomic=whole))
+        units = sizes.fit(units, replace(limits, max_tokens=_MAX_SENTENCE, atomic=limits.verbatim))
         units = sizes.fit(_divide_tables(units, document), limits)
-        context = Contexts(document, replace(limits, max_tokens=2 * _MAX_CONTEXT))
+        context: Callable[[int], tuple[str, int]] = Contexts(
+            replace(document, blocks=rest), replace(limits, max_tokens=2 * _MAX_CONTEXT)
+        )
+        if inside:
+            context = partial(_context_inside, context, inside, head, self.counter)
         terms, edges, tokens = self.vocabulary.encode(units.strings()), units.edges, units.token_counts()
         return Reading(text, edges[:-1], edges[1:], tokens, np.diff(terms.edges), terms.ids, context, headings.path)
+
+
+def _context_inside(
+    context: Callable[[int], tuple[str, int]], inside: int, head: str, counter: Counter, offset: int
+) -> tuple[str, int]:
+    """Return the context of an offset, with the head of a table if it is before ``inside``, where that ends."""
+    if offset >= inside:
+        return context(offset)
+    whole = with_context(context(offset)[0], head)
+    return whole, counter(f"{whole}\n\n")
+
+
+def _head_of(chunk: Chunk) -> str:
+    """Return the head of the table that a chunk starts in, by its context."""
+    head = chunk.context.rpartition("\n\n")[2]
+    return head if _HEAD_LINE.search(head) else ""
 
 
 def _with_layout(document: Document) -> Document:
@@ -143,8 +169,9 @@ def _divide_tables(units: Units, document: Document) -> Units:
         offset
         for block in document.blocks or ()
         if block.kind == "table"
-        for offset in (lines(document.text[slice(*block.span)]).edges[1:-1] + block.span.start).tolist()
-        if offset > table_head(document.text, block)[1]
+        for offset in (
+            _row_edges(document.text[slice(*block.span)], headed=block.title == _PIECE) + block.span.start
+        ).tolist()
     ]
     if not ends:
         return units
@@ -152,6 +179,13 @@ def _divide_tables(units: Units, document: Document) -> Units:
     strength = np.full(len(edges), Strength.BLOCK)
     strength[np.searchsorted(edges, units.edges)] = units.strength
     return Units(units.text, edges, None, strength)
+
+
+def _row_edges(table: str, headed: bool) -> Ints:
+    """Return the edges between the rows of a table, after its head and first row, unless its head is elsewhere."""
+    kind = tables.form(table)
+    edges = tables.rows(table, kind).edges[1:-1]
+    return edges if headed else edges[edges > tables.head(table, kind).end]
 
 
 class Piece(NamedTuple):
@@ -292,7 +326,8 @@ def runs_of_chunks(chunks: Sequence[Chunk], read: Callable[..., Reading]) -> lis
         if agrees and end <= last:
             continue
         at = start + overlap if agrees else start
-        piece = Piece(read(text[at - start :], path=_title_path(chunk)), at)
+        head = _head_of(chunk) if at == chunk.start else ""
+        piece = Piece(read(text[at - start :], path=_title_path(chunk), head=head), at)
         if agrees and start - last <= _MAX_GAP:
             runs[-1].append(piece)
         else:

@@ -1,0 +1,354 @@
+r"""Find HTML and LaTeX in Markdown, as parsers of PDFs write it: tables, listings, headings, and what marks pages.
+
+Such an inset may begin or end within a line, and contain blank lines. All searches together are linear in the text: what is not
+closed ends at a blank line, and is not searched twice.
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from advchunk.records import BlockKind
+from advchunk.text.tables import TABLE_ENVIRONMENT
+
+
+class Inset(NamedTuple):
+    """An inset: a part of a text that is one block."""
+
+    start: int
+    end: int
+    kind: BlockKind
+    level: int = 0
+
+
+class PageMark(NamedTuple):
+    """A place where a page begins.
+
+    Parameters
+    ----------
+    page : its number; None for the number after the one before.
+    """
+
+    offset: int
+    page: int | None
+
+
+# The markers of quotes and list items before the first text of a line.
+MARKS = r"(?:[ \t]*(?:>|[-+*](?=[ \t])|[0-9]{1,9}[.)](?=[ \t])))*+[ \t]*+"
+
+_TAG_END = r"""(?:[^<>"']|"[^"<]*+"|'[^'<]*+'|["'])*+>"""
+_TABLE_TAG = re.compile(rf"<(?P<close>/?)table(?![\w-]){_TAG_END}", re.IGNORECASE)
+_BEGINS_ROWS = re.compile(
+    r"(?:[\s>]++|<!--(?:[^-]|-(?!->)){0,300}+-->)*+(?:<(?:t(?:head|body|foot|r|d|h)|caption|colgroup|col)(?![\w-])|[ \t>]*\|)",
+    re.IGNORECASE,
+)
+_ROW_TAG = re.compile(rf"</?t(?:head|body|foot|r|d|h)(?![\w-]){_TAG_END}", re.IGNORECASE)
+_GOES_ON = re.compile(rf"{MARKS}(?:</?(?:t(?:able|head|body|foot|r|d|h)|caption|colgroup|col)(?![\w-]))", re.IGNORECASE)
+_TAGS_BEFORE = re.compile(rf"{MARKS}(?P<tags>(?:<(?!/?table)[a-zA-Z!/]{_TAG_END}[ \t]*)*+)", re.IGNORECASE)
+_TAGS_AFTER = re.compile(r"(?:[ \t]*</[a-zA-Z]++\s*>)*+", re.IGNORECASE)
+_ENDS = re.compile(r"(?:[\s>]++|<!--(?:[^-]|-(?!->)){0,300}+-->)*+(?:<[^<>]*+)?\Z")
+# A table of Pandoc between lines of dashes, which may contain blank lines.
+_FRAME = re.compile(
+    r"(?:\A|(?<=\n))[ \t>]*+-{3,}+[ \t]*\n(?:[ \t]*+[^\s][^\n]*+\n){1,7}?[ \t>]*+-{2,}+(?:[ \t]++-{2,}+)++[ \t]*(?:\n|\Z)"
+)
+_DASHED = re.compile(r"\n[ \t>]*+-{3,}+(?:[ \t]++-{2,}+)*+[ \t]*(?:\n|\Z)")
+_AT_LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
+_BLANK_LINE = re.compile(r"\n[ \t>]*(?=\n)|\Z")
+
+_ENVIRONMENT = re.compile(r"(?<!\\)\\(?P<kind>begin|end)\{(?P<name>[a-zA-Z]+\*?)\}")
+_IS_TABLE = re.compile(TABLE_ENVIRONMENT)
+_IS_VERBATIM = re.compile(r"(?:lstlisting|[vV]erbatim|minted|alltt|listing)\*?")
+_SECTION = re.compile(
+    r"\\(?P<name>part|chapter|(?:sub){0,2}section|(?:sub)?paragraph)\*?[ ]?(?:\[[^\[\]\n]*+\])?"
+    r"\{(?P<title>(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]*+\})*+\})++)\}(?:[ \t]*\\label\{[^{}\n]*+\})?"
+)
+_LEVELS = {
+    "part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5, "subparagraph": 6
+}  # fmt: skip
+_HTML_HEADING = re.compile(
+    rf"<h(?P<level>[1-6])(?![\w-]){_TAG_END}(?:[^<\n]|<(?!/?h[1-6]))*+</h(?P=level)[ ]?>", re.IGNORECASE
+)
+
+# Marks of pages, each alone in its line: where one begins, the number that is printed on it, its header and footer.
+_BEGINS = r"<!--\s*+(?:begin\s|start\s(?:of\s)?)?page\s*+(?:no\.?|num(?:ber)?\s)?\s*+[:=\#]?\s*+\"?(?P<page>\d{1,6})\"?(?:\s*(?:of|/)\s*\d{1,6})?\s*-->"
+_BREAK = r"(?P<break><!--\s*+(?:page[ _-]?break|new[ _-]?page)\s*+/?-->|\\(?:newpage|pagebreak|clearpage)(?![a-zA-Z]))"
+_PRINTED = r"<!--\s*+PageNumber\s*+[:=]\s*+\"?\D{0,20}?(?P<printed>\d{1,6})\D{0,20}?\"?\s*-->|<page_number>\D{0,20}?(?P<numbered>\d{1,6})[^<\n]{0,20}</page_number>"
+_FURNITURE = r"<!--\s*+Page(?:Header|Footer|Number)\b(?:[^\n-]|-(?!->))*+-->|<page_(?:header|footer)>[^<\n]*+</page_(?:header|footer)>"
+_NUMBERED = r"\{(?P<counted>\d{1,6})\}-{10,}+"
+_PAGE = re.compile(rf"{_BEGINS}|{_BREAK}|{_PRINTED}|{_FURNITURE}|{_NUMBERED}", re.IGNORECASE)
+_PAGE_LINE = re.compile(
+    rf"(?=[<\\{{])(?:(?:{re.sub(r'P<[a-z]+>', ':', '|'.join((_BEGINS, _BREAK, _PRINTED, _FURNITURE, _NUMBERED)))})[ \t]*)++(?=\n|\Z)",
+    re.IGNORECASE,
+)
+_FORM_FEED = re.compile(r"\f")
+
+
+def insets(flat: str) -> list[Inset]:
+    r"""Return the insets of a text that are blocks by their HTML or LaTeX, ascending and disjoint; the outermost only.
+
+    >>> insets("See <table><tr><td>a</td></tr></table>\n\n\\section{Tea}")
+    [Inset(start=4, end=38, kind='table', level=0), Inset(start=40, end=53, kind='heading', level=2)]
+    """
+    if "<" not in flat and "\\" not in flat and "}-" not in flat:
+        return []
+    all_insets = [*_html_insets(flat), *_latex_insets(flat), *_page_insets(flat)]
+    all_insets.sort(key=lambda inset: (inset.start, -inset.end))
+    outermost, last = list[Inset](), 0
+    for inset in all_insets:
+        if inset.start >= last:
+            outermost.append(inset)
+            last = inset.end
+    return outermost
+
+
+def open_start(flat: str) -> int:
+    """Return the offset of the first table or listing that is not closed, so that what follows may belong to it; else the length."""
+    tables, pending = list[int](), list[tuple[str, int]]()
+    for tag in _TABLE_TAG.finditer(flat):
+        if not tag["close"] and (_BEGINS_ROWS.match(flat, tag.end()) or _ENDS.match(flat, tag.end())):
+            tables.append(tag.start())
+        elif tag["close"] and tables:
+            tables.pop()
+    for token in _ENVIRONMENT.finditer(flat):
+        if not _IS_TABLE.fullmatch(token["name"]) and not _IS_VERBATIM.fullmatch(token["name"]):
+            continue
+        if token["kind"] == "begin":
+            pending.append((token["name"], token.start()))
+        elif pending and pending[-1][0] == token["name"]:
+            pending.pop()
+    framed = [frame.span() for frame in _FRAME.finditer(flat)][-1:]
+    starts = [start for start, end in framed if not _DASHED.search(flat, end - 1)]
+    return min([len(flat), *tables[:1], *(start for _, start in pending[:1]), *starts])
+
+
+def breaks(flat: str, of: Sequence[Inset]) -> list[int]:
+    """Return the offsets within lines at which insets begin and end, ascending: lines of their own begin there."""
+    ends = (inset.end for inset in of if not _AT_LINE_END.match(flat, inset.end))
+    return sorted({*(inset.start for inset in of if not _begins_line(flat, inset.start)), *ends})
+
+
+def _is_marks(before: str) -> bool:
+    return not before.strip() or re.fullmatch(MARKS, before) is not None
+
+
+# HTML.
+
+
+def _html_insets(flat: str) -> Iterator[Inset]:
+    for match in _HTML_HEADING.finditer(flat):
+        if _begins_line(flat, match.start()):
+            yield Inset(*match.span(), "heading", int(match["level"]))
+    unclosed, spans = list[int](), list[tuple[int, int]]()
+    for tag in _TABLE_TAG.finditer(flat):
+        if tag["close"] and unclosed:
+            spans.append((unclosed.pop(), tag.end()))
+        elif not tag["close"] and _BEGINS_ROWS.match(flat, tag.end()) and not _is_in_line(flat, tag.start()):
+            unclosed.append(tag.start())
+    spans = _outermost(spans)
+    for start, end in spans:
+        yield Inset(_with_tags_before(flat, start), _TAGS_AFTER.match(flat, end).end(), "table")  # type: ignore[union-attr]
+    tags = (tag.start() for tag in _ROW_TAG.finditer(flat))
+    halves = (at for at in tags if not _is_inside(at, spans) and _begins_line(flat, at))
+    yield from _half_tables(flat, sorted({*halves, *(at for at in unclosed if not _is_inside(at, spans))}), spans)
+
+
+def _half_tables(flat: str, starts: list[int], whole: list[tuple[int, int]]) -> Iterator[Inset]:
+    """Yield tables that are not closed, or not opened, up to the next whole one."""
+    last, after = 0, [start for start, _ in whole]
+    for at in starts:
+        if at >= last:
+            place = bisect_right(after, at)
+            last = _half_end(flat, at, after[place] if place < len(after) else len(flat))
+            yield Inset(at, last, "table")
+
+
+def _outermost(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    outermost = list[tuple[int, int]]()
+    for start, end in sorted(spans):
+        if not outermost or start >= outermost[-1][1]:
+            outermost.append((start, end))
+    return outermost
+
+
+def _is_inside(offset: int, spans: list[tuple[int, int]]) -> bool:
+    place = bisect_right(spans, (offset, len(spans) and spans[-1][1])) - 1
+    return place >= 0 and offset < spans[place][1]
+
+
+def _is_in_line(flat: str, offset: int) -> bool:
+    """Return True if an offset is in inline code or in a row between pipes, as far as 1,000 characters before it tell."""
+    first = max(offset - 1000, 0)
+    line = max(flat.rfind("\n", first, offset) + 1, first)
+    before = flat[line:offset]
+    return before.count("`") % 2 == 1 or before.lstrip("> \t").startswith("|")
+
+
+def _with_tags_before(flat: str, start: int) -> int:
+    """Return the start of the tags before a table if nothing else but marks is before it in its line."""
+    line = flat.rfind("\n", max(start - 200, 0), start) + 1
+    if start - line > 200:
+        return start
+    match = _TAGS_BEFORE.match(flat, line, start)
+    return match.start("tags") if match and match.end() == start else start
+
+
+def _half_end(flat: str, start: int, most: int) -> int:
+    """Return the end of a table that is not closed: a blank line after which no tag of a table follows."""
+    for blank in _BLANK_LINE.finditer(flat, start, most):
+        after = blank.end()
+        while after < most and flat[after] in "\n \t":
+            after += 1
+        after = flat.rfind("\n", 0, after) + 1
+        if blank.start() >= most or not _GOES_ON.match(flat, after, most):
+            return _stripped(flat, start, blank.start())
+    return _stripped(flat, start, most)
+
+
+def _stripped(flat: str, start: int, end: int) -> int:
+    return start + len(flat[start:end].rstrip())
+
+
+# LaTeX.
+
+
+def _latex_insets(flat: str) -> Iterator[Inset]:
+    if "\\" not in flat:
+        return
+    for match in _SECTION.finditer(flat):
+        if _begins_line(flat, match.start()):
+            yield Inset(*match.span(), "heading", _LEVELS[match["name"]])
+    if "\\begin{" in flat:
+        yield from _environments(flat)
+
+
+def _environments(flat: str) -> Iterator[Inset]:
+    listings = [*_listings(flat)]
+    stack, names = list[tuple[str, int]](), Counter[str]()
+    spans = list[tuple[int, int]]()
+    for token in _ENVIRONMENT.finditer(flat):
+        name, start = token["name"], token.start()
+        if not _IS_TABLE.fullmatch(name) or _is_inside(start, listings):
+            continue
+        if token["kind"] == "begin":
+            stack.append((name, start))
+            names[name] += 1
+        elif names[name]:
+            pending = ""
+            while pending != name:
+                pending, begin = stack.pop()
+                names[pending] -= 1
+            if _is_table(flat, name, begin, token.end()):
+                spans.append((begin, token.end()))
+    spans = _outermost(spans)
+    yield from (Inset(*span, "code") for span in listings)
+    yield from (Inset(*span, "table") for span in spans)
+    unclosed = [at for name, at in stack if name != "array" and _begins_line(flat, at) and not _is_inside(at, spans)]
+    last = 0
+    for at in unclosed:
+        if at >= last:
+            place = bisect_right(spans, (at, at))
+            most = spans[place][0] if place < len(spans) else len(flat)
+            blank = _BLANK_LINE.search(flat, at, most)
+            last = _stripped(flat, at, blank.start() if blank else most)
+            yield Inset(at, last, "table")
+
+
+def _listings(flat: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of environments of code, in which nothing else is LaTeX."""
+    at, unclosed = 0, set[str]()
+    for token in _ENVIRONMENT.finditer(flat):
+        name, start = token["name"], token.start()
+        if token["kind"] == "end" or start < at or name in unclosed or not _IS_VERBATIM.fullmatch(name):
+            continue
+        closing = f"\\end{{{name}}}"
+        end = flat.find(closing, start)
+        if end < 0:
+            unclosed.add(name)
+        elif _begins_line(flat, start):
+            at = end + len(closing)
+            yield start, at
+
+
+def _begins_line(flat: str, start: int) -> bool:
+    line = flat.rfind("\n", max(start - 200, 0), start) + 1
+    return start - line <= 200 and _is_marks(flat[line:start])
+
+
+def _is_table(flat: str, name: str, start: int, end: int) -> bool:
+    """Return True if an environment is a table: an array only on lines of its own, since most are parts of formulas."""
+    if name != "array":
+        return not _is_in_line(flat, start)
+    line_end = flat.find("\n", end)
+    rest = flat[end : line_end if line_end >= 0 else len(flat)]
+    before = flat[max(start - 20, 0) : start].rstrip()
+    return (
+        _begins_line(flat, start) and not rest.strip(" \t.,;") and not before.endswith(("$", "\\[", "(", "=", "{", "|"))
+    )
+
+
+# Pages.
+
+
+def _page_insets(flat: str) -> Iterator[Inset]:
+    for match in _PAGE_LINE.finditer(flat):
+        if _begins_line(flat, match.start()):
+            yield Inset(match.start(), match.start() + len(match[0].rstrip()), "furniture")
+
+
+def page_marks(flat: str, of: Sequence[Inset]) -> list[PageMark]:
+    """Return the marks of pages in the furniture of a text, and its form feeds.
+
+    A printed number counts only if there is no other mark.
+    """
+    matches = [
+        match for inset in of if inset.kind == "furniture" for match in _PAGE.finditer(flat, inset.start, inset.end)
+    ]
+    marks = [
+        PageMark(match.end(), _number(match)) for match in matches if match.lastgroup in {"page", "break", "counted"}
+    ]
+    marks += [PageMark(match.end(), None) for match in _FORM_FEED.finditer(flat, 0, len(flat.rstrip()))]
+    marks.sort(key=lambda mark: mark.offset)
+    printed = [
+        PageMark(match.end(), int(match[match.lastgroup]))
+        for match in matches
+        if match.lastgroup in {"printed", "numbered"}
+    ]
+    if marks or not printed:
+        return marks
+    if not flat[: of[0].start].strip() and of[0].end == printed[0].offset:  # printed at the top of its page
+        return printed
+    return [
+        PageMark(0, printed[0].page),
+        *(PageMark(before.offset, after.page) for before, after in pairwise(printed)),
+        PageMark(printed[-1].offset, (printed[-1].page or 0) + 1),
+    ]
+
+
+def _number(match: re.Match[str]) -> int | None:
+    """Return the number of a page that a mark gives; Marker counts from 0."""
+    if match["page"]:
+        return int(match["page"])
+    return int(match["counted"]) + 1 if match["counted"] else None
+
+
+def pages(flat: str, marks: list[PageMark], spans: list[tuple[int, int]], page: int | None) -> list[tuple[int, ...]]:
+    """Return the pages that each of ascending spans is on; none before the first mark if that has a number.
+
+    Parameters
+    ----------
+    page : the one that the text begins on, if it is known.
+    """
+    starts, numbers = [0], [page or (1 if marks and marks[0].page is None else 0)]
+    for mark in marks:
+        starts.append(mark.offset)
+        numbers.append(numbers[-1] + 1 if mark.page is None else mark.page)
+    on = list[tuple[int, ...]]()
+    for start, end in spans:
+        text = flat[start:end]
+        first = bisect_right(starts, start + len(text) - len(text.lstrip())) - 1
+        last = max(bisect_right(starts, end - 1) - 1, first)
+        on.append(tuple(dict.fromkeys(number for number in numbers[first : last + 1] if number)))
+    return on

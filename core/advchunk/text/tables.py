@@ -1,0 +1,601 @@
+r"""Tables and formulas as text: their rows, cells and heads, in Markdown, HTML, LaTeX, and drawn with lines.
+
+A table has one `Form`. Its tilers cut between rows, then between cells; what is left is prose. Tags, braces and environments
+that are not closed count for nothing, so half a table has rows, too. All work is linear in the text.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate, pairwise
+from typing import Literal, NamedTuple, TypeAlias
+
+from advchunk.records import Units
+from advchunk.text.tiling import Tiler, from_ends, leading_space, lines, owning_space
+
+Form: TypeAlias = Literal["pipes", "html", "latex", "grid", "dashes", "lines"]
+"""How a table is written; "grid" and "dashes" are those of Pandoc, "lines" has no mark of rows but line ends."""
+
+_NESTED = 3  # tables in each other that are cut between rows
+_MAX_COLUMNS = 100  # that one cell of a head may span
+_MAX_HEAD = 5  # rows of a LaTeX head without \midrule
+
+# Pipes and lines.
+_CELL_END = re.compile(r"(?<!\\)\|")
+_RULE = re.compile(r"[>\s]*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?")
+_BORDER = re.compile(r"[ \t>]*\+(?:[-=:]++\+)++[ \t]*")
+_DASHES = re.compile(r"[ \t>]*-{2,}(?:[ \t]++-{2,})*+[ \t]*")
+_DASH_RUN = re.compile("-{2,}")
+
+# HTML. A quoted value may contain ">", but no "<".
+_ATTRIBUTES = r"""(?:[^<>"']|"[^"<]*+"|'[^'<]*+'|["'])*+"""
+_HTML_TOKEN = re.compile(
+    rf"<!--|<!\[CDATA\[|<(?P<close>/?)(?P<name>table|tr|t[dh]|thead|tbody|tfoot|caption|br|p|li|div)(?![\w-])"
+    rf"(?P<attributes>{_ATTRIBUTES})>",
+    re.IGNORECASE,
+)
+_HTML_ROW = re.compile(r"</?(?:tr|t[dh])(?![\w-])", re.IGNORECASE)
+_NESTED_TABLE = re.compile(r"<table(?![\w-])", re.IGNORECASE)
+_SPAN = {kind: re.compile(rf"""\b{kind}\s*=\s*["']?\s*(\d{{1,4}})""", re.IGNORECASE) for kind in ("rowspan", "colspan")}
+_ANY_TAG = re.compile(rf"<!--|-->|</?[a-zA-Z]{_ATTRIBUTES}>")
+_ROWS_BEGIN = frozenset({"tr", "thead", "tbody", "tfoot", "caption"})
+
+# LaTeX. An unescaped percent sign is a comment only if no cell or row ends after it: parsers do not escape it.
+_TABLE_ENVIRONMENTS = (
+    r"(?:tabular[xy*]?|tabulary|longtable\*?|long(?:tabu|tblr)|supertabular|array|t(?:abu|blr)|NiceTabular)"
+)
+TABLE_ENVIRONMENT = rf"(?:{_TABLE_ENVIRONMENTS}|(?:side(?:ways)?|wrap)?table\*?|threeparttable)"
+"""Pattern of the names of the environments that are tables or have one."""
+_LATEX_TABLE = re.compile(rf"\\begin\{{{TABLE_ENVIRONMENT}\}}")
+_LATEX_TOKEN = re.compile(
+    r"(?P<row>\\\\\*?(?:\[[^\[\]\n]{0,30}\])?|\\(?:tabularnewline|cr)(?![a-zA-Z]))"
+    r"|\\(?P<kind>begin|end)\{(?P<name>[a-zA-Z]+\*?)\}"
+    r"|\\[a-zA-Z]+|\\.|(?P<comment>%[^\n&\\]*+(?=\n|\Z))|(?P<mark>[{}&])",
+    re.DOTALL,
+)
+_LATEX_RULE = (
+    r"(?:\s*+\\(?P<rule>hline|midrule|toprule|bottomrule|cline|cmidrule|addlinespace|specialrule|morecmidrules|hdashline"
+    r"|endfirsthead|endhead|endlastfoot|endfoot|noalign|pagebreak|nopagebreak)(?![a-zA-Z])"
+    r"(?:\*|\[[^\[\]\n]*+\]|\([^()\n]*+\)|\{[^{}\n]*+\})*+|\s*+(?<!\\)%[^\n&\\]*+(?=\n|\Z))"
+)
+_LATEX_RULES, _LATEX_RUN = re.compile(f"{_LATEX_RULE}*+"), re.compile(f"{_LATEX_RULE}++")
+_HEAD_RULE = re.compile(r"\\(?:hline|midrule|endhead|endfirsthead)(?![a-zA-Z])")
+_TAIL = re.compile(
+    r"(?:\s|\\end\{[a-zA-Z]+\*?\}|\\(?:label|caption)(?:\[[^\[\]]*+\])?\{[^{}]*+\}|[${}]|\\[\]a-zA-Z]+)*+"
+)
+_MULTIROW = re.compile(r"\\multirow(?:\[[^\[\]\n]*+\])?\{\s*(\d{1,4})\s*\}")
+_MULTICOLUMN = re.compile(r"\\multicolumn\{\s*(\d{1,4})\s*\}\{[^{}]*+(?:\{[^{}]*+\}[^{}]*+)*+\}")
+_MULTI = re.compile(r"\\multirow(?:\[[^\[\]\n]*+\])?\{\s*\d{1,4}\s*\}(?:\[[^\[\]\n]*+\])?\{[^{}]*+\}")
+_PREAMBLE = re.compile(
+    rf"\\begin\{{{TABLE_ENVIRONMENT}\}}(?:\[[^\[\]]*+\])?(?:\{{(?:[^{{}}]|\{{[^{{}}]*+\}})*+\}}){{0,2}}(?:\{{ \}})?"
+    r"|\\(?:centering|small|footnotesize|scriptsize|tiny|normalsize|raggedright|label\{[^{}]*+\})(?![a-zA-Z])"
+)
+_CAPTION = re.compile(r"\\caption\*?(?:\[[^\[\]]*+\])?\{")
+_COMMAND = re.compile(
+    r"\\(?:textbf|textit|emph|text|textrm|makecell|thead|mathbf|mathrm|bf|shortstack)(?![a-zA-Z])\s*+"
+)
+
+
+@dataclass(frozen=True)
+class RowTiler:
+    """A tiler of rows or cells: none of those that fit is split because it is beside one that does not."""
+
+    tiler: Tiler
+
+    def __call__(self, text: str) -> Units:
+        """Tile a text."""
+        return self.tiler(text)
+
+
+class Head(NamedTuple):
+    """The caption and the header rows of a table.
+
+    Parameters
+    ----------
+    caption : the caption within the table, without markup.
+    rows : the texts of the cells of each header row.
+    end : offset in the table where its head ends.
+    """
+
+    caption: str = ""
+    rows: Sequence[Sequence[str]] = ()
+    end: int = 0
+
+    def text(self) -> str:
+        """Write the header rows as Markdown."""
+        if not self.rows:
+            return ""
+        return "\n".join(f"| {' | '.join(row)} |" for row in [*self.rows, ["---"] * len(self.rows[-1])])
+
+    def columns(self) -> list[list[str]]:
+        """Return the words above each column that has some."""
+        columns = zip(*_even([[*row] for row in self.rows]), strict=True)
+        return [words for column in columns if (words := " ".join(dict.fromkeys(column)).split())]
+
+    def line(self, words: int, cells: int | None = None) -> str:
+        """Write the head in one line, with at most so many words of a column, and so many columns."""
+        return f"| {' | '.join(' '.join(column[:words]) for column in self.columns()[:cells])} |"
+
+    @property
+    def most_words(self) -> int:
+        """The words above the column that has the most."""
+        return max(map(len, self.columns()), default=0)
+
+
+class _Row(NamedTuple):
+    """A row of a table: its span, how many rows its cells span, and whether it is of the head."""
+
+    start: int
+    end: int
+    span: int = 1
+    is_head: bool = False
+
+
+def form(text: str) -> Form:
+    r"""Return the form in which a table is written.
+
+    >>> form("| a |\n| - |"), form("<tr><td>a</td></tr>"), form(r"\begin{tabular}{l} a \\ \end{tabular}")
+    ('pipes', 'html', 'latex')
+    """
+    tag, environment = _HTML_ROW.search(text), _LATEX_TABLE.search(text)
+    rule = next((at for at, line in _line_spans(text) if _RULE.fullmatch(line.rstrip())), len(text))
+    if environment and environment.start() < min(rule, tag.start() if tag else rule):
+        return "latex"
+    if tag and tag.start() < rule:
+        return "html"
+    if rule < len(text):
+        return "pipes"
+    first = text.strip().splitlines()[:1]
+    if first and _BORDER.fullmatch(first[0]):
+        return "grid"
+    return "dashes" if any(_is_dashed(line) for _, line in _line_spans(text)) else "lines"
+
+
+def tilers(kind: Form) -> tuple[Tiler, ...]:
+    """Return the tilers of a table, coarsest first: rows that belong together, rows, cells, and those of nested tables."""
+    own = (
+        RowTiler(partial(groups, kind=kind)),
+        RowTiler(partial(rows, kind=kind)),
+        RowTiler(partial(cells, kind=kind)),
+    )
+    if kind == "html":
+        return (*own, RowTiler(cell_parts)) * _NESTED
+    return own * _NESTED if kind == "latex" else own
+
+
+def groups(text: str, kind: Form) -> Units:
+    r"""Split between rows, but keep the head with the first row, and rows together that a cell spans.
+
+    >>> groups("| a |\n| - |\n| b |\n| c |", "pipes").strings()
+    ['| a |\n| - |\n| b |\n', '| c |']
+    """
+    ends, reach = list[int](), 0
+    table = _rows(text, kind)
+    for number, row in enumerate(table):
+        reach = max(reach, number + row.span + row.is_head)
+        if reach <= number + 1:
+            ends.append(row.end)
+    return from_ends(text, ends)
+
+
+def rows(text: str, kind: Form) -> Units:
+    r"""Split between rows; what is between two belongs to the second, but closing tags and rules to the first.
+
+    >>> rows("<table><tr><td>a</td></tr><tr><td>b</td></tr></table>", "html").strings()
+    ['<table><tr><td>a</td></tr>', '<tr><td>b</td></tr></table>']
+    """
+    return from_ends(text, [row.end for row in _rows(text, kind)])
+
+
+def cells(text: str, kind: Form) -> Units:
+    r"""Split between the cells of rows.
+
+    >>> cells("| a | b |\n", "pipes").strings(), cells(r"a & b \\", "latex").strings()
+    (['| a ', '| b |\n'], ['a ', '& b \\\\'])
+    """
+    if kind == "html":
+        tags = [tag for tag in _html_tags(text) if tag.name in {"td", "th"} and not tag.close]
+        depth = min((tag.depth for tag in tags), default=0)
+        return owning_space(text, [tag.start for tag in tags if tag.depth == depth][1:])
+    if kind == "latex":
+        marks, depth = _latex_marks(text)
+        return from_ends(text, [mark.start for mark in marks if mark.is_cell and mark.depth == depth and mark.start])
+    if kind == "pipes":
+        ends = (match.start() for match in _CELL_END.finditer(text))
+        starts = {at + len(line) - len(line.lstrip("> \t")) for at, line in _line_spans(text)}
+        return from_ends(text, [end for end in ends if end not in starts and text[end + 1 : end + 99].strip()])
+    return lines(text)
+
+
+def cell_parts(text: str) -> Units:
+    """Split the contents of a cell of HTML at its paragraphs, line breaks and nested tables.
+
+    >>> cell_parts("<td>a<br>b<table><tr><td>c</td></tr></table></td>").strings()
+    ['<td>a<br>', 'b', '<table><tr><td>c</td></tr></table></td>']
+    """
+    tags, ends, last = list(_html_tags(text)), list[int](), 0
+    first = next((tag for tag in tags if tag.name in {"td", "th"} and not tag.close), None)
+    depth = first.depth if first and not _ANY_TAG.sub("", text[: first.start]).strip() else 0
+    for tag in tags:
+        if tag.depth != depth or tag.name not in {"table", "p", "li", "div", "br"}:
+            continue
+        end = tag.end if tag.close or tag.name == "br" else tag.start
+        if _ANY_TAG.sub("", text[last:end]).strip():
+            ends.append(end)
+            last = end
+    if ends and not _ANY_TAG.sub("", text[ends[-1] :]).strip():
+        ends.pop()
+    return owning_space(text, ends)
+
+
+def formula_rows(text: str) -> Units:
+    r"""Split a formula after its line breaks.
+
+    >>> formula_rows(r"$$a \\ b$$").strings()
+    ['$$a \\\\ ', 'b$$']
+    """
+    return from_ends(text, [row.end for row in _latex_rows(text)])
+
+
+def head(text: str, kind: Form | None = None) -> Head:
+    r"""Return the head of a table.
+
+    Header rows are those above the rule of a pipe table, the leading ones in ``thead`` or of ``th`` alone, in LaTeX those
+    above the first rule; if there are none, the first row. A table of lines alone has no head.
+
+    >>> head("<table><tr><th colspan=2>a</th></tr><tr><td>1</td><td>2</td></tr></table>").rows
+    [['a', '']]
+    """
+    kind = form(text) if kind is None else kind
+    read = {"html": _html_head, "latex": _latex_head, "pipes": _pipe_head, "grid": _grid_head, "dashes": _dashed_head}
+    return read[kind](text) if kind in read else Head()
+
+
+def opening(text: str, end: int) -> Head:
+    r"""Return the cells before an offset as a head: what a piece is read with that begins in the head, or if there is none.
+
+    >>> opening("| a b | c |\n| - | - |", 6).rows
+    [['a b']]
+    """
+    kind, part = form(text), text[:end]
+    if kind in {"html", "latex"}:
+        units = cells(part, kind).strings()
+        row = [plain_html(cell) if kind == "html" else plain_latex(cell.lstrip("& \t\n")) for cell in units]
+    elif kind == "pipes":
+        row = [cell.strip() for cell in _CELL_END.split(part.strip("> \t\r\n").split("\n", 1)[0].removeprefix("|"))]
+    else:
+        return Head()
+    row = [cell for cell in row if cell]
+    return Head("", [row[:_MAX_COLUMNS]] if row else [])
+
+
+def _rows(text: str, kind: Form) -> list[_Row]:
+    if kind == "html":
+        return _html_rows(text)
+    if kind == "latex":
+        return _latex_rows(text)
+    if kind == "dashes":
+        return _dashed_rows(text)
+    own = [_Row(at, at + len(line)) for at, line in _line_spans(text)]
+    if kind == "pipes":
+        rule = next((i for i, row in enumerate(own) if _RULE.fullmatch(text[row.start : row.end].rstrip())), -1)
+        return [row._replace(is_head=i <= rule) for i, row in enumerate(own)]
+    if kind == "grid":
+        return _grid_rows(text, own)
+    return own
+
+
+def _line_spans(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the offset and the text of each line, with the blank lines after it."""
+    edges = lines(text).edges.tolist()
+    return ((start, text[start:end]) for start, end in pairwise(edges))
+
+
+# Pipes.
+
+
+def _pipe_head(text: str) -> Head:
+    own = list(_line_spans(text))
+    rule = next((i for i, (_, line) in enumerate(own) if _RULE.fullmatch(line.rstrip())), 0)
+    above = [line for _, line in own[:rule] if not _is_tag(line)]
+    bare = (line.strip("> \t\r\n").removeprefix("|").removesuffix("|") for line in above)
+    header = [[cell.strip() for cell in _CELL_END.split(line)] for line in bare]
+    return Head("", header, own[rule][0] + len(own[rule][1])) if header else Head()
+
+
+def _is_tag(line: str) -> bool:
+    return _ANY_TAG.fullmatch(line.lstrip("> \t").rstrip()) is not None
+
+
+# HTML.
+
+
+class _Tag(NamedTuple):
+    """A tag; ``depth`` is the number of tables around it that begin in the text, less those that only end there."""
+
+    start: int
+    end: int
+    name: str
+    close: bool
+    attributes: str
+    depth: int
+
+
+def _html_tags(text: str) -> Iterator[_Tag]:
+    """Yield the tags of tables and paragraphs outside of comments; a comment that does not end is none."""
+    depth, at, unclosed = 0, 0, set[str]()
+    for match in _HTML_TOKEN.finditer(text):
+        if match.start() < at:
+            continue
+        if match["name"] is None:
+            closing = "-->" if match[0] == "<!--" else "]]>"
+            end = -1 if closing in unclosed else text.find(closing, match.end())
+            at = end + 3 if end >= 0 else at
+            unclosed |= {closing} if end < 0 else set()
+            continue
+        name, close = match["name"].lower(), bool(match["close"])
+        depth -= name == "table" and close
+        yield _Tag(*match.span(), name, close, match["attributes"], depth)
+        depth += name == "table" and not close
+
+
+def _html_rows(text: str) -> list[_Row]:
+    tags = list(_html_tags(text))
+    depth = min((tag.depth for tag in tags if tag.name == "tr" and not tag.close), default=0)
+    tags = [tag for tag in tags if tag.depth == depth]
+    in_head = accumulate(tags, lambda inside, tag: not tag.close if tag.name == "thead" else inside, initial=False)
+    heads = [*in_head][1:]
+    opens = [i for i, tag in enumerate(tags) if not tag.close and tag.name in _ROWS_BEGIN]
+    table = list[_Row]()
+    for i, j in pairwise([*opens, len(tags)]):
+        if tags[i].name == "tr":
+            own = [tag for tag in tags[i + 1 : j] if tag.name in {"td", "th"} and not tag.close]
+            closed = [tag.end for tag in tags[i + 1 : j] if tag.close and tag.name in _ROWS_BEGIN]
+            end = closed[-1] if closed else tags[j].start if j < len(tags) else len(text)
+            is_head = bool(own) and (heads[i] or all(tag.name == "th" for tag in own))
+            span = max((_span(tag.attributes, "rowspan") for tag in own), default=1)
+            table.append(_Row(0, end, span, is_head and (not table or table[-1].is_head)))
+    if len(table) > 1 and table[-1].is_head:  # header cells alone
+        table = [row._replace(is_head=not i) for i, row in enumerate(table)]
+    ends = owning_space(text, [row.end for row in table[:-1]]).edges[1:].tolist() if table else []
+    starts = [0, *ends][: len(ends)]
+    # Ends in the same white space are one, so that the rows do not match; this takes rows without any text.
+    rows_match = len(ends) == len(table)
+    return [row._replace(start=a, end=b) for row, a, b in zip(table, starts, ends, strict=True)] if rows_match else []
+
+
+def _span(attributes: str, kind: str) -> int:
+    match = _SPAN[kind].search(attributes) if attributes else None
+    return max(int(match[1]), 1) if match else 1
+
+
+def _html_head(text: str) -> Head:
+    table = _html_rows(text)
+    if not table:
+        return Head()
+    last = max(sum(row.is_head for row in table), 1)
+    end = table[last - 1].end
+    caption, below = "", dict[int, int]()  # the rows that a cell above still spans, by column
+    header, part = list[list[str]](), text[:end]
+    tags = list(_html_tags(part))
+    depth = min((tag.depth for tag in tags if tag.name == "tr" and not tag.close), default=0)
+    tags = [tag for tag in tags if tag.depth == depth and tag.name in {"tr", "td", "th", "caption", "thead", "tbody"}]
+    for tag, after in zip(tags, [*tags[1:], None], strict=True):
+        inner = plain_html(part[tag.end : after.start if after else end])
+        if tag.name == "caption" and not tag.close:
+            caption = inner
+        elif tag.name == "tr" and not tag.close:
+            header.append([])
+        elif tag.name in {"td", "th"} and not tag.close and header:
+            row = header[-1]
+            while below.get(len(row), 0) >= len(header):
+                row.append("")
+            column, width = len(row), min(_span(tag.attributes, "colspan"), _MAX_COLUMNS)
+            row += [inner, *[""] * (width - 1)]
+            for i in range(column, column + width):
+                below[i] = len(header) - 1 + _span(tag.attributes, "rowspan")
+    return Head(caption, _even([row for row in header if row]), end)
+
+
+def plain_html(text: str) -> str:
+    """Return the text of HTML before the first table in it, in one line, as it is written in the cell of a pipe table.
+
+    >>> plain_html("<b>a</b><br>b &amp; c")
+    'a b & c'
+    """
+    own = _NESTED_TABLE.split(text, 1)[0]
+    return " ".join(html.unescape(_ANY_TAG.sub(" ", own)).split()).replace("|", "\\|")
+
+
+def _even(header: list[list[str]]) -> list[list[str]]:
+    width = max(map(len, header), default=0)
+    return [row + [""] * (width - len(row)) for row in header]
+
+
+# LaTeX.
+
+
+class _Mark(NamedTuple):
+    """The end of a row, or the sign between two cells, within so many braces and environments."""
+
+    start: int
+    end: int
+    is_cell: bool
+    depth: int
+
+
+def _latex_marks(text: str) -> tuple[list[_Mark], int]:
+    """Return the ends of rows and cells, and the least depth of cells after the first character, else of rows."""
+    tokens = list(_LATEX_TOKEN.finditer(text))
+    opened, closed, stack, names = set[int](), set[int](), list[tuple[int, str]](), Counter[str]()
+    for i, token in enumerate(tokens):
+        name = token["name"] if token["kind"] else "{" if token["mark"] in {"{", "}"} else ""
+        if token["kind"] == "begin" or token["mark"] == "{":
+            stack.append((i, name))
+            names[name] += 1
+        elif name and names[name] and (name != "{" or stack[-1][1] == "{"):
+            while True:
+                start, last = stack.pop()
+                names[last] -= 1
+                if last == name:
+                    break
+            opened.add(start)
+            closed.add(i)
+    marks, depth = list[_Mark](), 0
+    for i, token in enumerate(tokens):
+        depth += (i in opened) - (i in closed)
+        if token["row"] or token["mark"] == "&":
+            marks.append(_Mark(*token.span(), not token["row"], depth))
+    first = leading_space(text)
+    depths = [mark.depth for mark in marks if mark.is_cell and mark.start > first] or [
+        mark.depth for mark in marks if not mark.is_cell
+    ]
+    return marks, min(depths, default=0)
+
+
+def _latex_rows(text: str) -> list[_Row]:
+    marks, depth = _latex_marks(text)
+    ends = list[int]()
+    for mark in marks:
+        if not mark.is_cell and mark.depth == depth:
+            ends.append(_LATEX_RULES.match(text, mark.end).end())  # type: ignore[union-attr]  # it always matches
+    if ends and _TAIL.fullmatch(text, ends[-1]):
+        ends.pop()
+    ends = owning_space(text, ends).edges[1:].tolist()
+    starts = [0, *ends][: len(ends)]
+    table = [
+        _Row(start, end, max((int(m[1]) for m in _MULTIROW.finditer(text, start, end)), default=1))
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    heads = _latex_heads(text, table)
+    return [row._replace(is_head=i < heads) for i, row in enumerate(table)]
+
+
+def _latex_heads(text: str, table: Sequence[_Row]) -> int:
+    """Return the number of header rows: those above the first rule that is below a row, else the first with those it spans."""
+    if len(table) < 2 or not _LATEX_TABLE.search(text, 0, table[0].end):
+        return 0
+    for number, row in enumerate(table[: min(_MAX_HEAD, len(table) - 1)], 1):
+        body = text[row.start : row.end].rpartition("\\\\")[2]
+        if _HEAD_RULE.search(body):
+            return number
+    return min(table[0].span, len(table) - 1)
+
+
+def _latex_head(text: str) -> Head:
+    table = _latex_rows(text)
+    last = sum(row.is_head for row in table)
+    match = _CAPTION.search(text)
+    caption = plain_latex(text[match.end() : _past_brace(text, match.end()) - 1]) if match else ""
+    if not last:
+        return Head(caption)
+    header = list[list[str]]()
+    for row in table[:last]:
+        part = text[row.start : row.end]
+        if match := _CAPTION.search(part):
+            part = part[: match.start()] + part[_past_brace(part, match.end()) :]
+        marks, depth = _latex_marks(part)
+        edges = [0, *(mark.start for mark in marks if mark.is_cell and mark.depth == depth), len(part)]
+        own = list[str]()
+        for start, end in pairwise(edges):
+            cell = part[start:end].lstrip("& \t")
+            width = _MULTICOLUMN.search(cell)
+            own += [plain_latex(cell), *[""] * (min(int(width[1]), _MAX_COLUMNS) - 1 if width else 0)]
+        header.append(own)
+    return Head(caption, _even(header), table[last - 1].end)
+
+
+def _past_brace(text: str, at: int) -> int:
+    depth = 1
+    while at < len(text) and depth:
+        depth += {"{": 1, "}": -1}.get(text[at], 0) if text[at - 1] != "\\" else 0
+        at += 1
+    return at
+
+
+def plain_latex(text: str) -> str:
+    r"""Return the text of a cell of LaTeX in one line, without the commands of tables.
+
+    >>> plain_latex(r"\multicolumn{2}{|c|}{\textbf{Cost \& risk}} \\ \hline")
+    'Cost & risk'
+    """
+    text = _PREAMBLE.sub(" ", text)
+    text = re.sub(r"\\\\\*?(?:\[[^\[\]\n]{0,30}\])?|\\tabularnewline(?![a-zA-Z])", " ", text)
+    text = _LATEX_RUN.sub(" ", text)
+    text = _MULTI.sub("", _MULTICOLUMN.sub("", text))
+    text = re.sub(r"(?<!\\)[{}]", "", _COMMAND.sub("", text)) if "$" not in text else text
+    text = re.sub(r"\\([&%$#_{}])", r"\1", text)
+    return " ".join(re.sub(r"\\(?:begin|end)\{[a-zA-Z*]+\}", " ", text).split()).replace("|", "\\|")
+
+
+# Drawn with lines.
+
+
+def _grid_rows(text: str, own: Sequence[_Row]) -> list[_Row]:
+    """Return the rows between borders; the border below a row is part of it."""
+    borders = [i for i, row in enumerate(own) if _BORDER.fullmatch(text[row.start : row.end].rstrip())]
+    thick = next((i for i in borders[1:] if "=" in text[own[i].start : own[i].end]), -1)
+    ends = [own[i].end for i in borders[1:]]
+    if not ends:
+        return list(own)
+    ends[-1] = len(text)
+    return [_Row(a, b, 1, i <= thick) for (a, b), i in zip(pairwise([0, *ends]), borders[1:], strict=True)]
+
+
+def _grid_head(text: str) -> Head:
+    table = _grid_rows(text, [_Row(at, at + len(line)) for at, line in _line_spans(text)])
+    if not table:
+        return Head()
+    last = max(sum(row.is_head for row in table), 1)
+    own = [line.strip("> \t\r\n") for _, line in _line_spans(text[: table[last - 1].end])]
+    edges = [i for i, char in enumerate(own[0]) if char == "+"] if own else []
+    header, row = list[list[str]](), [""] * (len(edges) - 1)
+    for line in own[1:]:
+        if line.startswith("+"):
+            header.append([cell.strip() for cell in row])
+            row = [""] * len(row)
+        else:
+            row = [
+                f"{cell} {line[a + 1 : b].strip()}".strip() for cell, (a, b) in zip(row, pairwise(edges), strict=True)
+            ]
+    return Head("", header, table[last - 1].end) if len(edges) > 1 else Head()
+
+
+def _is_dashed(line: str) -> bool:
+    return _DASHES.fullmatch(line.rstrip()) is not None and len(_DASH_RUN.findall(line)) > 1
+
+
+def _dashed_rows(text: str) -> list[_Row]:
+    """Return the rows of a table of Pandoc under dashes: its lines, or if blank lines are between rows, its paragraphs."""
+    own = [_Row(at, at + len(line)) for at, line in _line_spans(text)]
+    rule = next((i for i, row in enumerate(own) if _is_dashed(text[row.start : row.end])), 0)
+    if not rule:
+        return own
+    is_spaced = any(re.search(r"\n[ \t>]*\n", text[row.start : row.end]) for row in own[rule + 1 : -1])
+    table = [_Row(0, own[rule].end, 1, True)]
+    for row in own[rule + 1 :]:
+        line = text[row.start : row.end]
+        if _DASHES.fullmatch(line.rstrip()) or (
+            is_spaced and len(table) > 1 and not re.search(r"\n[ \t>]*\n", text[table[-1].start : row.start])
+        ):
+            table[-1] = table[-1]._replace(end=row.end)
+        else:
+            table.append(_Row(row.start, row.end))
+    return table
+
+
+def _dashed_head(text: str) -> Head:
+    own = list(_line_spans(text))
+    rule = next((i for i, (_, line) in enumerate(own) if _is_dashed(line)), 0)
+    if not rule:
+        return Head()
+    edges = [m.start() for m in _DASH_RUN.finditer(own[rule][1])]
+    above = [line for _, line in own[:rule] if not _DASHES.fullmatch(line.rstrip())]
+    spans = [*pairwise([0, *edges[1:]]), (edges[-1], None)]
+    row = [" ".join(" ".join(line[a:b].split()) for line in above).strip() for a, b in spans]
+    return Head("", [row], own[rule][0] + len(own[rule][1])) if above else Head()

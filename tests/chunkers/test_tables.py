@@ -1,0 +1,283 @@
+"""Tables, formulas and other ugly structure: what is made of each case, and properties of generated ones in every form."""
+
+import re
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from advchunk import Document, RecursiveChunker, create
+from advchunk.readers.markdown import blocks
+from advchunk.records import with_context
+from advchunk.text import tables
+from growing import check_growth
+
+CASES = tomllib.loads((Path(__file__).parent.parent / "data" / "ugly_structure.toml").read_text(encoding="utf-8"))[
+    "case"
+]
+
+
+def chunked(text, top, **params):
+    return RecursiveChunker(max_tokens=top, min_tokens=0, overlap_tokens=0, tokenizer=len, **params).chunk(text)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_ugly_structure(case):
+    text = case["text"].replace("¦", "")
+    layout = blocks(text)
+    kinds = [block.kind + (str(block.level) if block.kind == "heading" else "") for block in layout]
+    chunks = chunked(text, case["top"])
+    assert " ".join(kinds) == case["kinds"]
+    assert [[place.page for place in block.places] for block in layout] == case.get("pages", [[]] * len(layout))
+    assert [block.title for block in layout if block.title is not None] == case.get("titles", [])
+    assert "¦".join(chunk.text for chunk in chunks) == case["text"]
+    assert [*dict.fromkeys(chunk.context for chunk in chunks if chunk.context)] == case.get("contexts", [])
+    assert all(chunk.tokens == len(chunk.embed_text) <= case["top"] for chunk in chunks)
+
+
+def test_there_are_200_cases():
+    assert len({case["name"] for case in CASES}) == len(CASES) >= 200
+
+
+# Generated tables. Each form writes a row, and the table around its rows; no cell has a sign of a form.
+
+HEAD = ("Name of it", "Size")
+
+
+def write_html(rows):
+    return [
+        "<table><tr><th>{}</th><th>{}</th></tr>".format(*HEAD),
+        *(f"<tr><td>{a}</td><td>{b}</td></tr>" for a, b in rows),
+    ], "</table>"
+
+
+def write_lines_of_html(rows):
+    own = [f"  <tr>\n    <td>{a}</td>\n    <td>{b}</td>\n  </tr>\n" for a, b in rows]
+    return [
+        "<table class='x'>\n<thead><tr><th>{}</th><th>{}</th></tr></thead>\n<tbody>\n".format(*HEAD),
+        *own,
+    ], "</tbody></table>"
+
+
+def write_latex(rows):
+    own = [f"{a} & {b} \\\\\n" for a, b in rows]
+    return ["\\begin{{tabular}}{{ll}}\n\\hline\n{} & {} \\\\ \\hline\n".format(*HEAD), *own], "\\hline\n\\end{tabular}"
+
+
+def write_pipes(rows):
+    return ["| {} | {} |\n|---|---|\n".format(*HEAD), *(f"| {a} | {b} |\n" for a, b in rows)], ""
+
+
+def write_grid(rows):
+    border = f"+{'-' * 40}+{'-' * 10}+\n"
+    own = [f"|{a:40.40}|{b:10.10}|\n{border}" for a, b in rows]
+    return [f"{border}|{HEAD[0]:40}|{HEAD[1]:10}|\n{border.replace('-', '=')}", *own], ""
+
+
+FORMS = {
+    "html": write_html,
+    "lines": write_lines_of_html,
+    "latex": write_latex,
+    "pipes": write_pipes,
+    "grid": write_grid,
+}
+every_form = pytest.mark.parametrize("write", FORMS.values(), ids=FORMS)
+
+words = st.sampled_from(
+    ["tea", "green tea", "42", "1.5 mg", "A. B. C", "שם", "绿茶", "e\u0301", "x" * 30, "one, two; three"]
+)
+cell = st.lists(words, min_size=1, max_size=4).map(" ".join)
+body = st.lists(st.tuples(cell, cell), min_size=2, max_size=30)
+
+
+def as_text(write, rows):
+    parts, tail = write(rows)
+    return parts, "".join(parts).rstrip("\n") + "\n" * (not tail) + tail if not tail else "".join(parts) + tail
+
+
+@every_form
+@settings(max_examples=40)
+@given(rows=body, top=st.integers(140, 900), around=st.booleans())
+def test_tables_are_cut_between_rows_and_have_their_head(write, rows, top, around):
+    parts, table = as_text(write, rows)
+    before = "Some words before it.\n\n" * around
+    text = before + table + "\n\nSome words after it." * around
+    chunks = chunked(text, top)
+    start, end = len(before), len(before) + len(table.rstrip())
+    assert "".join(chunk.text for chunk in chunks) == text
+    assert all(chunk.tokens == len(chunk.embed_text) <= top for chunk in chunks)
+    if end - start <= top:
+        assert any(chunk.start <= start and end <= chunk.end for chunk in chunks)
+    edges, at = [], start + len(parts[0])
+    for part in parts[1:]:
+        edges.append((at, at + len(part.rstrip())))
+        at += len(part)
+    room = top - max(len(chunk.context) for chunk in chunks) - 2
+    for first, last in edges:
+        if last - first + len("</tbody></table>") + 20 <= room:
+            assert any(chunk.start <= first and last <= chunk.end for chunk in chunks)
+    for chunk in chunks:
+        if start + len(parts[0]) <= chunk.start < edges[-1][1]:
+            assert all(name in chunk.context for name in HEAD)
+
+
+@given(rows=body, top=st.integers(100, 600), write=st.sampled_from([*FORMS.values()]))
+@settings(max_examples=40)
+def test_half_a_table_is_exact_and_bounded(rows, top, write):
+    _, table = as_text(write, rows)
+    for text in (table[: len(table) * 2 // 3], table[len(table) // 3 :], table[5:-5]):
+        chunks = chunked(text, top)
+        assert "".join(chunk.text for chunk in chunks) == (text if text.strip() else "")
+        assert all(chunk.tokens == len(chunk.embed_text) <= top for chunk in chunks)
+
+
+pieces = st.sampled_from(
+    ["<table>", "</table>", "<tr>", "</tr>", "<td>", "</td>", "<th rowspan=2>", "<thead>", "</thead>", "a ", "&", " \\\\ ", "{", "}",
+     "\\hline", "\\begin{tabular}", "\\end{tabular}", "\\multirow{2}{*}{", "|", "|---|", "\n", "\n\n", "+--+", "<!--", "-->", "<br>", "%"]
+)  # fmt: skip
+
+
+@given(st.lists(pieces, max_size=40).map("".join))
+@settings(max_examples=300)
+def test_any_text_is_tiled_at_every_level(text):
+    for kind in ("pipes", "html", "latex", "grid", "dashes", "lines"):
+        assert all("".join(tiler(text).strings()) == text for tiler in tables.tilers(kind))
+        assert 0 <= tables.head(text, kind).end <= len(text)
+    assert "".join(tables.formula_rows(text).strings()) == text
+    assert isinstance(tables.opening(text, 20), tables.Head)
+
+
+# What is never cut while it can be cut elsewhere.
+
+ATOMS = [
+    "`a b, c`",
+    "[a b](c d)",
+    "[tea, milk](https://a.b/c_(d))",
+    "$a + b$",
+    "\\(a + b\\)",
+    "<b x='y, z'>",
+    "&eacute;",
+    "<https://a.b/c,d>",
+]
+ATOMS.remove("[a b](c d)")  # a target has no spaces
+
+
+@given(
+    st.lists(
+        st.sampled_from([*ATOMS, "tea", "milk,", "It is. So", "a < b", "5 > 4", "$5", "[x]"]), min_size=1, max_size=30
+    ),
+    st.integers(34, 90),
+)
+@settings(max_examples=200)
+def test_inline_markup_that_fits_is_not_cut(parts, top):
+    text = " ".join(parts)
+    edges = {chunk.start for chunk in chunked(text, top)}
+    at = 0
+    for part in parts:
+        if part in ATOMS:
+            assert not edges & set(range(at + 1, at + len(part))), part
+        at += len(part) + 1
+
+
+# Sizes.
+
+
+@every_form
+def test_ten_thousand_rows(write):
+    parts, table = as_text(write, [(f"number {i}", str(i)) for i in range(10_000)])
+    chunks = chunked(table, 1000)
+    starts = {chunk.start for chunk in chunks}
+    edges = {0}
+    for part in parts:
+        edges.add(max(edges) + len(part))
+    assert len(chunks) > 100
+    assert starts <= edges | {
+        edge - len(part) + len(part.rstrip("\n")) for edge, part in zip(sorted(edges)[1:], parts, strict=True)
+    } | {edge + 2 for edge in edges}
+    assert len({chunk.context for chunk in chunks[1:]}) == 1
+    assert all(name in chunks[1].context for name in HEAD)
+
+
+@pytest.mark.parametrize("word", ["tea ", "x", "One sentence. ", "绿茶"])
+def test_a_cell_of_50_000_characters_is_cut_as_prose(word):
+    long = (word * 50_000)[:50_000].strip()
+    parts, table = as_text(write_html, [("a", "1"), (long, "2"), ("b", "3")])
+    chunks = chunked(table, 1000)
+    assert "".join(chunk.text for chunk in chunks) == table
+    assert all(HEAD[0] in with_context(chunk.context, chunk.text) for chunk in chunks)
+    assert parts[1] in chunks[0].text
+    assert parts[3] in chunks[-1].text
+    assert len(chunks) < 60
+
+
+@pytest.mark.slow
+@every_form
+def test_long_tables_take_linear_time(write):
+    check_growth(
+        lambda text: chunked(text, 500),
+        lambda rows: as_text(write, [("green tea", str(i)) for i in range(rows)])[1],
+        500,
+    )
+
+
+HOSTILE = [
+    "<table><tr><td>x\n", "<table><tr><td>x\n\n", "<tr><td>x</td></tr>\n\ntext\n\n", "a <table><tr><td>x</td></tr></table> ",
+    "\\begin{tabular}{l}\n", "\\begin{tabular} & { \\\\\n", "<table><!--", "<table><tr><td a=\"", "+--+\n|a |\n", "-----\na  b\n-- --\nx\n\n",
+    "<!-- page 3 -->\ntext\n\n", "\\section{a\n", "Table 1. A\n\n| a |\n|---|\n| b |\n\n", "`a [b](c <d &e; $f ", "\\begin{verbatim}\n", "![a](b) ",
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_repeated_pieces_take_linear_time(piece):
+    check_growth(lambda text: chunked(text, 500), lambda count: piece * count, 500)
+
+
+@pytest.mark.slow
+def test_ten_megabytes_are_read():
+    row = "<tr><td>green tea</td><td>42</td></tr>"
+    text = "Intro.\n\n<table>" + row * (10_000_000 // len(row)) + "</table>\n\nEnd."
+    assert [block.kind for block in blocks(text)] == ["paragraph", "table", "paragraph"]
+
+
+@pytest.mark.parametrize(
+    "name", ["recursive", "sliding-window", "semantic-threshold", "optimal-semantic", "mst-semantic"]
+)
+def test_every_chunker_keeps_tables_that_fit(name):
+    parts, table = as_text(write_html, [(f"green tea {i}", str(i)) for i in range(12)])
+    prose = "Cats nap on the sofa. Courts rule on the law. Tea is hot. Milk is white.\n\n"
+    text = (prose * 3 + table + "\n\n") * 3
+    whole = create(name, max_tokens=len(table) + 4, tokenizer=len).chunk(text)
+    small = create(name, max_tokens=300, tokenizer=len).chunk(text)
+    starts = [match.start() for match in re.finditer("<table>", text)]
+    assert all(any(c.start <= at and at + len(table) <= c.end for c in whole) for at in starts)
+    rows = [match.span() for match in re.finditer("<tr>.*?</tr>", text)]
+    assert all(any(c.start <= a and b <= c.end for c in small) for a, b in rows)
+    cut = [c for c in small if any(at + len(parts[0]) <= c.start < at + len(table) for at in starts)]
+    assert cut
+    assert all(HEAD[0] in c.context for c in cut)
+
+
+def test_headings_then_the_caption_give_way_to_the_head():
+    rows = "".join(f"| tea {i} | {i} |\n" for i in range(30))
+    text = "# A rather long title\n\n## A part\n\nTable 1: Teas of all countries\n\n| Name | Size |\n|---|---|\n" + rows
+    head = "| Name | Size |\n| --- | --- |"
+    contexts = [chunked(text, top, include_context=True)[-1].context for top in (300, 180, 136, 90, 50)]
+    assert contexts == [
+        f"A rather long title > A part\n\nTable 1: Teas of all countries\n{head}",
+        f"A part\n\nTable 1: Teas of all countries\n{head}",
+        f"Table 1: Teas of all countries\n{head}",
+        head,
+        "| Name | Size |",
+    ]
+
+
+def test_overlaps_and_documents_with_blocks():
+    text = "".join(f"| tea {i} | {i} |\n" for i in range(30))
+    document = Document("| Name | Size |\n|---|---|\n" + text)
+    chunks = RecursiveChunker(max_tokens=200, overlap_tokens=40, tokenizer=len).chunk(document)
+    assert all(chunk.tokens <= 200 for chunk in chunks)
+    assert all(after.start <= before.end for before, after in pairwise(chunks))
