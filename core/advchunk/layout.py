@@ -29,8 +29,10 @@ from advchunk.text.tiling import Tiler, from_ends, leading_space, next_non_space
 
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
 _CAPTIONED = _PROTECTED | {"caption"}
-_WHOLE = _PROTECTED | {"heading"}  # such as "## 2. Methods"
+_UNCUT = _PROTECTED | {"turn"}  # one unit, unless it is over the limits
+_WHOLE = _UNCUT | {"heading"}  # such as "## 2. Methods"
 _TITLED: frozenset[BlockKind] = frozenset({"heading", "code"})  # the kinds of blocks that may begin a section
+_LABEL, _BEFORE_NAME = 200, "*_>-–— \t[](){}<0123456789:.,|"  # characters of a line up to a name; time stamps, and the like
 _NO_SPANS = SpanSet()
 _INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
 
@@ -50,9 +52,9 @@ def block_spans(document: Document, blocks: Sequence[Block]) -> SpanSet:
 
 
 def tile_prose(document: Document, tiler: Tiler) -> Units:
-    """Tile the prose of a document: each heading, list item and quote separately; protected blocks are not split."""
+    """Tile the prose of a document: each heading, list item and quote separately; protected blocks and turns are not split."""
     text, blocks = document.text, document.blocks or ()
-    edges, whole = [0], {block.span.start for block in blocks if block.kind in _PROTECTED}
+    edges, whole = [0], {block.span.start for block in blocks if block.kind in _UNCUT}
     starts = [b.span.start for a, b in pairwise(blocks) if not a.kind == b.kind == "paragraph"]
     if not (starts or whole):
         return tiler(text)
@@ -62,9 +64,10 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
 
 
 def fit_to_blocks(units: Units, document: Document) -> Units:
-    """Return units that also end where blocks end, but not inside a protected one or the white space before a block.
+    """Return units that also end where blocks end, but not inside a protected one, a turn, or the white space before a block.
 
-    A heading stays with the block below it, and a caption with what it is above.
+    A heading stays with the block below it, and a caption with what it is above. The edge before an answer, or before what
+    the same speaker says on, is weaker than others between turns.
 
     Returns
     -------
@@ -100,8 +103,14 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
         if block.kind == "heading" or (block.kind == "caption" and below.kind in _CAPTIONED):
             i, j = bisect_right(edges, block.span.start), bisect_right(edges, below.span.start)
             strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
+        elif block.kind == below.kind == "turn" and (block.title == below.title or _ends_in_question(text, block)):
+            strength[bisect_left(edges, below.span.start)] = Strength.SENTENCE
     sizes = units.sizes if edges == units.edges.tolist() else None
     return Units(text, np.array(edges, dtype=np.int64), sizes, np.array(strength, dtype=np.int64))
+
+
+def _ends_in_question(text: str, block: Block) -> bool:
+    return text[max(block.span.end - 8, block.span.start) : block.span.end].rstrip(" \"'”’»)]*_").endswith(("?", "？", "؟"))
 
 
 def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
@@ -216,14 +225,14 @@ def _heading(text: str, block: Block) -> tuple[int, str]:
 
 
 class Contexts:
-    """The context of an offset: the title and the headings above it, and the head of the table that it is in.
+    """The context of an offset: the title and the headings above it, and the head of the table or the speaker of the turn it is in.
 
     The outermost headings are dropped until the rest fits in half a chunk; a head that does not fit with it is left out.
 
     Parameters
     ----------
     limits : of the chunks; its own context is not used.
-    titled : False for the heads of tables alone.
+    titled : False for the heads of tables and turns alone.
     """
 
     def __init__(self, document: Document, limits: Limits, *, titled: bool = True) -> None:
@@ -231,14 +240,14 @@ class Contexts:
         self._document, self._limits, self._titled = document, limits, titled
         self._title = (str(title),) if title else ()
         self._headings = Headings(document.text, blocks, document.above)
-        tables = [block for block in blocks if block.kind == "table"]
-        self._starts = [table.span.start for table in tables]
-        self._tables = [(table.span.end, *table_head(document.text, table)) for table in tables]
+        headed = [(block, *_block_head(document.text, block)) for block in blocks if block.kind == "table" or block.metadata]
+        self._starts = [block.span.start for block, head, _ in headed if head]
+        self._heads = [(block.span.end, head, end) for block, head, end in headed if head]
         self._sizes = dict[str, int]()
 
     def __call__(self, offset: int) -> tuple[str, int]:
         """Return the context of a chunk that starts at an offset, and its tokens."""
-        titles, head = self._titles(offset) if self._titled else "", self._table_head(offset)
+        titles, head = self._titles(offset) if self._titled else "", self._head(offset)
         with_head = titles if titles.endswith(head) else with_context(titles, head)
         context = with_head if self._size(with_head) <= self._limits.max_context else titles
         return context, self._size(context)
@@ -248,9 +257,9 @@ class Contexts:
         contexts = (" > ".join(path[outermost:]) for outermost in range(len(path)))
         return next((context for context in contexts if self._size(context) <= self._limits.max_context), "")
 
-    def _table_head(self, offset: int) -> str:
-        place = bisect_right(self._starts, offset - 1) - 1
-        end, head, head_end = self._tables[place] if place >= 0 else (0, "", 0)
+    def _head(self, offset: int) -> str:
+        place = bisect_right(self._starts, offset) - 1
+        end, head, head_end = self._heads[place] if place >= 0 else (0, "", 0)
         return head if head_end <= offset < end else ""
 
     def _size(self, context: str) -> int:
@@ -258,6 +267,20 @@ class Contexts:
         if context not in self._sizes:
             self._sizes[context] = self._limits.counter(f"{context}\n\n") if context else 0
         return self._sizes[context]
+
+
+def _block_head(text: str, block: Block) -> tuple[str, int]:
+    """Return what a later piece of a block needs, and the end of it there: the head of a table, else the only speaker.
+
+    A block that does not begin with the name of its speaker needs it from its start.
+    """
+    if block.kind == "table" and (head := table_head(text, block))[0]:
+        return head
+    speakers, start = (block.metadata or {}).get("speakers", ()), block.span.start
+    if len(speakers) != 1:
+        return "", start
+    is_named = text[start : start + _LABEL].lstrip(_BEFORE_NAME).startswith(speakers[0])
+    return f"{speakers[0]}:", start + is_named
 
 
 class Locator:

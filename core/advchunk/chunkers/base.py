@@ -473,7 +473,9 @@ class Chunker(Params, ABC):
             verbatim=protected(document),
             verbatim_levels=CODE if document.markup == "code" else VERBATIM,
         )
-        return replace(limits, context=Contexts(document, limits)) if self.include_context else limits
+        if not (self.include_context or any(block.kind == "turn" for block in document.blocks or ())):
+            return limits
+        return replace(limits, context=Contexts(document, limits, titled=self.include_context))
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return the units the algorithm works on (sentences), each within the limits, with strengths."""

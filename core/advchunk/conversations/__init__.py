@@ -70,5 +70,6 @@ REGISTRATIONS = (
         begins=BEGINS,
         detect="advchunk.conversations.transcripts:detect",
         refines=("markdown",),
+        metadata_keys=("speakers",),
     ),
 )

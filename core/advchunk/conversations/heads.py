@@ -61,7 +61,9 @@ _FIELDS = frozenset(
 _ROLES = frozenset("user assistant human ai bot model agent host guest interviewer interviewee moderator speaker spk q a caller operator".split())  # noqa: SIM905
 _PARTICLES = frozenset("af al and bin da das de del della den der di do dos du e el for i in la las le les los of on te the to und van von y zu".split())  # noqa: SIM905
 _NUMBER = re.compile(r"[ _#-]*\d+\w?$")
-_ENDS_SENTENCE = re.compile(r"""[.?!…。？！~,;—–-]["”'’»)\]}*_]*\s*$|[}\])"”]\s*$""")
+_ENDS_SENTENCE = re.compile(r"""[.?!…。？！—–-]["”'’»)\]*_]*$|(?<=[^\W\d_])(?: ?,|\})$""")
+_PLAIN_WORD = re.compile(r"(?<!\S)[^\W\d_]+(?:['’-][^\W\d_]+)*[.,;:?!]?(?!\S)")
+_LONG = 8  # plain words in the first line of what is more than a value
 _MAX_WORDS = 7
 _FEW = 4  # turns, at least
 _SHARE, _SHARE_STAMPED = 0.5, 0.3  # of the paragraphs, or of the lines, that begin with a turn
@@ -172,10 +174,15 @@ def is_conversation(heads: Sequence[Head], text: str, paragraphs: Iterable[tuple
         return False
     ends = [*(head.start for head in heads[1:]), len(text)]
     said = [text[head.end : end].strip() for head, end in zip(heads, ends, strict=True)]
-    spoken = sum(bool(_ENDS_SENTENCE.search(words[-12:])) or len(words.split(None, 8)) > 8 for words in said)
+    spoken = sum(_is_speech(words) for words in said)
     if spoken < len(said) * (_SHARE_STAMPED if stamped else _SHARE):
         return False
     period = len(counts)
     is_cyclic = all(a == b for a, b in zip(names, names[period:], strict=False)) and len(names) >= 2 * period
     questions = sum("?" in words or "？" in words for words in said)
     return stamped or not is_cyclic or 10 * questions >= len(said)
+
+
+def _is_speech(words: str) -> bool:
+    """Return True if words end like a sentence, or are many."""
+    return bool(_ENDS_SENTENCE.search(words[-12:])) or len(_PLAIN_WORD.findall(words[:200])) > _LONG

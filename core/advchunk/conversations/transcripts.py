@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from advchunk.conversations.derivation import Derivation, times
 from advchunk.conversations.heads import Head, find_heads, flatten, is_conversation
 from advchunk.readers import markdown
-from advchunk.records import Block, Document, Span
+from advchunk.records import Block, Document, Span, written_metadata
 from advchunk.text.tiling import next_non_space, paragraph_edges
 
 _MARKDOWN = re.compile(r"^(?:#{1,6}[ \t]|```|~~~)", re.MULTILINE)
@@ -66,12 +66,18 @@ def refine(document: Document) -> Document:
     return replace(document, blocks=tuple(turn.block for turn in _turns(text, blocks, heads)))
 
 
-def refine_part(document: Document, speakers: Sequence[str]) -> Document:
-    """Return a part of a transcript with turns among its blocks; it begins in a turn of the first of its speakers."""
-    text, blocks = document.text, document.blocks or ()
+def restore_layout(chunk: Document) -> Document | None:
+    """Return the text of a chunk of a transcript with its turns; it begins in a turn of the first of its speakers.
+
+    For other documents, None.
+    """
+    speakers = written_metadata(chunk.metadata).get("speakers")
+    if not speakers or not isinstance(speakers, list):
+        return None
+    text, blocks = chunk.text, markdown.blocks(chunk.text)
     heads = [head for head in _heads(text, blocks) if head.name in speakers]
-    turns = _turns(text, blocks, heads, {"speakers": [*speakers[:1]]} if speakers else {})
-    return replace(document, blocks=tuple(turn.block for turn in turns))
+    turns = _turns(text, blocks, heads, {"speakers": speakers[:1]})
+    return replace(chunk, blocks=tuple(turn.block for turn in turns))
 
 
 def _layout(text: str) -> Sequence[Block]:

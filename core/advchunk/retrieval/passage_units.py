@@ -13,7 +13,7 @@ from advchunk import sizes
 from advchunk.layout import Contexts, Headings, fit_to_blocks, join_definitions, protected, tile_prose
 from advchunk.readers import formats
 from advchunk.readers.writing import table_head
-from advchunk.records import Chunk, Document, Floats, Ints, Span, Strength, Units
+from advchunk.records import Chunk, Document, Floats, Ints, Span, Strength, Units, write_metadata, written_metadata
 from advchunk.retrieval.evidence import PAIR, Postings
 from advchunk.sizes import CODE, VERBATIM, WITHIN_SENTENCE, Levels, Limits
 from advchunk.text.counters import Counter
@@ -90,7 +90,9 @@ class UnitReader:
         """True if it knows so many words that a new one should take its place."""
         return len(self.vocabulary) > _MAX_TERMS
 
-    def read(self, text: str, budget: int = 0, source: str = "", path: tuple[str, ...] = ()) -> Reading:
+    def read(
+        self, text: str, budget: int = 0, source: str = "", path: tuple[str, ...] = (), speakers: tuple[str, ...] = ()
+    ) -> Reading:
         """Return the units of a text.
 
         Parameters
@@ -98,12 +100,14 @@ class UnitReader:
         budget : tokens of the passages that are wanted, of which a table row or a block may take a third.
         source : the name of its file, whose suffix may say that it is source code.
         path : the headings that its start is under, or is itself.
+        speakers : of its turns, the one in whose turn it begins first, if they are known.
         """
         most = next((size for size in _MAX_WHOLE if size <= budget * _SHARE), _MAX_SENTENCE)
-        return self._remembered(text, source, path, most)
+        return self._remembered(text, source, path, speakers, most)
 
-    def _read(self, text: str, source: str, path: tuple[str, ...], most: int) -> Reading:
-        document = _with_layout(Document(text, source))
+    def _read(self, text: str, source: str, path: tuple[str, ...], speakers: tuple[str, ...], most: int) -> Reading:
+        metadata = write_metadata({}, {"speakers": [*speakers]} if speakers else {})
+        document = _with_layout(Document(text, source, metadata=metadata))
         first = Headings(text, document.blocks or ()).path(0)
         above = path[: len(path) - len(first)] if path[-len(first) :] == first else path
         document = replace(document, above=tuple(enumerate(above, 1)))
@@ -292,7 +296,7 @@ def runs_of_chunks(chunks: Sequence[Chunk], read: Callable[..., Reading]) -> lis
         if agrees and end <= last:
             continue
         at = start + overlap if agrees else start
-        piece = Piece(read(text[at - start :], path=_title_path(chunk)), at)
+        piece = Piece(read(text[at - start :], path=_title_path(chunk), speakers=_speakers(chunk, at > start)), at)
         if agrees and start - last <= _MAX_GAP:
             runs[-1].append(piece)
         else:
@@ -312,6 +316,12 @@ def runs_in_text(text: str, spans: Iterable[Span], around: float, read: Callable
     np.add.at(steps, before.searchsorted(before[last] + around, "right") - 1, -1)
     changes = np.flatnonzero(np.diff(np.cumsum(steps) > 0, prepend=False)).reshape(-1, 2)
     return [[Piece(whole.part(a, b), 0)] for a, b in changes.tolist()]
+
+
+def _speakers(chunk: Chunk, is_cut: bool) -> tuple[str, ...]:
+    """Return the speakers in a chunk, by its metadata; if its start is cut off, only one that speaks alone."""
+    speakers = written_metadata(chunk.metadata).get("speakers") or []
+    return tuple(speakers) if isinstance(speakers, list) and (len(speakers) == 1 or not is_cut) else ()
 
 
 def _title_path(chunk: Chunk) -> tuple[str, ...]:
