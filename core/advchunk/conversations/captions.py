@@ -21,7 +21,7 @@ from advchunk.records import Document, Span
 _ARROW = re.compile(r"^[^\n]*?-->[^\n]*$", re.MULTILINE)
 _TIME = r"(\d{1,5}:\d{1,2}:\d{1,2}(?:[.,]\d{1,6})?|\d{1,3}:\d{2}(?:[.,]\d{1,6})?)"
 _TIMING = re.compile(rf"[ \t]*+{_TIME}[ \t]*+-->[ \t]*+{_TIME}(?:[ \t][^\n]*)?$")
-_BLANK = re.compile(r"\n(?=\n)|\n\Z")
+_BLANK = re.compile(r"(?>\r\n?|\n)(?=[\r\n]|\Z)")  # a line of spaces is none
 _NUMBER = re.compile(r"(?:\A|\n)[ \t]*\d+[ \t]*\n*\Z")
 # A tag, an entity, a line break that SubRip writes, a position, white space.
 _MARKUP = re.compile(
@@ -32,6 +32,7 @@ _ENDS = re.compile(r"""[.?!…。？！]["”'’»)\]]*$""")
 _ROLE = re.compile(r"(?<=\S)\s*[(\[].*", re.DOTALL)
 _CHEVRONS = re.compile(r"(?:>>+|&gt;&gt;(?:&gt;)*)\s*")
 _PAUSE, _LONG_PAUSE = 1.5, 4.0  # seconds between cues that end a paragraph after a sentence, or anywhere
+_FEW = 3  # cues that repeat others, at least
 _ENOUGH, _MOST = 400, 1200  # characters after which a paragraph ends with a sentence, or with a cue
 
 
@@ -67,7 +68,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     """
     flat = flatten(text)
     is_vtt = flat.lstrip("\ufeff \t\n").startswith("WEBVTT")
-    cues = [part for cue in _cues(flat, is_vtt) for part in _voices(flat, cue)]
+    cues = [part for cue in _cues(text, flat, is_vtt) for part in _voices(flat, cue)]
     _name_speakers(flat, cues)
     _drop_repeated(flat, cues)
     derivation = Derivation(text)
@@ -75,7 +76,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     return derivation.document("vtt" if is_vtt else "srt", id, metadata)
 
 
-def _cues(flat: str, is_vtt: bool) -> list[_Cue]:
+def _cues(text: str, flat: str, is_vtt: bool) -> list[_Cue]:
     """Return the cues, whose text ends at a blank line in WebVTT, and in SubRip before the number of the next cue."""
     timings, cues = [*_ARROW.finditer(flat)], list[_Cue]()
     rule = "captions must have cues: a line hh:mm:ss.mmm --> hh:mm:ss.mmm above each text"
@@ -90,7 +91,7 @@ def _cues(flat: str, is_vtt: bool) -> list[_Cue]:
             require(False, f"the times of a cue must be hh:mm:ss.mmm --> hh:mm:ss.mmm, at line {line}", timing[0][:80])
         start, end = min(timing.end() + 1, following), following
         if is_vtt:
-            blank = _BLANK.search(flat, start - 1, end)
+            blank = _BLANK.search(text, start - 1, end)
             end = blank.start() if blank else end
         elif following < len(flat) and (number := _NUMBER.search(flat, max(start, end - 40), end)):
             end = number.start()
@@ -110,9 +111,9 @@ def _voices(flat: str, cue: _Cue) -> Iterator[_Cue]:
             if part.pieces:
                 yield part
             part = _Cue(cue.span, cue.start, cue.end, Span(*match.span("voice")))
-        elif match["entity"]:
-            part.pieces.append((*match.span(), html.unescape(match[0])))
-        elif match["space"] and part.pieces and part.pieces[-1][2] != " ":
+        elif match["entity"] and not (character := html.unescape(match[0])).isspace():
+            part.pieces.append((*match.span(), character))
+        elif (match["entity"] or match["space"]) and part.pieces and part.pieces[-1][2] != " ":
             part.pieces.append((*match.span(), " "))
     if at < cue.span.end:
         part.pieces.append((at, cue.span.end, None))
@@ -151,10 +152,10 @@ def _from(pieces: Sequence[tuple[int, int, str | None]], start: int) -> list[tup
 
 
 def _drop_repeated(flat: str, cues: Sequence[_Cue]) -> None:
-    """Drop the words with which a cue repeats the end of the one before, if a third of the cues do so: captions that roll."""
+    """Drop the words with which a cue repeats the end of the one before, if most cues do so: captions that roll."""
     words = [[(m[0], m.start()) for m in re.finditer(r"\S+", _said(flat, cue))] for cue in cues]
     repeats = [_overlap(a, b) if before.end >= cue.start - 0.1 else 0 for (before, a), (cue, b) in pairwise(zip(cues, words, strict=True))]  # fmt: skip
-    if 3 * sum(map(bool, repeats)) < len(repeats) or not any(repeats):
+    if sum(map(bool, repeats)) < max(_FEW, len(repeats) / 2):
         return
     for cue, own, count in zip(cues[1:], words[1:], repeats, strict=True):
         left, kept = own[count][1] if count < len(own) else len(_said(flat, cue)), list[tuple[int, int, str | None]]()

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from advchunk.text.tiling import next_non_space
 
-_CLOCK = r"(?:(?:\d{1,3}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?)"
+_CLOCK = r"(?:(?:\d{1,3}:)?\d{1,3}:\d{2}(?:[.,]\d{1,3})?)"
 _SPAN = rf"{_CLOCK}(?:[ \t]{{0,2}}(?:-->|[-–—])[ \t]{{0,2}}{_CLOCK})?"
 _STAMP = rf"(?:\[{_SPAN}\]|\({_SPAN}\)|<{_SPAN}>|{_SPAN})"
 _NAME = r"""(?P<name>[^\W_](?:[^\s:：()\[\]<>{}*|"“”«»/\\=;,!?]|[ \t](?=\S)){0,59}?)"""
-_ROLE = r"(?:[ \t]*+(?:\((?:[^()\n]|\([^()\n]{0,80}\)){1,160}\)|\[(?!\d)[^\[\]\n]{1,80}\]))?"
+_ROLE = r"(?:[ \t]*+(?:\((?!\d+:\d)(?:[^()\n]|\([^()\n]{0,80}\)){1,160}\)|\[(?!\d)[^\[\]\n]{1,80}\]))?"
 _MARK = r"(?:\*{1,3}|__)?"
 _SEPARATOR = r"[ \t]*+[-–—|·•,]?[ \t]*+"
 _LEAD = r"^[ \t]*+(?:\d{1,2}[ \t]{2,}+)?(?:>{2,3}[ \t]*+)?"  # the number of a line in a court's transcript; captions' chevrons

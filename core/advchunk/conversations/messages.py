@@ -57,7 +57,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     rule = "a chat of WhatsApp must have messages that begin with a date, a time and a name"
     require(bool(heads) or not text.strip(), rule, text.strip()[:60])
     times, derivation = _times(heads), Derivation(text)
-    ends = [*(head.start() for head in heads[1:]), len(text)]
+    ends = [*(head.start() for head in heads[1:]), len(text)][: len(heads)]
     derivation.copy(0, len(text[: heads[0].start()].rstrip()) if heads else 0)
     derivation.end_block("paragraph")
     for head, time, end in zip(heads, times, ends, strict=True):
@@ -96,6 +96,8 @@ def _time(head: re.Match[str], order: str) -> str:
     hour, minute, *seconds = (int(part) for part in re.split("[:.]", head["time"]))
     if half := head["half"]:
         hour = hour % 12 + 12 * (half in "pP")
+    if order == "ymd" and len(parts["y"]) < 4:
+        return ""
     try:
         year = int(parts["y"]) + (2000 if len(parts["y"]) == 2 else 0)
         time = datetime(year, int(parts["m"]), int(parts["d"]), hour, minute, *seconds)  # noqa: DTZ001 - of no known zone

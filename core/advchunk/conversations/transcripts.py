@@ -15,6 +15,7 @@ from advchunk.readers import markdown
 from advchunk.records import Block, Document, Span, written_metadata
 from advchunk.text.tiling import next_non_space, paragraph_edges
 
+_MOST = 0.5  # of the turns
 _MARKDOWN = re.compile(r"^(?:#{1,6}[ \t]|```|~~~)", re.MULTILINE)
 
 
@@ -63,7 +64,8 @@ def refine(document: Document) -> Document:
     heads = _heads(text, blocks)
     if not _is_conversation(text, blocks, heads):
         return document
-    return replace(document, blocks=tuple(turn.block for turn in _turns(text, blocks, heads)))
+    turns = _turns(text, blocks, _recurring(text, blocks, heads))
+    return replace(document, blocks=tuple(turn.block for turn in turns))
 
 
 def restore_layout(chunk: Document) -> Document | None:
@@ -111,9 +113,11 @@ def _is_conversation(text: str, blocks: Iterable[Block], heads: Sequence[Head]) 
 
 
 def _recurring(text: str, blocks: Iterable[Block], heads: Sequence[Head]) -> list[Head]:
-    """Leave out a name that occurs once, unless a paragraph begins with it, or it has a time."""
+    """Where turns begin paragraphs, leave out a name that occurs once, in another line, and without a time."""
     counts = Counter(head.name for head in heads)
     starts = {next_non_space(text, block.span.start) for block in blocks}
+    if sum(head.start in starts for head in heads) <= _MOST * len(heads):
+        return [*heads]
     return [head for head in heads if counts[head.name] > 1 or head.stamps or head.start in starts]
 
 
