@@ -213,7 +213,8 @@ class Chunker(Params, ABC):
         Offsets are those in the whole text. Chunks and ids are those of `chunk` for the whole text, as long as no code
         block, table, or stretch without blank lines (for ``sliding-window`` in plain text: without white space) is longer
         than the window, and that is longer than some 30 chunks. Elsewhere the text is cut at the end of a chunk, and what
-        follows is read as a new paragraph, without overlap, with a warning in the log.
+        follows is read as a new paragraph, without overlap, with a warning in the log. Turns of speakers are paragraphs here,
+        also with a warning.
 
         Only ``recursive`` and ``sliding-window`` decide by what is near, and only plain text and Markdown can be read in
         parts. The others need the whole text.

@@ -6,10 +6,15 @@ from typing import Any
 
 from advchunk.registry import Registration
 
-_STAMP = r"[\[(<]?(?:\d{1,3}:)?\d{1,2}:\d{2}\b"
-_LABEL = rf"[ \t]*+(?:\d{{1,2}}[ \t]{{2,}}+)?(?:[QA][.:][ \t]|[^\n:：]{{0,160}}?(?:[:：]|{_STAMP}))"
+_STAMP = r"[\[(<]?(?:\d{1,3}:)?\d{1,3}:\d{2}\b"
+_ROLE = "user|assistant|human|ai|bot|model|agent|host|guest|interviewer|interviewee|moderator|speaker|spk|caller|operator"
+_NAME = rf"(?:[^\W\d_a-z][^\n:：\"“|<>{{}}=]{{0,160}}?|(?:{_ROLE})(?:[ _]?\d{{1,3}})?)"
+_LABEL = (
+    rf"[ \t]*+(?:\d{{1,2}}[ \t]{{2,}}+)?(?:>{{2,3}}[ \t]*+)?(?:[QA][.:][ \t]|[*_]{{0,3}}{_STAMP}"
+    rf"|[*_]{{0,3}}{_NAME}(?:[*_]{{0,3}}[ \t]?(?::(?=[\s*_])|：)|[ \t|*_]{{1,4}}{_STAMP}))"
+)
 BEGINS = rf"[\ufeff\s]*+(?:[^\n]*+\n){{0,60}}?{_LABEL}"
-"""What the first lines of a transcript have, at least: a colon, or a time stamp."""
+"""What the first lines of a transcript have, at least: a name with a colon, or with a time stamp."""
 
 # Slack's exports, DiscordChatExporter's, and chat messages of Microsoft Graph.
 _SLACK = re.compile(r'[\ufeff\s]*\[\s*\{.*?"ts"\s*:\s*"\d{9,11}\.\d{3,6}"', re.DOTALL)
@@ -59,7 +64,7 @@ REGISTRATIONS = (
         summary="chats of WhatsApp, as text",
         shared_suffixes=(".txt",),
         begins=r"[\ufeff\s\u200e\u200f\u202a]*\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[\s\u202f]",
-        detect="advchunk.conversations.messages:detect",
+        detect="advchunk.conversations.messages:detect_whatsapp",
     ),
     Registration(
         kind="reader",
@@ -68,7 +73,7 @@ REGISTRATIONS = (
         summary="transcripts of meetings, interviews and hearings",
         shared_suffixes=(".txt",),
         begins=BEGINS,
-        detect="advchunk.conversations.transcripts:detect",
+        detect="advchunk.conversations.transcripts:detect_transcript",
         refines=("markdown",),
         metadata_keys=("speakers",),
     ),

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -100,8 +100,8 @@ def find_heads(text: str, start: int = 0, end: int | None = None) -> list[Head]:
     >>> [(head.name, head.stamps) for head in find_heads("Ann Lee (Chair): Tea?\n[00:01:02] Bob: Yes.\nCy  1:03\nMilk.")]
     [('Ann Lee', ()), ('Bob', (62.0,)), ('Cy', (63.0,))]
     """
-    heads = list[Head]()
-    for match in _HEAD.finditer(text, start, len(text) if end is None else end):
+    heads, end = list[Head](), len(text) if end is None else end
+    for match in filter(None, (_HEAD.match(text, line, end) for line in _lines(text, start, end))):
         group = next(name for name in ("asked", "name", "named", "timed") if match[name])
         name, stamp = match[group], match["first"] or match["after"] or match["time"] or match["stamp"]
         if group == "asked" or is_name(name):
@@ -110,6 +110,13 @@ def find_heads(text: str, start: int = 0, end: int | None = None) -> list[Head]:
             label_end = _label_end(text, match.end(group), match.end())
             heads.append(Head(first, match.end(), name, match.start(group), label_end, stamps, not stamps))
     return heads
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[int]:
+    """Yield the starts of lines; a search for them is much faster than one for a pattern."""
+    while 0 <= start < end:
+        yield start
+        start = text.find("\n", start, end) + 1 or end
 
 
 _ROLE_AFTER = re.compile(_ROLE)

@@ -32,7 +32,7 @@ _ORDERS = ("dmy", "mdy", "ymd")
 _FEW, _SHARE = 2, 0.5  # messages; of the first lines
 
 
-def detect(text: str, name: str = "", metadata: Mapping[str, Any] | None = None) -> str:  # noqa: ARG001
+def detect_whatsapp(text: str, name: str = "", metadata: Mapping[str, Any] | None = None) -> str:  # noqa: ARG001
     """Return "whatsapp" if most of the first lines are the heads of messages, else ""."""
     head = text[:4096]
     messages = [*_HEAD.finditer(head)]

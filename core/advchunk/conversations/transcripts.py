@@ -52,13 +52,13 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     return derivation.document("transcript", id, metadata)
 
 
-def detect(text: str, name: str = "", metadata: Mapping[str, Any] | None = None) -> str:  # noqa: ARG001
+def detect_transcript(text: str, name: str = "", metadata: Mapping[str, Any] | None = None) -> str:  # noqa: ARG001
     """Return "transcript" if a text is plainly one (`is_conversation`), else ""."""
     blocks = _layout(text)
     return "transcript" if _is_conversation(text, blocks, _heads(text, blocks)) else ""
 
 
-def refine(document: Document) -> Document:
+def refine_layout(document: Document) -> Document:
     """Return a document with turns among its blocks, if it is plainly a transcript; its text stays as it is."""
     text, blocks = document.text, document.blocks or ()
     heads = _heads(text, blocks)

@@ -178,11 +178,8 @@ def read(document: Document, markup: str) -> Document:
     if hasattr(reader, "blocks"):  # the text stays as it is
         with report_reader(name, document.id):
             document = replace(document, blocks=reader.blocks(document.text))
-        for row in _refining(name):
-            if _pattern(row.begins).match(document.text[:_HEAD]):
-                with report_reader(row.name, document.id):
-                    document = check_read(row.load().refine(document), row.name)
-        return document
+        is_refined = any(begins.match(document.text[:_HEAD]) for begins in _refined_beginnings(name))
+        return refine_document(document, name) if is_refined else document
     rule = (
         f'markup must be a format of text: read_file reads {name} from the bytes of a file, and markup="{name}" cannot'
     )
@@ -248,10 +245,32 @@ def _restoring() -> tuple[Registration, ...]:
     return tuple(row for row in registry.rows("reader") if row.metadata_keys)
 
 
+def may_be_refined(text: str, markup: str) -> bool:
+    """Return True if another reader may find more blocks in a text of a format, judging by its beginning.
+
+    >>> may_be_refined("Tea.", "markdown")
+    False
+    """
+    return any(begins.match(text[:_HEAD]) for begins in _refined_beginnings(markup))
+
+
+def refine_document(document: Document, markup: str) -> Document:
+    """Return a document in a format with the blocks that other readers find in it."""
+    for row in _refining(markup):
+        with report_reader(row.name, document.id):
+            document = check_read(row.load().refine_layout(document), row.name)
+    return document
+
+
 @cache
 def _refining(name: str) -> tuple[Registration, ...]:
     """Return the rows of the readers that may find more blocks in the texts of a format."""
     return tuple(row for row in registry.rows("reader") if name in row.refines)
+
+
+@cache
+def _refined_beginnings(name: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(_pattern(row.begins) for row in _refining(name))
 
 
 def compose_offsets(document: Document, derived: Document) -> Document:
