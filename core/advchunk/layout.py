@@ -32,7 +32,10 @@ _CAPTIONED = _PROTECTED | {"caption"}
 _UNCUT = _PROTECTED | {"turn"}  # one unit, unless it is over the limits
 _WHOLE = _UNCUT | {"heading"}  # such as "## 2. Methods"
 _TITLED: frozenset[BlockKind] = frozenset({"heading", "code"})  # the kinds of blocks that may begin a section
-_LABEL, _BEFORE_NAME = 200, "*_>-–— \t[](){}<0123456789:.,|"  # characters of a line up to a name; time stamps, and the like
+_LABEL, _BEFORE_NAME = (
+    200,
+    "*_>-–— \t[](){}<0123456789:.,|",
+)  # characters of a line up to a name; time stamps, and the like
 _NO_SPANS = SpanSet()
 _INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
 
@@ -99,18 +102,27 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
     for offset, value in strength_at.items():
         if edges[place := bisect_left(edges, offset)] == offset:
             strength[place] = value
+    _weaken(text, blocks, edges, strength)
+    sizes = units.sizes if edges == units.edges.tolist() else None
+    return Units(text, np.array(edges, dtype=np.int64), sizes, np.array(strength, dtype=np.int64))
+
+
+def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
+    """Weaken the edges below headings, captions and questions, and between the words of one speaker."""
     for block, below in pairwise(blocks):
         if block.kind == "heading" or (block.kind == "caption" and below.kind in _CAPTIONED):
             i, j = bisect_right(edges, block.span.start), bisect_right(edges, below.span.start)
             strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
         elif block.kind == below.kind == "turn" and (block.title == below.title or _ends_in_question(text, block)):
             strength[bisect_left(edges, below.span.start)] = Strength.SENTENCE
-    sizes = units.sizes if edges == units.edges.tolist() else None
-    return Units(text, np.array(edges, dtype=np.int64), sizes, np.array(strength, dtype=np.int64))
 
 
 def _ends_in_question(text: str, block: Block) -> bool:
-    return text[max(block.span.end - 8, block.span.start) : block.span.end].rstrip(" \"'”’»)]*_").endswith(("?", "？", "؟"))
+    return (
+        text[max(block.span.end - 8, block.span.start) : block.span.end]
+        .rstrip(" \"'”’»)]*_")
+        .endswith(("?", "？", "؟"))
+    )
 
 
 def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
@@ -240,7 +252,9 @@ class Contexts:
         self._document, self._limits, self._titled = document, limits, titled
         self._title = (str(title),) if title else ()
         self._headings = Headings(document.text, blocks, document.above)
-        headed = [(block, *_block_head(document.text, block)) for block in blocks if block.kind == "table" or block.metadata]
+        headed = [
+            (block, *_block_head(document.text, block)) for block in blocks if block.kind == "table" or block.metadata
+        ]
         self._starts = [block.span.start for block, head, _ in headed if head]
         self._heads = [(block.span.end, head, end) for block, head, end in headed if head]
         self._sizes = dict[str, int]()
@@ -270,7 +284,7 @@ class Contexts:
 
 
 def _block_head(text: str, block: Block) -> tuple[str, int]:
-    """Return what a later piece of a block needs, and the end of it there: the head of a table, else the only speaker.
+    """Return the context of later pieces of a block, and the end of it there: the head of a table, else the only speaker.
 
     A block that does not begin with the name of its speaker needs it from its start.
     """

@@ -2,16 +2,17 @@
 
 import json
 import re
+from contextlib import suppress
 
 import pytest
-from conversation_texts import ROLLING, SRT, VTT
-from growing import check_growth
 from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, RecursiveChunker, read_file
 from advchunk.conversations import captions
 from advchunk.readers import formats
+from conversation_texts import ROLLING, SRT, VTT
+from growing import check_growth
 
 
 def blocks(document):
@@ -36,14 +37,14 @@ def test_captions_that_roll_are_read_once():
 
 
 def test_captions_that_grow_are_read_once():
-    said = ["tea", "tea is", "tea is good", "it", "it is hot"]
-    cues = "\n\n".join(f"00:0{i}.000 --> 00:0{i + 1}.000\n{text}" for i, text in enumerate(said))
+    speech = ["tea", "tea is", "tea is good", "it", "it is hot"]
+    cues = "\n\n".join(f"00:0{i}.000 --> 00:0{i + 1}.000\n{text}" for i, text in enumerate(speech))
     assert captions.read(f"WEBVTT\n\n{cues}").text == "tea is good it is hot"
 
 
 def test_what_is_said_twice_is_read_twice():
-    said = ["Tea.", "Tea.", "No.", "Milk.", "It is hot.", "And good.", "Is it?"]
-    cues = "\n\n".join(f"00:0{i}.000 --> 00:0{i + 1}.000\n{text}" for i, text in enumerate(said))
+    speech = ["Tea.", "Tea.", "No.", "Milk.", "It is hot.", "And good.", "Is it?"]
+    cues = "\n\n".join(f"00:0{i}.000 --> 00:0{i + 1}.000\n{text}" for i, text in enumerate(speech))
     assert captions.read(f"WEBVTT\n\n{cues}").text == "Tea. Tea. No. Milk. It is hot. And good. Is it?"
 
 
@@ -57,7 +58,7 @@ def test_subrip_is_joined_up_to_a_pause():
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("speech", "expected"),
     [
         (["Ann Lee: Is there tea?", "Or milk?", "Bob: Yes.", "Ann Lee: Good."], ["Ann Lee: Is there tea? Or milk?", "Bob: Yes.", "Ann Lee: Good."]),
         ([">> ANN: Is there tea?", ">> BOB: Yes.", ">> ANN: Good."], ["ANN: Is there tea?", "BOB: Yes.", "ANN: Good."]),
@@ -68,14 +69,17 @@ def test_subrip_is_joined_up_to_a_pause():
         (["a < b", "x &lt; y", "<laughs> 5 > 4 &unknown; &nbsp;"], ["a < b x < y <laughs> 5 > 4 &unknown;"]),
     ],
 )  # fmt: skip
-def test_what_is_said(said, expected):
-    cues = "\n\n".join(f"00:0{i}.000 --> 00:0{i + 1}.000\n{text}" for i, text in enumerate(said))
+def test_what_is_said(speech, expected):
+    cues = "\n\n".join(f"00:0{i}.000 --> 00:0{i + 1}.000\n{text}" for i, text in enumerate(speech))
     document = captions.read(f"WEBVTT\n\n{cues}")
     assert [document.text[slice(*block.span)] for block in document.blocks] == expected
 
 
 def test_a_long_speech_is_several_blocks_of_its_speaker_and_its_chunks_say_who_speaks():
-    cues = "\n\n".join(f"00:{i:02}:00.000 --> 00:{i:02}:59.000\n<v Ann>Tea number {i} is good, and so is its cup of clay." for i in range(60))
+    cues = "\n\n".join(
+        f"00:{i:02}:00.000 --> 00:{i:02}:59.000\n<v Ann>Tea number {i} is good, and so is its cup of clay."
+        for i in range(60)
+    )
     document = captions.read(f"WEBVTT\n\n{cues}")
     assert {block.title for block in document.blocks} == {"Ann"}
     assert len(document.blocks) > 4
@@ -118,7 +122,9 @@ def test_files_and_texts_are_detected(tmp_path):
         assert blocks(read_file(tmp_path / name)) == blocks(captions.read(text))
 
 
-words = st.lists(st.sampled_from("tea milk is, hot. Where? & < > 12 「茶」".split()), min_size=1, max_size=20).map(" ".join)
+words = st.lists(
+    st.sampled_from(["tea", "milk", "is,", "hot.", "Where?", "&", "<", ">", "12", "「茶」"]), min_size=1, max_size=20
+).map(" ".join)
 turns = st.lists(st.tuples(st.sampled_from(["Ann", "Bob Lee", "茶"]), words), min_size=1, max_size=8)
 
 
@@ -127,17 +133,21 @@ def stamp(seconds, mark):
 
 
 @given(turns, st.integers(1, 4), st.sampled_from(["vtt", "srt"]), st.sampled_from(["\n", "\r\n"]))
-def test_what_is_written_is_read(said, width, form, end):
+def test_what_is_written_is_read(speech, width, form, end):
     """Turns that are cut into cues of a few words are read back, with their times and their places."""
     mark, cues, expected, at = (".", [], [], 0) if form == "vtt" else (",", [], [], 0)
-    for number, (name, words_of_turn) in enumerate(said):
-        parts = [f"{word}{number}-{i}" for i, word in enumerate(words_of_turn.split())]  # else they may be taken to roll
+    for number, (name, words_of_turn) in enumerate(speech):
+        parts = [
+            f"{word}{number}-{i}" for i, word in enumerate(words_of_turn.split())
+        ]  # else they may be taken to roll
         text = " ".join(parts)
         start = at
         for i in range(0, len(parts), width):
             escaped = " ".join(parts[i : i + width]).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
             voice = f"<v {name}>" if form == "vtt" else f"{name}: " * (i == 0)
-            cues.append(f"{len(cues) + 1}{end}{stamp(at, mark)} --> {stamp(at + 1, mark)}{end}{voice}{escaped}{end}{end}")
+            cues.append(
+                f"{len(cues) + 1}{end}{stamp(at, mark)} --> {stamp(at + 1, mark)}{end}{voice}{escaped}{end}{end}"
+            )
             at += 1
         if expected and expected[-1][0] == name:
             expected[-1] = name, f"{expected[-1][1]} {text}", expected[-1][2], at
@@ -170,16 +180,28 @@ def test_any_text_is_read_or_refused(text):
         assert len(document.offsets) == len(document.text) + 1
 
 
-TOKENS = ["00:01.000 --> 00:02.000\na\n\n", "00:01.000 --> 00:02.000\na b a b\n\n", "<v A>a", "<", "a", "-->", "\n", " ", "&", "1\n", "a ", ">>", "{\\"]
+TOKENS = [
+    "00:01.000 --> 00:02.000\na\n\n",
+    "00:01.000 --> 00:02.000\na b a b\n\n",
+    "<v A>a",
+    "<",
+    "a",
+    "-->",
+    "\n",
+    " ",
+    "&",
+    "1\n",
+    "a ",
+    ">>",
+    "{\\",
+]
 
 
 @pytest.mark.parametrize("token", TOKENS, ids=json.dumps)
 def test_time_grows_with_the_length(token):
     def read(text):
-        try:
+        with suppress(ConfigurationError):
             captions.read("WEBVTT\n\n00:01.000 --> 00:02.000\n" + text)
-        except ConfigurationError:
-            pass
 
     check_growth(read, lambda length: token * (length // len(token)), 20_000)
 

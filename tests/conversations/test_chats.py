@@ -4,18 +4,21 @@ import json
 import re
 
 import pytest
-from conversation_texts import DISCORD, SLACK, TEAMS, WHATSAPP
-from growing import check_growth
 from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, read_file
 from advchunk.conversations import chats, messages
 from advchunk.readers import formats
+from conversation_texts import DISCORD, SLACK, TEAMS, WHATSAPP
+from growing import check_growth
 
 
 def blocks(document):
-    return [(block.kind, block.title, document.text[slice(*block.span)], block.metadata.get("start_time")) for block in document.blocks]
+    return [
+        (block.kind, block.title, document.text[slice(*block.span)], block.metadata.get("start_time"))
+        for block in document.blocks
+    ]
 
 
 def test_slack_has_names_links_threads_and_files():
@@ -79,7 +82,10 @@ def test_dates_are_told_from_all_of_them(heads, times):
 
 def test_what_the_program_says_is_a_paragraph():
     text = "12/03/24, 10:14 - Ann added Bob\n12/03/24, 10:15 - Ann: Tea?\n12/03/24, 10:16 - Bob: <Media omitted>\n"
-    assert [row[:3] for row in blocks(messages.read(text))] == [("paragraph", None, "Ann added Bob"), ("turn", "Ann", "Ann: Tea?")]
+    assert [row[:3] for row in blocks(messages.read(text))] == [
+        ("paragraph", None, "Ann added Bob"),
+        ("turn", "Ann", "Ann: Tea?"),
+    ]
 
 
 @pytest.mark.parametrize("text", [SLACK, DISCORD, TEAMS])
@@ -122,7 +128,7 @@ def test_damaged_json_says_what_is_wrong(text, message):
 
 
 def test_a_text_without_messages_is_no_chat_of_whatsapp():
-    with pytest.raises(ConfigurationError, match="a chat of WhatsApp must have messages .* got 'Tea is good.'"):
+    with pytest.raises(ConfigurationError, match=r"a chat of WhatsApp must have messages .* got 'Tea is good.'"):
         messages.read("Tea is good.")
     assert messages.read(" ").text == ""
 
@@ -130,7 +136,7 @@ def test_a_text_without_messages_is_no_chat_of_whatsapp():
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(["message", "html", "2024-03-12", "1.5"]),
     lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from("value channel messages ts text user from body id content messageType replies".split()), inner, max_size=4),
+    | st.dictionaries(st.sampled_from(["value", "channel", "messages", "ts", "text", "user", "from", "body", "id", "content", "messageType", "replies"]), inner, max_size=4),
     max_leaves=12,
 )  # fmt: skip
 
@@ -144,27 +150,27 @@ def test_any_json_is_read_or_refused(value):
     assert all(block.span.start < block.span.end for block in document.blocks)
 
 
-said = st.lists(
+speech = st.lists(
     st.tuples(st.sampled_from(["Ann", "Bob Lee", "茶"]), st.text("tea ?.\n<>&é茶", min_size=1, max_size=20).filter(str.strip), st.integers(0, 10**6)),
     min_size=1, max_size=8,
 )  # fmt: skip
 
 
-@given(said)
-def test_what_is_written_in_slack_is_read(said):
+@given(speech)
+def test_what_is_written_in_slack_is_read(speech):
     items = [
         {"user": name, "user_profile": {"real_name": name}, "ts": f"{1700000000 + at}.{i:06}", "text": text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")}
-        for i, (name, text, at) in enumerate(said)
+        for i, (name, text, at) in enumerate(speech)
     ]  # fmt: skip
     document = chats.read(json.dumps(items))
-    assert [row[1:3] for row in blocks(document)] == [(name, f"{name}: {text.strip()}") for name, text, _ in said]
+    assert [row[1:3] for row in blocks(document)] == [(name, f"{name}: {text.strip()}") for name, text, _ in speech]
 
 
-@given(said, st.sampled_from(["\n", "\r\n"]))
-def test_what_is_written_in_whatsapp_is_read(said, end):
-    text = "".join(f"[12.03.24, 10:15:{i:02}] {name}: {text.strip()}{end}" for i, (name, text, _) in enumerate(said))
+@given(speech, st.sampled_from(["\n", "\r\n"]))
+def test_what_is_written_in_whatsapp_is_read(speech, end):
+    text = "".join(f"[12.03.24, 10:15:{i:02}] {name}: {text.strip()}{end}" for i, (name, text, _) in enumerate(speech))
     document = messages.read(text)
-    assert [row[1:3] for row in blocks(document)] == [(name, f"{name}: {text.strip()}") for name, text, _ in said]
+    assert [row[1:3] for row in blocks(document)] == [(name, f"{name}: {text.strip()}") for name, text, _ in speech]
     for character, offset in zip(document.text, document.offsets.tolist(), strict=False):
         assert character in ": \n" or text[offset] == character
 
@@ -178,16 +184,28 @@ def test_any_text_is_read_as_whatsapp_or_refused(text):
     assert len(document.offsets) == len(document.text) + 1
 
 
-@pytest.mark.parametrize("token", ["[12.03.24, 10:15:33] Ann: a\n", "12/03/24, 10:15 - ", "\u200e", "[", "1", "a\n", "12.03.24, "], ids=json.dumps)
+@pytest.mark.parametrize(
+    "token",
+    ["[12.03.24, 10:15:33] Ann: a\n", "12/03/24, 10:15 - ", "\u200e", "[", "1", "a\n", "12.03.24, "],
+    ids=json.dumps,
+)
 def test_time_of_whatsapp_grows_with_the_length(token):
-    check_growth(lambda text: messages.read("[12.03.24, 10:15:33] Ann: a\n" + text), lambda length: token * (length // len(token)), 20_000)
+    check_growth(
+        lambda text: messages.read("[12.03.24, 10:15:33] Ann: a\n" + text),
+        lambda length: token * (length // len(token)),
+        20_000,
+    )
 
 
-@pytest.mark.parametrize("said", ["<", "<@", "<@U1>", "&amp;", "<a|", "<br>", "</"])
-def test_time_of_json_grows_with_the_length(said):
+@pytest.mark.parametrize("speech", ["<", "<@", "<@U1>", "&amp;", "<a|", "<br>", "</"])
+def test_time_of_json_grows_with_the_length(speech):
     def make(length):
-        return said * (length // len(said))
+        return speech * (length // len(speech))
 
     check_growth(chats.read, lambda length: json.dumps([{"ts": "1.5", "text": make(length)}]), 20_000)
-    check_growth(chats.read, lambda length: json.dumps({"value": [{"body": {"contentType": "html", "content": make(length)}}]}), 20_000)
-    check_growth(chats.read, lambda length: json.dumps([{"ts": "1.5", "text": said}] * (length // 30)), 20_000)
+    check_growth(
+        chats.read,
+        lambda length: json.dumps({"value": [{"body": {"contentType": "html", "content": make(length)}}]}),
+        20_000,
+    )
+    check_growth(chats.read, lambda length: json.dumps([{"ts": "1.5", "text": speech}] * (length // 30)), 20_000)

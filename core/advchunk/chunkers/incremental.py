@@ -256,7 +256,9 @@ def _around_edit(chunker: Any, old: Sequence[Chunk], document: Document) -> list
     edited = len(after) - _common_length(before[same:], after[same:], at_end=True)
     shift, repeats = len(after) - len(before), int(chunker.size("overlap_tokens") > 0)
     ends = [chunk.end for chunk in old]
-    if formats.may_be_refined(after, chunker.markup) and _is_refined(_Part(chunker, after, (), True).document, chunker.markup):
+    if formats.may_be_refined(after, chunker.markup) and _is_refined(
+        _Part(chunker, after, (), True).document, chunker.markup
+    ):
         return None
     part = _Part(chunker, after[:same], (), is_first=True)
     unchanged = bisect_right(ends, part.last_end(0) or 0) - (_JOINED if chunker.size("min_tokens") else 1) - repeats

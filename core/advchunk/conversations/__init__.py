@@ -7,7 +7,9 @@ from typing import Any
 from advchunk.registry import Registration
 
 _STAMP = r"[\[(<]?(?:\d{1,3}:)?\d{1,3}:\d{2}\b"
-_ROLE = "user|assistant|human|ai|bot|model|agent|host|guest|interviewer|interviewee|moderator|speaker|spk|caller|operator"
+_ROLE = (
+    "user|assistant|human|ai|bot|model|agent|host|guest|interviewer|interviewee|moderator|speaker|spk|caller|operator"
+)
 _NAME = rf"(?:[^\W\d_a-z][^\n:：\"“|<>{{}}=]{{0,160}}?|(?:{_ROLE})(?:[ _]?\d{{1,3}})?)"
 _LABEL = (
     rf"[ \t]*+(?:\d{{1,2}}[ \t]{{2,}}+)?(?:>{{2,3}}[ \t]*+)?(?:[QA][.:][ \t]|[*_]{{0,3}}{_STAMP}"
@@ -19,7 +21,9 @@ BEGINS = rf"[\ufeff\s]*+(?:[^\n]*+\n){{0,60}}?{_LABEL}"
 # Slack's exports, DiscordChatExporter's, and chat messages of Microsoft Graph.
 _SLACK = re.compile(r'[\ufeff\s]*\[\s*\{.*?"ts"\s*:\s*"\d{9,11}\.\d{3,6}"', re.DOTALL)
 _DISCORD = re.compile(r'[\ufeff\s]*\{\s*"guild"\s*:.*?"channel"\s*:', re.DOTALL)
-_TEAMS = re.compile(r'[\ufeff\s]*[\[{].*?(?:"messageType"\s*:.*?"createdDateTime"|"createdDateTime"\s*:.*?"messageType")\s*:', re.DOTALL)
+_TEAMS = re.compile(
+    r'[\ufeff\s]*[\[{].*?(?:"messageType"\s*:.*?"createdDateTime"|"createdDateTime"\s*:.*?"messageType")\s*:', re.DOTALL
+)
 _HEAD = 20_000  # characters in which a chat is detected
 
 

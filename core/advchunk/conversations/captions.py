@@ -38,7 +38,7 @@ _ENOUGH, _MOST = 400, 1200  # characters after which a paragraph ends with a sen
 
 @dataclass(slots=True)
 class _Cue:
-    """What one speaker says in a cue.
+    """The words of one speaker in a cue.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def _cues(text: str, flat: str, is_vtt: bool) -> list[_Cue]:
 
 
 def _voices(flat: str, cue: _Cue) -> Iterator[_Cue]:
-    """Yield what each voice says in a cue, cleaned of tags: pieces to copy, or to write for an entity or white space."""
+    """Yield the words of each voice in a cue, without tags: pieces to copy, or to write for an entity or white space."""
     part, at = _Cue(cue.span, cue.start, cue.end), cue.span.start
     for match in _MARKUP.finditer(flat, *cue.span):
         if match.start() > at:
@@ -120,7 +120,7 @@ def _voices(flat: str, cue: _Cue) -> Iterator[_Cue]:
     yield part
 
 
-def _said(flat: str, cue: _Cue) -> str:
+def _words(flat: str, cue: _Cue) -> str:
     return "".join(flat[start:end] if text is None else text for start, end, text in cue.pieces)
 
 
@@ -153,12 +153,12 @@ def _from(pieces: Sequence[tuple[int, int, str | None]], start: int) -> list[tup
 
 def _drop_repeated(flat: str, cues: Sequence[_Cue]) -> None:
     """Drop the words with which a cue repeats the end of the one before, if most cues do so: captions that roll."""
-    words = [[(m[0], m.start()) for m in re.finditer(r"\S+", _said(flat, cue))] for cue in cues]
+    words = [[(m[0], m.start()) for m in re.finditer(r"\S+", _words(flat, cue))] for cue in cues]
     repeats = [_overlap(a, b) if before.end >= cue.start - 0.1 else 0 for (before, a), (cue, b) in pairwise(zip(cues, words, strict=True))]  # fmt: skip
     if sum(map(bool, repeats)) < max(_FEW, len(repeats) / 2):
         return
     for cue, own, count in zip(cues[1:], words[1:], repeats, strict=True):
-        left, kept = own[count][1] if count < len(own) else len(_said(flat, cue)), list[tuple[int, int, str | None]]()
+        left, kept = own[count][1] if count < len(own) else len(_words(flat, cue)), list[tuple[int, int, str | None]]()
         for start, end, text in cue.pieces:
             length = end - start if text is None else len(text)
             if left < length:
@@ -183,30 +183,38 @@ def _overlap(before: Sequence[tuple[str, int]], after: Sequence[tuple[str, int]]
     return borders[-1] if before and after else 0
 
 
+def _speaker(flat: str, cue: _Cue, speaker: str) -> str:
+    """Return the speaker of a cue, given the one before, without a role in parentheses."""
+    if cue.speaker:
+        return squeeze(_ROLE.sub("", html.unescape(flat[slice(*cue.speaker)])))
+    return "" if cue.opens else speaker
+
+
+def _is_over(written: str, pause: float) -> bool:
+    """Return True if a paragraph ends where a pause follows."""
+    is_sentence = _ENDS.search(written[-8:]) is not None
+    ends = is_sentence and (pause >= _PAUSE or len(written) >= _ENOUGH)
+    return ends or pause >= _LONG_PAUSE or len(written) >= _MOST
+
+
 def _write(flat: str, cues: Sequence[_Cue], derivation: Derivation) -> None:
     """Write the cues as blocks; a block that goes on with a speaker's words has no name in its text."""
-    speaker, said, begin, end, is_first = "", "", 0.0, 0.0, True
+    speaker, written, begin, end, is_first = "", "", 0.0, 0.0, True
 
     def end_block() -> None:
         metadata = ({"speakers": [speaker]} if speaker else {}) | times(begin, end)
         derivation.end_block("turn" if speaker else "paragraph", title=speaker or None, metadata=metadata)
 
     for cue in cues:
-        pieces = cue.pieces
-        while pieces and pieces[-1][2] == " ":
-            pieces = pieces[:-1]
+        pieces = cue.pieces[: -1 if cue.pieces and cue.pieces[-1][2] == " " else None]
         if not pieces:
-            end = cue.end if said else end
+            end = cue.end if written else end
             continue
-        name = "" if cue.opens else speaker
-        if cue.speaker:
-            name = squeeze(_ROLE.sub("", html.unescape(flat[slice(*cue.speaker)])))
-        pause, is_sentence = cue.start - end, _ENDS.search(said[-8:]) is not None
-        is_over = (is_sentence and (pause >= _PAUSE or len(said) >= _ENOUGH)) or pause >= _LONG_PAUSE or len(said) >= _MOST
-        if said and (name != speaker or cue.opens or is_over):
+        name, is_over = _speaker(flat, cue, speaker), _is_over(written, cue.start - end)
+        if written and (name != speaker or cue.opens or is_over):
             end_block()
-            said = ""
-        if not said:
+            written = ""
+        if not written:
             begin, is_first = cue.start, is_first or name != speaker or cue.opens
             if name and cue.speaker and is_first:
                 derivation.copy(*cue.speaker)
@@ -219,5 +227,5 @@ def _write(flat: str, cues: Sequence[_Cue], derivation: Derivation) -> None:
                 derivation.copy(start, stop)
             else:
                 derivation.write(piece, start, stop)
-        said, end = f"{said} {_said(flat, cue).strip()}", cue.end
+        written, end = f"{written} {_words(flat, cue).strip()}", cue.end
     end_block()

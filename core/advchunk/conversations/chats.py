@@ -56,7 +56,11 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
         rule = 'a chat must be a list of messages of Slack or Teams, or an object with "channel" (Discord) or "value" (Teams)'
         require("messages" in root, rule, sorted(root)[:5])
         messages = [*_slack(root)]
-    return _document([message for message in messages if message.text], id, {k: v for k, v in properties.items() if v} | {**(metadata or {})})
+    return _document(
+        [message for message in messages if message.text],
+        id,
+        {k: v for k, v in properties.items() if v} | {**(metadata or {})},
+    )
 
 
 def _document(messages: list[_Message], id: str, metadata: Mapping[str, Any]) -> Document:
@@ -69,7 +73,9 @@ def _document(messages: list[_Message], id: str, metadata: Mapping[str, Any]) ->
         part = f"{speaker}: {text}" if speaker else text
         when = {"start_time": time, "end_time": time} if time else {}
         if speaker:
-            block = Block("turn", Span(start, start + len(part)), title=speaker, metadata={"speakers": [speaker], **when})
+            block = Block(
+                "turn", Span(start, start + len(part)), title=speaker, metadata={"speakers": [speaker], **when}
+            )
         else:
             block = Block("paragraph", Span(start, start + len(part)), metadata=when)
         parts.append(part)
@@ -95,13 +101,15 @@ def _slack(root: Object) -> Iterator[_Message]:
         return f"{label} ({target})" if label and label not in target else target
 
     for item in items:
-        said = item.text("text") or "\n".join(part.text("text") or part.text("fallback") for part in item.objects("attachments"))
+        words = item.text("text") or "\n".join(
+            part.text("text") or part.text("fallback") for part in item.objects("attachments")
+        )
         files = [file.text("title") or file.text("name") for file in item.objects("files")]
-        said = "\n".join(filter(None, [said, *(f"[{file}]" for file in files if file)]))
+        words = "\n".join(filter(None, [words, *(f"[{file}]" for file in files if file)]))
         user, time = item.text("user"), item.text("ts")
         is_notice = item.text("subtype").startswith(_SYSTEM)
         speaker = names.get(user) or item.text("username") or user or item.text("bot_id")
-        clean = html.unescape(_SLACK_MARK.sub(mention, said)).strip()
+        clean = html.unescape(_SLACK_MARK.sub(mention, words)).strip()
         yield _Message("" if is_notice else speaker, _from_epoch(time, item), clean, time, item.text("thread_ts"))
 
 
@@ -119,13 +127,13 @@ def _discord(root: Object) -> Iterator[_Message]:
     for item in root.objects("messages"):
         author = item.object("author") or Object({})
         people = {user.name("id"): user.text("nickname") or user.text("name") for user in item.objects("mentions")}
-        said = _DISCORD_MENTION.sub(lambda match: f"@{people.get(match[1]) or match[1]}", item.text("content"))  # noqa: B023
+        words = _DISCORD_MENTION.sub(lambda match: f"@{people.get(match[1]) or match[1]}", item.text("content"))  # noqa: B023
         files = [file.text("fileName") for file in item.objects("attachments")]
-        said = "\n".join(filter(None, [said.strip(), *(f"[{file}]" for file in files if file)]))
+        words = "\n".join(filter(None, [words.strip(), *(f"[{file}]" for file in files if file)]))
         is_notice = item.text("type") not in {"", "Default", "Reply"}
         speaker = squeeze(author.text("nickname") or author.text("name"))
         answered = (item.object("reference") or Object({})).name("messageId")
-        yield _Message("" if is_notice else speaker, _iso(item, "timestamp"), said, item.name("id"), answered)
+        yield _Message("" if is_notice else speaker, _iso(item, "timestamp"), words, item.name("id"), answered)
 
 
 def _teams(root: Object, key: str, thread: str = "") -> Iterator[_Message]:
@@ -134,13 +142,13 @@ def _teams(root: Object, key: str, thread: str = "") -> Iterator[_Message]:
         people = (sender.object(kind) for kind in ("user", "application", "device"))
         speaker = next((name for person in people if person and (name := squeeze(person.text("displayName")))), "")
         body = item.object("body") or Object({})
-        said = body.text("content")
+        words = body.text("content")
         if body.text("contentType").lower() == "html":
-            said = html.unescape(_TAG.sub("", _LINES.sub("\n", said)))
-        said = "\n".join(filter(None, (squeeze(line) for line in said.splitlines())))
+            words = html.unescape(_TAG.sub("", _LINES.sub("\n", words)))
+        words = "\n".join(filter(None, (squeeze(line) for line in words.splitlines())))
         is_notice = item.text("messageType") not in {"", "message"}
         answered = thread or item.name("replyToId") or item.name("id")
-        yield _Message("" if is_notice else speaker, _iso(item, "createdDateTime"), said, item.name("id"), answered)
+        yield _Message("" if is_notice else speaker, _iso(item, "createdDateTime"), words, item.name("id"), answered)
         yield from _teams(item, "replies", answered)
 
 
@@ -148,7 +156,9 @@ def _iso(item: Object, key: str) -> str:
     """Return a time, which must be in ISO 8601."""
     time = item.text(key)
     try:
-        return time and datetime.fromisoformat(time) and time
+        if time:
+            datetime.fromisoformat(time)
     except ValueError:
         msg = f"{item.at(key)} must be a time in ISO 8601, got {time[:40]!r}"
         raise ConfigurationError(msg) from None
+    return time

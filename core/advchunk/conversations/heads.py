@@ -58,8 +58,67 @@ _FIELDS = frozenset(
     nota precio tema título advertencia
     """.split()  # noqa: SIM905
 )
-_ROLES = frozenset("user assistant human ai bot model agent host guest interviewer interviewee moderator speaker spk q a caller operator".split())  # noqa: SIM905
-_PARTICLES = frozenset("af al and bin da das de del della den der di do dos du e el for i in la las le les los of on te the to und van von y zu".split())  # noqa: SIM905
+_ROLES = frozenset(
+    [
+        "user",
+        "assistant",
+        "human",
+        "ai",
+        "bot",
+        "model",
+        "agent",
+        "host",
+        "guest",
+        "interviewer",
+        "interviewee",
+        "moderator",
+        "speaker",
+        "spk",
+        "q",
+        "a",
+        "caller",
+        "operator",
+    ]
+)
+_PARTICLES = frozenset(
+    [
+        "af",
+        "al",
+        "and",
+        "bin",
+        "da",
+        "das",
+        "de",
+        "del",
+        "della",
+        "den",
+        "der",
+        "di",
+        "do",
+        "dos",
+        "du",
+        "e",
+        "el",
+        "for",
+        "i",
+        "in",
+        "la",
+        "las",
+        "le",
+        "les",
+        "los",
+        "of",
+        "on",
+        "te",
+        "the",
+        "to",
+        "und",
+        "van",
+        "von",
+        "y",
+        "zu",
+    ]
+)
 _NUMBER = re.compile(r"[ _#-]*\d+\w?$")
 _ENDS_SENTENCE = re.compile(r"""[.?!…。？！—–-]["”'’»)\]*_]*$|(?<=[^\W\d_])(?: ?,|\})$""")
 _PLAIN_WORD = re.compile(r"(?<!\S)[^\W\d_]+(?:['’-][^\W\d_]+)*[.,;:?!]?(?!\S)")
@@ -95,7 +154,7 @@ def flatten(text: str) -> str:
 
 
 def find_heads(text: str, start: int = 0, end: int | None = None) -> list[Head]:
-    r"""Return what may be the heads of turns in a text whose lines end with "\\n" (`flatten`).
+    r"""Return the possible heads of turns in a text whose lines end with "\\n" (`flatten`).
 
     >>> [(head.name, head.stamps) for head in find_heads("Ann Lee (Chair): Tea?\n[00:01:02] Bob: Yes.\nCy  1:03\nMilk.")]
     [('Ann Lee', ()), ('Bob', (62.0,)), ('Cy', (63.0,))]
@@ -142,9 +201,9 @@ def seconds(clock: str) -> float:
 
 @lru_cache(4096)
 def is_name(name: str) -> bool:
-    """Return True for what may be the name of a speaker: few words, capitalized if their script has capitals.
+    """Return True for a possible name of a speaker: few words, capitalized if their script has capitals.
 
-    >>> [is_name(name) for name in ("Ann van Dyk", "speaker 2", "THE COURT", "Step 2", "He said", "Note")]
+    >>> [is_name(name) for name in ("Ann van Dyk", "speaker 2", "THE COURT", "Step 2", "He speeches", "Note")]
     [True, True, True, False, False, False]
     """
     bare, words = _NUMBER.sub("", name).strip().lower(), name.split()
@@ -160,7 +219,7 @@ def is_name(name: str) -> bool:
 def is_conversation(heads: Sequence[Head], text: str, paragraphs: Iterable[tuple[int, int]]) -> bool:
     """Return True if heads are those of a conversation: several speakers recur, and most paragraphs begin with one.
 
-    Without time stamps, what is said must be more than the values of fields: most of it ends like a sentence or is long; and
+    Without time stamps, what is speeches must be more than the values of fields: most of it ends like a sentence or is long; and
     speakers that take turns in one strict order, as fields do in records, must ask questions.
 
     Parameters
@@ -180,14 +239,14 @@ def is_conversation(heads: Sequence[Head], text: str, paragraphs: Iterable[tuple
     if share < (_SHARE_STAMPED if stamped else _SHARE):
         return False
     ends = [*(head.start for head in heads[1:]), len(text)]
-    said = [text[head.end : end].strip() for head, end in zip(heads, ends, strict=True)]
-    spoken = sum(_is_speech(words) for words in said)
-    if spoken < len(said) * (_SHARE_STAMPED if stamped else _SHARE):
+    speeches = [text[head.end : end].strip() for head, end in zip(heads, ends, strict=True)]
+    spoken = sum(_is_speech(words) for words in speeches)
+    if spoken < len(speeches) * (_SHARE_STAMPED if stamped else _SHARE):
         return False
     period = len(counts)
     is_cyclic = all(a == b for a, b in zip(names, names[period:], strict=False)) and len(names) >= 2 * period
-    questions = sum("?" in words or "？" in words for words in said)
-    return stamped or not is_cyclic or 10 * questions >= len(said)
+    questions = sum("?" in words or "？" in words for words in speeches)
+    return stamped or not is_cyclic or 10 * questions >= len(speeches)
 
 
 def _is_speech(words: str) -> bool:

@@ -22,7 +22,7 @@ _HEAD = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
-# What stands for a picture that was not exported, in the languages of most users.
+# These stand for a picture that was not exported, in the languages of most users.
 _OMITTED = re.compile(
     r"<(?:media omitted|medien ausgeschlossen|médias omis|multimedia omitido|arquivo de mídia oculto|media omessi"
     r"|media weggelaten)>|(?:image|video|audio|sticker|gif|document|contact card) omitted|null",
@@ -60,10 +60,10 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     ends = [*(head.start() for head in heads[1:]), len(text)][: len(heads)]
     derivation.copy(0, len(text[: heads[0].start()].rstrip()) if heads else 0)
     derivation.end_block("paragraph")
-    for head, time, end in zip(heads, times, ends, strict=True):
-        start, end = head.end(), head.end() + len(text[head.end() : end].rstrip())
-        said = text[start:end].strip(_MARKS)
-        if _OMITTED.fullmatch(said) or not said:
+    for head, time, last in zip(heads, times, ends, strict=True):
+        start, end = head.end(), head.end() + len(text[head.end() : last].rstrip())
+        words = text[start:end].strip(_MARKS)
+        if _OMITTED.fullmatch(words) or not words:
             continue
         when = {"start_time": time, "end_time": time} if time else {}
         if name := head["name"]:
@@ -93,14 +93,14 @@ def _times(heads: Sequence[re.Match[str]]) -> list[str]:
 
 def _time(head: re.Match[str], order: str) -> str:
     parts = dict(zip(order, re.split(r"[./-]", head["date"]), strict=True))
-    hour, minute, *seconds = (int(part) for part in re.split("[:.]", head["time"]))
+    hour, minute, second = (int(part) for part in [*re.split("[:.]", head["time"]), "0"][:3])
     if half := head["half"]:
         hour = hour % 12 + 12 * (half in "pP")
     if order == "ymd" and len(parts["y"]) < 4:
         return ""
     try:
         year = int(parts["y"]) + (2000 if len(parts["y"]) == 2 else 0)
-        time = datetime(year, int(parts["m"]), int(parts["d"]), hour, minute, *seconds)  # noqa: DTZ001 - of no known zone
+        time = datetime(year, int(parts["m"]), int(parts["d"]), hour, minute, second)
     except ValueError:
         return ""
     return time.isoformat() if year > 1900 else ""

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from advchunk.conversations.derivation import Derivation, times
@@ -87,7 +88,7 @@ def _layout(text: str) -> Sequence[Block]:
     if _MARKDOWN.search(text):
         return markdown.blocks(text)
     edges = paragraph_edges(text)
-    spans = [(next_non_space(text, a), a + len(text[a:b].rstrip())) for a, b in zip(edges, edges[1:], strict=False)]
+    spans = [(next_non_space(text, a), a + len(text[a:b].rstrip())) for a, b in pairwise(edges)]
     return [Block("paragraph", Span(start, end)) for start, end in spans if start < end]
 
 
@@ -113,7 +114,7 @@ def _is_conversation(text: str, blocks: Iterable[Block], heads: Sequence[Head]) 
 
 
 def _recurring(text: str, blocks: Iterable[Block], heads: Sequence[Head]) -> list[Head]:
-    """Where turns begin paragraphs, leave out a name that occurs once, in another line, and without a time."""
+    """Leave out a name that occurs once, without a time, in a line where no paragraph begins although turns do there."""
     counts = Counter(head.name for head in heads)
     starts = {next_non_space(text, block.span.start) for block in blocks}
     if sum(head.start in starts for head in heads) <= _MOST * len(heads):

@@ -265,7 +265,7 @@ def refine_document(document: Document, markup: str) -> Document:
 @cache
 def _refining(name: str) -> tuple[Registration, ...]:
     """Return the rows of the readers that may find more blocks in the texts of a format."""
-    return tuple(row for row in registry.rows("reader") if name in row.refines)
+    return tuple(row for row in registry.rows("reader", ours=True) if name in row.refines)
 
 
 @cache

@@ -108,6 +108,9 @@ class UnitReader:
     def _read(self, text: str, source: str, path: tuple[str, ...], speakers: tuple[str, ...], most: int) -> Reading:
         metadata = write_metadata({}, {"speakers": [*speakers]} if speakers else {})
         document = _with_layout(Document(text, source, metadata=metadata))
+        # A turn is kept whole in chunks, but a passage may be a sentence of it.
+        blocks = [replace(b, kind="paragraph") if b.kind == "turn" else b for b in document.blocks or ()]
+        document = replace(document, blocks=tuple(blocks))
         first = Headings(text, document.blocks or ()).path(0)
         above = path[: len(path) - len(first)] if path[-len(first) :] == first else path
         document = replace(document, above=tuple(enumerate(above, 1)))
