@@ -30,11 +30,14 @@ from advchunk.text.tiling import Tiler, from_ends, graphemes, leading_space, nex
 
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
 _CAPTIONED = _PROTECTED | {"caption"}
-_WHOLE = _PROTECTED | {"heading"}  # such as "## 2. Methods"
+_UNCUT = _PROTECTED | {"turn"}  # one unit, unless it is over the limits
+_WHOLE = _UNCUT | {"heading"}  # such as "## 2. Methods"
 # The kinds of blocks that may begin a section.
 _TITLED: frozenset[BlockKind] = frozenset({"heading", "code", "paragraph"})
 _OWN: frozenset[BlockKind] = frozenset({"table", "formula"})  # split at levels of their own
 _MAX_OPENING = 2000  # characters of a table without a head that are read for one
+_LABEL = 200  # characters of a line up to a name
+_BEFORE_NAME = "*_>-–— \t[](){}<0123456789:.,|"  # time stamps, and the like
 _NO_SPANS = SpanSet()
 _INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
 
@@ -54,13 +57,13 @@ def block_spans(document: Document, blocks: Sequence[Block]) -> SpanSet:
 
 
 def tile_prose(document: Document, tiler: Tiler) -> Units:
-    """Tile the prose of a document: each heading, list item and quote separately; protected blocks are not split.
+    """Tile the prose of a document: each heading, list item and quote separately; protected blocks and turns are not split.
 
     In Markdown, no unit ends in inline code, a link, a tag or a formula.
     """
     text, blocks = document.text, document.blocks or ()
     tiler = AtomKeeper(tiler) if may_have_atoms(document) else tiler
-    edges, whole = [0], {block.span.start for block in blocks if block.kind in _PROTECTED}
+    edges, whole = [0], {block.span.start for block in blocks if block.kind in _UNCUT}
     starts = [b.span.start for a, b in pairwise(blocks) if b.title is not None or not a.kind == b.kind == "paragraph"]
     if not (starts or whole):
         return tiler(text)
@@ -70,9 +73,10 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
 
 
 def fit_to_blocks(units: Units, document: Document) -> Units:
-    """Return units that also end where blocks end, but not inside a protected one or the white space before a block.
+    """Return units that also end where blocks end, but not inside a protected one, a turn, or the white space before a block.
 
-    A heading stays with the block below it, and a caption with what it is above.
+    A heading stays with the block below it, and a caption with what it is above. The edge before an answer, or before what
+    the same speaker says on, is weaker than others between turns.
 
     Returns
     -------
@@ -105,12 +109,24 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
     for offset, value in strength_at.items():
         if edges[place := bisect_left(edges, offset)] == offset:
             strength[place] = value
+    _weaken(text, blocks, edges, strength)
+    sizes = units.sizes if edges == units.edges.tolist() else None
+    return Units(text, np.array(edges, dtype=np.int64), sizes, np.array(strength, dtype=np.int64))
+
+
+def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
+    """Weaken the edges below headings, captions and questions, and between the words of one speaker."""
     for block, below in pairwise(blocks):
         if block.kind == "heading" or (block.kind == "caption" and below.kind in _CAPTIONED):
             i, j = bisect_right(edges, block.span.start), bisect_right(edges, below.span.start)
             strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
-    sizes = units.sizes if edges == units.edges.tolist() else None
-    return Units(text, np.array(edges, dtype=np.int64), sizes, np.array(strength, dtype=np.int64))
+        elif block.kind == below.kind == "turn" and (block.title == below.title or _ends_in_question(text, block)):
+            strength[bisect_left(edges, below.span.start)] = Strength.SENTENCE
+
+
+def _ends_in_question(text: str, block: Block) -> bool:
+    last = text[max(block.span.end - 8, block.span.start) : block.span.end]
+    return last.rstrip(" \"'”’»)]*_").endswith(("?", "？", "؟"))
 
 
 def _last_inside(text: str, block: Block) -> int:
@@ -306,7 +322,7 @@ def _heading(text: str, block: Block) -> tuple[int, str]:
 
 
 class Contexts:
-    """The context of an offset: the title and the headings above it, and the caption and head of the table that it is in.
+    """The context of an offset: the title and the headings above it, and the caption and head of its table, or its speaker.
 
     What has no room in half a chunk is left out: the outermost headings first, then the caption. Of a head that is too long
     alone, each cell has its first words.
@@ -314,7 +330,7 @@ class Contexts:
     Parameters
     ----------
     limits : of the chunks; its own context is not used.
-    titled : False for the heads of tables alone.
+    titled : False for the heads of tables and turns alone.
     """
 
     def __init__(self, document: Document, limits: Limits, *, titled: bool = True) -> None:
@@ -322,10 +338,9 @@ class Contexts:
         self._document, self._limits, self._titled = document, limits, titled
         self._title = (str(title),) if title else ()
         self._headings = Headings(document.text, blocks, document.above)
-        self._tables = [
-            (above, block) for above, block in zip([None, *blocks], blocks, strict=False) if block.kind == "table"
-        ]
-        self._starts = [table.span.start for _, table in self._tables]
+        pairs = zip([None, *blocks], blocks, strict=False)
+        self._headed = [(above, block) for above, block in pairs if block.kind == "table" or _speaker(block)]
+        self._starts = [block.span.start for _, block in self._headed]
         self._heads = dict[int, tuple[str, tables.Head]]()
         self._contexts = dict[tuple[int, int, tuple[str, ...]], str]()
         self._sizes = dict[str, int]()
@@ -334,7 +349,7 @@ class Contexts:
         """Return the context of a chunk that starts at an offset, and its tokens."""
         offset = next_non_space(self._document.text, offset)  # a unit may begin with the white space after a table
         path = (*self._title, *_section_path(self._document, self._headings.above(offset))) if self._titled else ()
-        key = *self._table_at(offset), path
+        key = *self._block_at(offset), path
         if key not in self._contexts:
             self._contexts[key] = next(filter(self._fits, self._candidates(*key)), "")
         context = self._contexts[key]
@@ -348,10 +363,13 @@ class Contexts:
         inside : the characters before the offset if that is in the head of the table, or if there is none, up to `_MAX_OPENING`.
         """
         titles = [" > ".join(path[outermost:]) for outermost in range(len(path))]
-        if place >= 0:
+        block = self._headed[place][1] if place >= 0 else None
+        if block and block.kind != "table":
+            yield from (with_context(title, f"{_speaker(block)}:") for title in [*titles, ""])
+        elif block:
             caption, head = self._head(place)
             if inside:
-                start, end = self._tables[place][1].span
+                start, end = block.span
                 head = tables.opening(self._document.text[start:end], inside)
             whole = "\n".join(filter(None, [caption, head.text()]))
             yield from (title if title.endswith(whole) else with_context(title, whole) for title in [*titles, ""])
@@ -367,18 +385,24 @@ class Contexts:
         elif cells := bisect_left(by_cells, True, key=lambda most: not self._fits(head.line(1, most))):
             yield head.line(1, cells)
 
-    def _table_at(self, offset: int) -> tuple[int, int]:
-        """Return the number of the table that an offset is in, after its start; -1 if there is none. See `_candidates`."""
-        place = bisect_right(self._starts, offset - 1) - 1
-        if place < 0 or offset >= self._tables[place][1].span.end:
+    def _block_at(self, offset: int) -> tuple[int, int]:
+        """Return the number of the table or turn whose later piece is at an offset; -1 if there is none. See `_candidates`."""
+        place = bisect_right(self._starts, offset) - 1
+        block = self._headed[place][1] if place >= 0 else None
+        if block is None or offset >= block.span.end:
             return -1, 0
-        at, head = offset - self._starts[place], self._head(place)[1]
+        at = offset - block.span.start
+        if at == 0 and (block.kind == "table" or _names_speaker(self._document.text, block)):
+            return -1, 0
+        if block.kind != "table":
+            return place, 0
+        head = self._head(place)[1]
         return place, 0 if head.rows and head.end <= at else min(at, _MAX_OPENING)
 
     def _head(self, place: int) -> tuple[str, tables.Head]:
         """Return the caption and the head of a table."""
         if place not in self._heads:
-            above, table = self._tables[place]
+            above, table = self._headed[place]
             head, caption = tables.head(self._document.text[slice(*table.span)]), ""
             if above and above.kind == "caption":
                 caption = " ".join(self._document.text[slice(*above.span)].split())
@@ -393,6 +417,18 @@ class Contexts:
         if context not in self._sizes:
             self._sizes[context] = self._limits.counter(f"{context}\n\n") if context else 0
         return self._sizes[context]
+
+
+def _speaker(block: Block) -> str:
+    """Return the speaker of a block, "" if it has none, or several."""
+    speakers = (block.metadata or {}).get("speakers", ())
+    return str(speakers[0]) if len(speakers) == 1 else ""
+
+
+def _names_speaker(text: str, block: Block) -> bool:
+    """Return True if a block begins with the name of its speaker, which it does not need as a context then."""
+    start = block.span.start
+    return text[start : start + _LABEL].lstrip(_BEFORE_NAME).startswith(_speaker(block))
 
 
 class Locator:

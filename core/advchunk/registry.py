@@ -65,6 +65,8 @@ class Registration:
     begins : regular expression for the beginning of a text in a format.
     detect : path of a function ``(text, name, metadata) -> format``, which returns "" if unknown. It is asked about the texts
         that ``begins`` matches, with "" and {}; without ``begins``, about those that no ``begins`` matches.
+    refines : formats in whose texts, if ``begins`` matches them, a reader of ours may find more blocks, with its function
+        ``refine_layout``.
     metadata_keys : keys of the metadata of texts whose layout a reader restores, with its function ``restore_layout``.
     takes : what a reader reads, the "text" of a file or its "bytes".
     target : the object, if it is at hand and need not be imported.
@@ -85,6 +87,7 @@ class Registration:
     media_types: tuple[str, ...] = ()
     begins: str = ""
     detect: str = ""
+    refines: tuple[str, ...] = ()
     metadata_keys: tuple[str, ...] = ()
     takes: Literal["text", "bytes"] | None = "text"
     target: Any = field(default=None, repr=False)

@@ -217,7 +217,8 @@ class Chunker(Params, ABC):
         and ids are those of `chunk` for the whole text, as long as no code
         block, table, or stretch without blank lines (for ``sliding-window`` in plain text: without white space) is longer
         than the window, and that is longer than some 30 chunks. Elsewhere the text is cut at the end of a chunk, and what
-        follows is read as a new paragraph, without overlap, with a warning in the log.
+        follows is read as a new paragraph, without overlap, with a warning in the log. Turns of speakers are paragraphs here,
+        also with a warning.
 
         In Markdown, chunks before the first mark of a page have no ``page``, which `chunk` can tell.
 
@@ -488,7 +489,8 @@ class Chunker(Params, ABC):
             self.counter,
             **split_levels(document, self.sentence_tiler),
         )
-        if self.include_context or (limits.own_levels and has_long_table(document, self.max_tokens)):
+        has_turns = any(block.kind == "turn" for block in document.blocks or ())
+        if self.include_context or has_turns or (limits.own_levels and has_long_table(document, self.max_tokens)):
             return replace(limits, context=Contexts(document, limits, titled=self.include_context))
         return limits
 

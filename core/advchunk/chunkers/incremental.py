@@ -20,7 +20,7 @@ from advchunk.engine import Job, drive
 from advchunk.engine.runner import IdGenerator
 from advchunk.errors import require
 from advchunk.layout import headings_above, inherited_metadata
-from advchunk.readers import markdown
+from advchunk.readers import formats, markdown
 from advchunk.readers.outline import has_marks
 from advchunk.records import Chunk, Document, Explanation, Span, write_metadata, written_metadata
 from advchunk.text.tiling import unit_end
@@ -194,6 +194,8 @@ class _Parts:
                 length += len(parts[-1])
             text = "".join(parts)
             part = _Part(self._chunker, text, self._above, is_first=self._base == 0, page=self._page)
+            if not self._base and _is_refined(part.document, self._chunker.markup):
+                _log.warning("%r: only chunk, with the whole text, finds the turns of speakers", self._of.source)
             is_forced = len(text) >= self._window
             end = len(text) if is_complete else part.last_end(start)
             chunks = self._chunk(part, start, end or len(text)) if end or is_forced else []
@@ -256,7 +258,14 @@ def _can_restart(chunker: Any, old: Sequence[Chunk], document: Document) -> bool
     has_own_structure = bool(chunker.headings or chunker.boundaries)
     if has_own_structure or not (is_local and is_read_alike and old and document.text.strip()):
         return False
+    if any("speakers" in written_metadata(chunk.metadata) for chunk in old[:_NEAR]):
+        return False
     return not chunker.include_context or old[0].metadata.get("title") == document.metadata.get("title")
+
+
+def _is_refined(document: Document, markup: str) -> bool:
+    """Return True if another reader finds more blocks in a text than its format has, which takes the whole text."""
+    return formats.may_be_refined(document.text, markup) and formats.refine_document(document, markup) is not document
 
 
 def _around_edit(chunker: Any, old: Sequence[Chunk], document: Document) -> list[Chunk] | None:
@@ -275,6 +284,10 @@ def _around_edit(chunker: Any, old: Sequence[Chunk], document: Document) -> list
     edited = len(after) - _common_length(before[same:], after[same:], at_end=True)
     shift, repeats = len(after) - len(before), int(chunker.size("overlap_tokens") > 0)
     ends = [chunk.end for chunk in old]
+    if formats.may_be_refined(after, chunker.markup) and _is_refined(
+        _Part(chunker, after, (), True).document, chunker.markup
+    ):
+        return None
     part = _Part(chunker, after[:same], (), is_first=True)
     unchanged = bisect_right(ends, part.last_end(0) or 0) - (_JOINED if chunker.size("min_tokens") else 1) - repeats
     first = next((i for i in range(unchanged, 0, -1) if part.is_restart(ends[i - 1])), 0)

@@ -57,7 +57,8 @@ def detect_file_format(name: str, text: str) -> str:
     suffix = PurePath(name).suffix.lower()
     row = _by_suffix().get(suffix)
     if row and not row.detect:
-        return row.name
+        markup = detect_format(text) if suffix in _shared_suffixes() else row.name
+        return markup if markup in _shared_suffixes().get(suffix, ()) else row.name
     if markup := _ask(text, name, {}):
         return markup
     if suffix not in _shared_suffixes():
@@ -158,7 +159,8 @@ def check_markup(markup: str) -> None:
 def read(document: Document, markup: str) -> Document:
     """Add a layout to a document that does not have one.
 
-    Markdown, plain text and source code are unchanged. Other formats are converted to a new text without tags, and chunks are spans of
+    Markdown, plain text and source code are unchanged; in Markdown, other readers may find more blocks, such as turns of
+    speakers. Other formats are converted to a new text without tags, and chunks are spans of
     that text. The result has blocks, and metadata from the source, which the document's own metadata overrides.
 
     Raises
@@ -175,7 +177,9 @@ def read(document: Document, markup: str) -> Document:
     reader = find_reader(name)
     if hasattr(reader, "blocks"):  # the text stays as it is
         with report_reader(name, document.id):
-            return replace(document, blocks=reader.blocks(document.text))
+            document = replace(document, blocks=reader.blocks(document.text))
+        is_refined = any(begins.match(document.text[:_HEAD]) for begins in _refined_beginnings(name))
+        return refine_document(document, name) if is_refined else document
     rule = (
         f'markup must be a format of text: read_file reads {name} from the bytes of a file, and markup="{name}" cannot'
     )
@@ -239,6 +243,34 @@ def _restore_layout(document: Document) -> Document | None:
 @cache
 def _restoring() -> tuple[Registration, ...]:
     return tuple(row for row in registry.rows("reader") if row.metadata_keys)
+
+
+def may_be_refined(text: str, markup: str) -> bool:
+    """Return True if another reader may find more blocks in a text of a format, judging by its beginning.
+
+    >>> may_be_refined("Tea.", "markdown")
+    False
+    """
+    return any(begins.match(text[:_HEAD]) for begins in _refined_beginnings(markup))
+
+
+def refine_document(document: Document, markup: str) -> Document:
+    """Return a document in a format with the blocks that other readers find in it."""
+    for row in _refining(markup):
+        with report_reader(row.name, document.id):
+            document = check_read(row.load().refine_layout(document), row.name)
+    return document
+
+
+@cache
+def _refining(name: str) -> tuple[Registration, ...]:
+    """Return the rows of the readers that may find more blocks in the texts of a format."""
+    return tuple(row for row in registry.rows("reader", ours=True) if name in row.refines)
+
+
+@cache
+def _refined_beginnings(name: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(_pattern(row.begins) for row in _refining(name))
 
 
 def compose_offsets(document: Document, derived: Document) -> Document:

@@ -109,8 +109,8 @@ def _fail(path: str, name: str, value: object) -> NoReturn:
     raise ConfigurationError(msg) from None
 
 
-def parse_json(text: str) -> Object:
-    r"""Parse a JSON text, which must be an object.
+def parse_json(text: str, key: str = "") -> Object:
+    r"""Parse a JSON text, which must be an object, or with a ``key`` may be a list, which then is the value of that.
 
     Raises
     ------
@@ -132,5 +132,5 @@ def parse_json(text: str) -> Object:
     except ValueError as error:  # an integer of thousands of digits
         msg = f"JSON must be well-formed: {error}"
     else:
-        return Object(value)
+        return Object({key: value} if key and isinstance(value, list) else value)
     raise ConfigurationError(msg)

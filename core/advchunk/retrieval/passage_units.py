@@ -13,7 +13,19 @@ import numpy as np
 from advchunk import sizes
 from advchunk.layout import Contexts, Headings, fit_to_blocks, join_definitions, split_levels, tile_prose
 from advchunk.readers import formats
-from advchunk.records import Block, Chunk, Document, Floats, Ints, Span, Strength, Units, with_context
+from advchunk.records import (
+    Block,
+    Chunk,
+    Document,
+    Floats,
+    Ints,
+    Span,
+    Strength,
+    Units,
+    with_context,
+    write_metadata,
+    written_metadata,
+)  # fmt: skip
 from advchunk.retrieval.evidence import PAIR, Postings
 from advchunk.sizes import Limits
 from advchunk.text import tables
@@ -94,7 +106,15 @@ class UnitReader:
         """True if it knows so many words that a new one should take its place."""
         return len(self.vocabulary) > _MAX_TERMS
 
-    def read(self, text: str, budget: int = 0, source: str = "", path: tuple[str, ...] = (), head: str = "") -> Reading:
+    def read(
+        self,
+        text: str,
+        budget: int = 0,
+        source: str = "",
+        path: tuple[str, ...] = (),
+        head: str = "",
+        speakers: tuple[str, ...] = (),
+    ) -> Reading:
         """Return the units of a text.
 
         Parameters
@@ -103,16 +123,22 @@ class UnitReader:
         source : the name of its file, whose suffix may say that it is source code.
         path : the headings that its start is under, or is itself.
         head : the head of the table that its start is in.
+        speakers : of its turns, the one in whose turn it begins first, if they are known.
         """
         most = next((size for size in _MAX_WHOLE if size <= budget * _SHARE), _MAX_SENTENCE)
-        return self._remembered(text, source, path, head, most)
+        return self._remembered(text, source, path, head, speakers, most)
 
-    def _read(self, text: str, source: str, path: tuple[str, ...], head: str, most: int) -> Reading:
-        document = _with_layout(Document(text, source))
+    def _read(
+        self, text: str, source: str, path: tuple[str, ...], head: str, speakers: tuple[str, ...], most: int
+    ) -> Reading:
+        metadata = write_metadata({}, {"speakers": [*speakers]} if speakers else {})
+        document = _with_layout(Document(text, source, metadata=metadata))
         inside = _TABLE_END.search(text).start() if head else 0  # type: ignore[union-attr]  # it always matches
-        rest = tuple(block for block in document.blocks or () if block.span.start >= inside)
-        if inside:
-            document = replace(document, blocks=(Block("table", Span(0, inside), title=_PIECE), *rest))
+        # A turn is kept whole in chunks, but a passage may be a sentence of it.
+        blocks = [replace(b, kind="paragraph") if b.kind == "turn" else b for b in document.blocks or ()]
+        rest = [block for block in blocks if block.span.start >= inside]
+        first_block = [Block("table", Span(0, inside), title=_PIECE)] if inside else []
+        document = replace(document, blocks=(*first_block, *rest))
         first = Headings(text, document.blocks or ()).path(0)
         above = path[: len(path) - len(first)] if path[-len(first) :] == first else path
         document = replace(document, above=tuple(enumerate(above, 1)))
@@ -125,7 +151,7 @@ class UnitReader:
         units = sizes.fit(units, replace(limits, max_tokens=_MAX_SENTENCE, atomic=limits.verbatim))
         units = sizes.fit(_divide_tables(units, document), limits)
         context: Callable[[int], tuple[str, int]] = Contexts(
-            replace(document, blocks=rest), replace(limits, max_tokens=2 * _MAX_CONTEXT)
+            replace(document, blocks=tuple(rest)), replace(limits, max_tokens=2 * _MAX_CONTEXT)
         )
         if inside:
             context = partial(_context_inside, context, inside, head, self.counter)
@@ -327,7 +353,8 @@ def runs_of_chunks(chunks: Sequence[Chunk], read: Callable[..., Reading]) -> lis
             continue
         at = start + overlap if agrees else start
         head = _head_of(chunk) if at == chunk.start else ""
-        piece = Piece(read(text[at - start :], path=_title_path(chunk), head=head), at)
+        speakers = _speakers(chunk, at > start)
+        piece = Piece(read(text[at - start :], path=_title_path(chunk), head=head, speakers=speakers), at)
         if agrees and start - last <= _MAX_GAP:
             runs[-1].append(piece)
         else:
@@ -347,6 +374,12 @@ def runs_in_text(text: str, spans: Iterable[Span], around: float, read: Callable
     np.add.at(steps, before.searchsorted(before[last] + around, "right") - 1, -1)
     changes = np.flatnonzero(np.diff(np.cumsum(steps) > 0, prepend=False)).reshape(-1, 2)
     return [[Piece(whole.part(a, b), 0)] for a, b in changes.tolist()]
+
+
+def _speakers(chunk: Chunk, is_cut: bool) -> tuple[str, ...]:
+    """Return the speakers in a chunk, by its metadata; if its start is cut off, only one that speaks alone."""
+    speakers = written_metadata(chunk.metadata).get("speakers") or []
+    return tuple(speakers) if isinstance(speakers, list) and (len(speakers) == 1 or not is_cut) else ()
 
 
 def _title_path(chunk: Chunk) -> tuple[str, ...]:

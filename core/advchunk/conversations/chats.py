@@ -1,0 +1,164 @@
+"""Read chats as JSON: the days of Slack's exports, DiscordChatExporter's files, messages of Teams from Microsoft Graph.
+
+Each message is a turn. Replies follow what they answer, so that they may be in one chunk. Offsets in the JSON are not kept:
+its strings are escaped, and mentions are written as names.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from advchunk.errors import ConfigurationError, require
+from advchunk.readers.json import Object, parse_json
+from advchunk.readers.writing import squeeze
+from advchunk.records import Block, Document, Span
+
+_SLACK_MARK = re.compile(r"<(?P<sign>[@#!]?)(?P<target>[^<>|\n]{1,2000})(?:\|(?P<label>[^<>\n]{0,2000}))?>")
+_DISCORD_MENTION = re.compile(r"<@!?(\d{1,25})>")
+_LINES = re.compile(r"<(?:br|/p|/div|/li|/h\d|/tr)\b[^<>]{0,200}>", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,2000}>")
+_SYSTEM = ("channel_", "group_", "bot_add", "bot_remove", "pinned_item")  # Slack's notices of who joined, and the like
+
+
+class _Message(NamedTuple):
+    """A message; without a speaker, a notice of the program. ``thread`` is the key of what it answers, or its own."""
+
+    speaker: str
+    time: str
+    text: str
+    key: str = ""
+    thread: str = ""
+
+
+def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
+    """Read the JSON of a chat: each message is "Name: text", with ``speakers``, ``start_time`` and ``end_time`` (ISO 8601).
+
+    Raises
+    ------
+    ConfigurationError : it is no JSON, or of another shape; the message has the path.
+
+    >>> message = '{"user": "U1", "user_profile": {"real_name": "Ann"}, "ts": "1710238533.000100", "text": "Tea, <@U1>?"}'
+    >>> document = read(f"[{message}]")
+    >>> document.text, document.blocks[0].metadata["start_time"]
+    ('Ann: Tea, @Ann?', '2024-03-12T10:15:33Z')
+    """
+    root = parse_json(text, key="messages")
+    properties = dict[str, Any]()
+    if "guild" in root or "channel" in root:
+        messages = [*_discord(root)]
+        names = [(root.object(key) or Object({})).text("name") for key in ("guild", "channel")]
+        properties["title"] = " #".join(filter(None, names))
+    elif "value" in root or any("messageType" in item for item in root.objects("messages")):
+        messages = sorted(_teams(root, "value" if "value" in root else "messages"), key=lambda message: message.time)
+    else:
+        rule = 'a chat must be a list of messages of Slack or Teams, or an object with "channel" (Discord) or "value" (Teams)'
+        require("messages" in root, rule, sorted(root)[:5])
+        messages = [*_slack(root)]
+    return _document(
+        [message for message in messages if message.text],
+        id,
+        {k: v for k, v in properties.items() if v} | {**(metadata or {})},
+    )
+
+
+def _document(messages: list[_Message], id: str, metadata: Mapping[str, Any]) -> Document:
+    """Write messages in order, each thread where it begins."""
+    threads = dict[str, list[_Message]]()
+    for number, message in enumerate(messages):
+        threads.setdefault(message.thread or message.key or f"#{number}", []).append(message)
+    parts, blocks, start = list[str](), list[Block](), 0
+    for speaker, time, text, *_ in (message for thread in threads.values() for message in thread):
+        part = f"{speaker}: {text}" if speaker else text
+        when = {"start_time": time, "end_time": time} if time else {}
+        if speaker:
+            block = Block(
+                "turn", Span(start, start + len(part)), title=speaker, metadata={"speakers": [speaker], **when}
+            )
+        else:
+            block = Block("paragraph", Span(start, start + len(part)), metadata=when)
+        parts.append(part)
+        blocks.append(block)
+        start += len(part) + 2
+    return Document("\n\n".join(parts), id, tuple(blocks), metadata, markup="chat")
+
+
+def _slack(root: Object) -> Iterator[_Message]:
+    items = root.objects("messages")
+    names = dict[str, str]()
+    for item in items:
+        profile = item.object("user_profile") or Object({})
+        if name := profile.text("real_name") or profile.text("display_name") or profile.text("name"):
+            names[item.text("user")] = squeeze(name)
+
+    def mention(match: re.Match[str]) -> str:
+        sign, target, label = match["sign"], match["target"], match["label"]
+        if sign == "@":
+            return f"@{names.get(target) or label or target}"
+        if sign:
+            return f"{'#' if sign == '#' else '@'}{label or target.partition('^')[0]}"
+        return f"{label} ({target})" if label and label not in target else target
+
+    for item in items:
+        words = item.text("text") or "\n".join(
+            part.text("text") or part.text("fallback") for part in item.objects("attachments")
+        )
+        files = [file.text("title") or file.text("name") for file in item.objects("files")]
+        words = "\n".join(filter(None, [words, *(f"[{file}]" for file in files if file)]))
+        user, time = item.text("user"), item.text("ts")
+        is_notice = item.text("subtype").startswith(_SYSTEM)
+        speaker = names.get(user) or item.text("username") or user or item.text("bot_id")
+        clean = html.unescape(_SLACK_MARK.sub(mention, words)).strip()
+        yield _Message("" if is_notice else speaker, _from_epoch(time, item), clean, time, item.text("thread_ts"))
+
+
+def _from_epoch(time: str, item: Object) -> str:
+    if not time:
+        return ""
+    try:
+        return datetime.fromtimestamp(int(float(time)), UTC).isoformat().replace("+00:00", "Z")
+    except (ValueError, OverflowError, OSError):
+        msg = f"{item.at('ts')} must be the seconds of a time, got {time[:40]!r}"
+        raise ConfigurationError(msg) from None
+
+
+def _discord(root: Object) -> Iterator[_Message]:
+    for item in root.objects("messages"):
+        author = item.object("author") or Object({})
+        people = {user.name("id"): user.text("nickname") or user.text("name") for user in item.objects("mentions")}
+        words = _DISCORD_MENTION.sub(lambda match: f"@{people.get(match[1]) or match[1]}", item.text("content"))  # noqa: B023
+        files = [file.text("fileName") for file in item.objects("attachments")]
+        words = "\n".join(filter(None, [words.strip(), *(f"[{file}]" for file in files if file)]))
+        is_notice = item.text("type") not in {"", "Default", "Reply"}
+        speaker = squeeze(author.text("nickname") or author.text("name"))
+        answered = (item.object("reference") or Object({})).name("messageId")
+        yield _Message("" if is_notice else speaker, _iso(item, "timestamp"), words, item.name("id"), answered)
+
+
+def _teams(root: Object, key: str, thread: str = "") -> Iterator[_Message]:
+    for item in root.objects(key):
+        sender = item.object("from") or Object({})
+        people = (sender.object(kind) for kind in ("user", "application", "device"))
+        speaker = next((name for person in people if person and (name := squeeze(person.text("displayName")))), "")
+        body = item.object("body") or Object({})
+        words = body.text("content")
+        if body.text("contentType").lower() == "html":
+            words = html.unescape(_TAG.sub("", _LINES.sub("\n", words)))
+        words = "\n".join(filter(None, (squeeze(line) for line in words.splitlines())))
+        is_notice = item.text("messageType") not in {"", "message"}
+        answered = thread or item.name("replyToId") or item.name("id")
+        yield _Message("" if is_notice else speaker, _iso(item, "createdDateTime"), words, item.name("id"), answered)
+        yield from _teams(item, "replies", answered)
+
+
+def _iso(item: Object, key: str) -> str:
+    """Return a time, which must be in ISO 8601."""
+    time = item.text(key)
+    try:
+        if time:
+            datetime.fromisoformat(time)
+    except ValueError:
+        msg = f"{item.at(key)} must be a time in ISO 8601, got {time[:40]!r}"
+        raise ConfigurationError(msg) from None
+    return time

@@ -1,0 +1,254 @@
+"""Find where speakers begin to speak in a transcript, and tell whether a text is one."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from advchunk.text.tiling import next_non_space
+
+_CLOCK = r"(?:(?:\d{1,3}:)?\d{1,3}:\d{2}(?:[.,]\d{1,3})?)"
+_SPAN = rf"{_CLOCK}(?:[ \t]{{0,2}}(?:-->|[-–—])[ \t]{{0,2}}{_CLOCK})?"
+_STAMP = rf"(?:\[{_SPAN}\]|\({_SPAN}\)|<{_SPAN}>|{_SPAN})"
+_NAME = r"""(?P<name>[^\W_](?:[^\s:：()\[\]<>{}*|"“”«»/\\=;,!?]|[ \t](?=\S)){0,59}?)"""
+_ROLE = r"(?:[ \t]*+(?:\((?!\d+:\d)(?:[^()\n]|\([^()\n]{0,80}\)){1,160}\)|\[(?!\d)[^\[\]\n]{1,80}\]))?"
+_MARK = r"(?:\*{1,3}|__)?"
+_SEPARATOR = r"[ \t]*+[-–—|·•,]?[ \t]*+"
+_LEAD = r"^[ \t]*+(?:\d{1,2}[ \t]{2,}+)?(?:>{2,3}[ \t]*+)?"  # the number of a line in a court's transcript; captions' chevrons
+_HEAD = re.compile(
+    rf"""
+    {_LEAD}(?:
+      (?P<asked>[QA])[.:][ \t]++(?=\S)
+    | (?P<first>{_STAMP})?{_SEPARATOR}(?:From[ \t]++)?{_MARK}{_NAME}{_ROLE}(?:[ \t]++to[ \t]++[^:\n]{{1,60}}?)?{_MARK}
+      (?:{_SEPARATOR}(?P<after>{_STAMP}))?[ \t]*+{_MARK}(?::(?=[\s*_]|\Z)|：){_MARK}[ \t]*+
+    | {_MARK}(?P<above>{_NAME.replace("<name>", "<named>")}){_ROLE}{_MARK}{_SEPARATOR}(?P<time>{_STAMP}){_MARK}[ \t]*+$
+    | {_MARK}(?P<stamp>{_STAMP}){_MARK}{_SEPARATOR}{_MARK}(?P<below>{_NAME.replace("<name>", "<timed>")}){_ROLE}{_MARK}[ \t]*+$
+    )
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_TIMES = re.compile(_CLOCK)
+
+# Words that stand before a colon for another reason than that somebody speaks, perhaps with a number.
+_FIELDS = frozenset(
+    """
+    abstract action actions address advantages advice agenda aim alert answers appendix args arguments article assignee attendees attention
+    author authors background balance benefits bcc body budget bug by calories call caution category cc chapter citation city class code color
+    command comment comments company conclusion conclusions cons contact content contents context copyright corollary cost country
+    created critical currency danger data date dates day deadline debug default definition deliverable department dependencies
+    description design details difficulty directions disadvantages disclaimer discussion doi download duration edit edition email e-mail
+    end error errors evidence example examples exception exercise expected experience fact facts fatal fax features fig figure file
+    files findings fixme folder footnote format formula from function genre goal goals headline help hint host-name hours http https id
+    impact important info information ingredients input inputs instructions introduction isbn issue item items job key keywords kind
+    label language layer lemma length lesson level license limitations line link links list location log materials max meaning message
+    metadata method methods metric min model module month motivation name names nb need next notation note notes notice number
+    objective objectives option options order origin output outputs owner page parameters part participants paper path period phase phone
+    place point port position pre-condition premise prep preparation present price priority pro procedure product project proof property
+    pros ps publication published publisher purpose quantity rating reason recipe recommendation ref reference references region
+    related remark remarks remember reminder repository requirement requirements response result results return returns revision risk
+    role rule sample scene schema score section see sent sequence serves servings service setting severity size slide solution source
+    sources specification spoiler stage start state status step steps stock strengths subject subtitle sum summary symptoms synopsis
+    synonyms system table tag tags takeaway target task team tel telephone temperature term test tests theorem theme then thesis tip
+    tips title tldr to todo tool tools topic total trace translation trivia type unit units update updated url usage user-agent value
+    values variable venue verse version volume warn warning warnings weaknesses web website week when where why width year yield zip
+    achtung adresse anmerkung beispiel betreff bemerkung datum definition ergebnis fazit hinweis ort preis quelle satz telefon thema
+    tipp titel vorsicht warnung zeit zutaten zubereitung aufgabe anlage abbildung tabelle
+    adresse attention conseil date exemple figure objet prix remarque sujet tableau titre source nota aviso ejemplo fecha nombre
+    nota precio tema título advertencia
+    """.split()  # noqa: SIM905
+)
+_ROLES = frozenset(
+    [
+        "user",
+        "assistant",
+        "human",
+        "ai",
+        "bot",
+        "model",
+        "agent",
+        "host",
+        "guest",
+        "interviewer",
+        "interviewee",
+        "moderator",
+        "speaker",
+        "spk",
+        "q",
+        "a",
+        "caller",
+        "operator",
+    ]
+)
+_PARTICLES = frozenset(
+    [
+        "af",
+        "al",
+        "and",
+        "bin",
+        "da",
+        "das",
+        "de",
+        "del",
+        "della",
+        "den",
+        "der",
+        "di",
+        "do",
+        "dos",
+        "du",
+        "e",
+        "el",
+        "for",
+        "i",
+        "in",
+        "la",
+        "las",
+        "le",
+        "les",
+        "los",
+        "of",
+        "on",
+        "te",
+        "the",
+        "to",
+        "und",
+        "van",
+        "von",
+        "y",
+        "zu",
+    ]
+)
+_NUMBER = re.compile(r"[ _#-]*\d+\w?$")
+_ENDS_SENTENCE = re.compile(r"""[.?!…。？！—–-]["”'’»)\]*_]*$|(?<=[^\W\d_])(?: ?,|\})$""")
+_PLAIN_WORD = re.compile(r"(?<!\S)[^\W\d_]+(?:['’-][^\W\d_]+)*[.,;:?!]?(?!\S)")
+_LONG = 8  # plain words in the first line of what is more than a value
+_MAX_WORDS = 7
+_FEW = 4  # turns, at least
+_SHARE, _SHARE_STAMPED = 0.5, 0.3  # of the paragraphs, or of the lines, that begin with a turn
+
+
+class Head(NamedTuple):
+    """The beginning of a turn, up to its first word.
+
+    Parameters
+    ----------
+    start, end : its span in the text, with white space at its end.
+    name : of the speaker, at ``name_start``; ``label_end`` is the end of the name with a role in parentheses.
+    stamps : the seconds of its time stamps, none, one, or two.
+    has_label : whether it has the form "Name: ...", and no time stamps.
+    """
+
+    start: int
+    end: int
+    name: str
+    name_start: int
+    label_end: int
+    stamps: tuple[float, ...] = ()
+    has_label: bool = True
+
+
+def flatten(text: str) -> str:
+    """Return a text of the same length in which lines end in one way."""
+    return text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in text else text
+
+
+def find_heads(text: str, start: int = 0, end: int | None = None) -> list[Head]:
+    r"""Return the possible heads of turns in a text whose lines end with "\\n" (`flatten`).
+
+    >>> [(head.name, head.stamps) for head in find_heads("Ann Lee (Chair): Tea?\n[00:01:02] Bob: Yes.\nCy  1:03\nMilk.")]
+    [('Ann Lee', ()), ('Bob', (62.0,)), ('Cy', (63.0,))]
+    """
+    heads, end = list[Head](), len(text) if end is None else end
+    for match in filter(None, (_HEAD.match(text, line, end) for line in _lines(text, start, end))):
+        group = next(name for name in ("asked", "name", "named", "timed") if match[name])
+        name, stamp = match[group], match["first"] or match["after"] or match["time"] or match["stamp"]
+        if group == "asked" or is_name(name):
+            stamps = tuple(seconds(clock) for clock in _TIMES.findall(stamp or ""))
+            first = match.start() + len(match[0]) - len(match[0].lstrip())
+            label_end = _label_end(text, match.end(group), match.end())
+            heads.append(Head(first, match.end(), name, match.start(group), label_end, stamps, not stamps))
+    return heads
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[int]:
+    """Yield the starts of lines; a search for them is much faster than one for a pattern."""
+    while 0 <= start < end:
+        yield start
+        start = text.find("\n", start, end) + 1 or end
+
+
+_ROLE_AFTER = re.compile(_ROLE)
+
+
+def _label_end(text: str, start: int, end: int) -> int:
+    """Return the end of the role in parentheses after a name, which is not a time."""
+    role = _ROLE_AFTER.match(text, start, end)
+    return start if role is None or _TIMES.search(role[0]) else role.end()
+
+
+def seconds(clock: str) -> float:
+    """Return the seconds of a time stamp.
+
+    >>> seconds("1:02:03.5"), seconds("02:03")
+    (3723.5, 123.0)
+    """
+    total = 0.0
+    for part in clock.replace(",", ".").split(":"):
+        total = total * 60 + float(part)
+    return round(total, 3)
+
+
+@lru_cache(4096)
+def is_name(name: str) -> bool:
+    """Return True for a possible name of a speaker: few words, capitalized if their script has capitals.
+
+    >>> [is_name(name) for name in ("Ann van Dyk", "speaker 2", "THE COURT", "Step 2", "He speeches", "Note")]
+    [True, True, True, False, False, False]
+    """
+    bare, words = _NUMBER.sub("", name).strip().lower(), name.split()
+    if bare in _ROLES:
+        return True
+    if len(words) > _MAX_WORDS or words[0].islower() or words[-1] in _PARTICLES or name.startswith("BY "):
+        return False
+    if not set(bare.split()) - _FIELDS - _PARTICLES:
+        return False
+    return not any(word[0].islower() and word not in _PARTICLES for word in words)
+
+
+def is_conversation(heads: Sequence[Head], text: str, paragraphs: Iterable[tuple[int, int]]) -> bool:
+    """Return True if heads are those of a conversation: several speakers recur, and most paragraphs begin with one.
+
+    Without time stamps, what is speeches must be more than the values of fields: most of it ends like a sentence or is long; and
+    speakers that take turns in one strict order, as fields do in records, must ask questions.
+
+    Parameters
+    ----------
+    paragraphs : the spans of the paragraphs of the text, in which the heads are.
+    """
+    names = [head.name for head in heads]
+    counts = Counter(names)
+    singles = sum(count == 1 for count in counts.values())
+    stamped = sum(bool(head.stamps) for head in heads) > len(heads) * _SHARE
+    if len(names) < _FEW or len(counts) - singles < (1 if stamped else 2) or singles > len(names) / 3:
+        return False
+    spans, starts = list(paragraphs), {head.start for head in heads}
+    first = sum(next_non_space(text, start) in starts for start, _ in spans)
+    lines = sum(bool(line.strip()) for start, end in spans for line in text[start:end].splitlines())
+    share = max(first / max(len(spans), 1), len(heads) / max(lines, 1))
+    if share < (_SHARE_STAMPED if stamped else _SHARE):
+        return False
+    ends = [*(head.start for head in heads[1:]), len(text)]
+    speeches = [text[head.end : end].strip() for head, end in zip(heads, ends, strict=True)]
+    spoken = sum(_is_speech(words) for words in speeches)
+    if spoken < len(speeches) * (_SHARE_STAMPED if stamped else _SHARE):
+        return False
+    period = len(counts)
+    is_cyclic = all(a == b for a, b in zip(names, names[period:], strict=False)) and len(names) >= 2 * period
+    questions = sum("?" in words or "？" in words for words in speeches)
+    return stamped or not is_cyclic or 10 * questions >= len(speeches)
+
+
+def _is_speech(words: str) -> bool:
+    """Return True if words end like a sentence, or are many."""
+    return bool(_ENDS_SENTENCE.search(words[-12:])) or len(_PLAIN_WORD.findall(words[:200])) > _LONG
