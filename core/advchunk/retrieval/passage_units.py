@@ -135,7 +135,7 @@ class UnitReader:
         document = _with_layout(Document(text, source, metadata=metadata))
         inside = _TABLE_END.search(text).start() if head else 0  # type: ignore[union-attr]  # it always matches
         # A turn is kept whole in chunks, but a passage may be a sentence of it.
-        blocks = [replace(b, kind="paragraph") if b.kind == "turn" else b for b in document.blocks or ()]
+        blocks = [replace(b, kind="paragraph", title=None) if b.kind == "turn" else b for b in document.blocks or ()]
         rest = [block for block in blocks if block.span.start >= inside]
         first_block = [Block("table", Span(0, inside), title=_PIECE)] if inside else []
         document = replace(document, blocks=(*first_block, *rest))
