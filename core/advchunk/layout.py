@@ -1,7 +1,8 @@
 """The layout of a document: where its chunks may end, which headings they are under, and on which pages they are."""
 
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice, pairwise, takewhile
@@ -15,6 +16,7 @@ from advchunk.records import (
     Block,
     BlockKind,
     Document,
+    Ints,
     Segmentation,
     Span,
     SpanSet,
@@ -31,6 +33,18 @@ _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figur
 _CAPTIONED = _PROTECTED | {"caption"}
 _WHOLE = _PROTECTED | {"heading"}  # such as "## 2. Methods"
 _TITLED: frozenset[BlockKind] = frozenset({"heading", "code"})  # the kinds of blocks that may begin a section
+_PROSE: frozenset[BlockKind] = frozenset({"paragraph", "item", "quote", "turn"})
+_COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*+-->\s*+")
+# What a block begins with if it is an item of a list although its format does not say so.
+_ITEM = re.compile(r"\s*+(?:[\u00b7\u2022\u2023\u25aa-\u25ff\u2013\u2014]\s|\\?\*|\((?:\d{1,3}|\w{1,5})\)\s)")
+# Or if it continues what is above: a letter in lower case, or a pronoun.
+_CONTINUES = re.compile(
+    r"\s*+[\"'(\u201c\u2018\u00ab]?(?:[a-z\u00df-\u00ff]|(?:He|She|It|They|This|That|These|Those|His|Her|Its|Their|Such"
+    r"|Er|Sie|Es|Dies|Dieser|Diese|Dieses|Ihr|Ihre|Sein|Seine|Il|Elle|Ils|Elles|Ce|Cela|Ceci|Cette|Ces|Cet|Leur|Leurs|Son|Sa|Ses)\b)"
+)
+_COLONS, _UNFINISHED, _STOPS = ":\uff1a", ",;-:\uff0c\uff1b\uff1a\u3001", ".!?\u2026\u3002\uff01\uff1f"
+_CLOSERS, _CLOSING = "\"')]\u201d\u2019\u00bb*_0123456789", 8
+_REACH = 4.0
 _NO_SPANS = SpanSet()
 _INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
 
@@ -64,7 +78,8 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
 def fit_to_blocks(units: Units, document: Document) -> Units:
     """Return units that also end where blocks end, but not inside a protected one or the white space before a block.
 
-    A heading stays with the block below it, and a caption with what it is above.
+    A heading stays with the block below it, a caption with what it is above or below, and the end of the lead-in of a list
+    with the first item.
 
     Returns
     -------
@@ -73,12 +88,12 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
     text, blocks, lead = document.text, document.blocks or (), document.text_start
     # From a first to a last offset, only a block begins: in the white space before it, and inside one that is kept whole.
     spans, starts, ends, strength_at = [(0, lead)], [0], list[int](), dict[int, int]()
-    for block in blocks:
+    for block, strength_before in zip(blocks, _strengths(text, blocks), strict=True):
         start, end = block.span
         last = max(next_non_space(text, start), end - 1 if block.kind in _WHOLE else 0)
         spans.append((_text_end(text, starts[-1], start), last))
         starts.append(start)
-        strength_at[start] = Strength.HEADING + max(6 - block.level, 0) if _is_titled(block) else Strength.BLOCK
+        strength_at[start] = strength_before
         if block.kind in _PROTECTED:
             after = max(end, unit_end(text, _text_end(text, start, end)))
             ends.append(after)
@@ -100,8 +115,109 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
         if block.kind == "heading" or (block.kind == "caption" and below.kind in _CAPTIONED):
             i, j = bisect_right(edges, block.span.start), bisect_right(edges, below.span.start)
             strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
+    _mark_lines(text, blocks, edges, strength)
     sizes = units.sizes if edges == units.edges.tolist() else None
     return Units(text, np.array(edges, dtype=np.int64), sizes, np.array(strength, dtype=np.int64))
+
+
+def _strengths(text: str, blocks: Sequence[Block]) -> Iterator[int]:
+    """Yield the strength of the edge before each block; what is on each page stays with the page before."""
+    above: Block | None = None
+    is_paged = False
+    for place, block in enumerate(blocks):
+        if _is_furniture(text, block):
+            is_paged = True
+            yield Strength.KEEP_WITH_NEXT if above is not None and above.kind == "heading" else Strength.ITEM
+            continue
+        if _is_titled(block):
+            yield Strength.HEADING + max(6 - block.level, 0)
+        elif above is None:
+            yield Strength.BLOCK
+        elif above.kind == "heading" or _is_caption_of(block, blocks[place - 1 : place + 2]):
+            yield Strength.KEEP_WITH_NEXT
+        else:
+            is_next_page = is_paged or _page(block, 0) > _page(above, -1)
+            yield _between(text, above, block, is_next_page=is_next_page)
+        above, is_paged = block, False
+
+
+def _is_furniture(text: str, block: Block) -> bool:
+    """Return True for what is on each page, and for comments."""
+    return block.kind == "furniture" or (block.kind == "paragraph" and _COMMENT.fullmatch(text, *block.span) is not None)
+
+
+def _page(block: Block, place: int) -> int:
+    return block.places[place].page if block.places else 0
+
+
+def _is_caption_of(block: Block, around: Sequence[Block]) -> bool:
+    """Return True for the caption of the figure or table above it, unless another is below."""
+    above, below = around[0], around[-1]
+    return block.kind == "caption" and above.kind in _PROTECTED and below.kind not in _CAPTIONED
+
+
+def _between(text: str, above: Block, below: Block, *, is_next_page: bool) -> int:
+    """Return the strength of the edge between two blocks, neither of which is a heading."""
+    if below.kind not in _PROSE or above.kind not in _PROSE:
+        return Strength.BLOCK
+    start, end = below.span.start, _text_end(text, *above.span)
+    is_item = below.kind == "item" or _ITEM.match(text, start) is not None
+    if is_item and text[end - 1] in _COLONS:
+        return Strength.KEEP_WITH_NEXT
+    if is_item or text[end - 1] in _UNFINISHED or _CONTINUES.match(text, start):
+        return Strength.ITEM
+    return Strength.PAGE if is_next_page and text[:end][-_CLOSING:].rstrip(_CLOSERS)[-1:] in _STOPS else Strength.BLOCK
+
+
+def _mark_lines(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
+    """Mark the edges at ends of lines inside blocks, if most lines there end a unit, and not all units end a line."""
+    inner = [i for i, value in enumerate(strength[:-1]) if i and value == Strength.SENTENCE]
+    at_lines = [i for i in inner if text[edges[i] - 1] in "\r\n"]
+    lines = sum(text.count("\n", *block.span) for block in blocks if block.kind in _PROSE) if blocks else text.count("\n")
+    if len(at_lines) < len(inner) and 2 * len(at_lines) > lines:
+        for i in at_lines:
+            strength[i] = Strength.LINE
+
+
+def prefer_layout(units: Units, segmentation: Segmentation, weight: float) -> Segmentation:
+    """Move each cut to the edge near it that is best by its layout and its distance.
+
+    The cost of an edge is ``weight`` * ln(k) for k edges at least as strong, which is how well its layout tells it from
+    others, plus the tokens between it and the cut, in units of `_REACH` mean units. No cut moves across a heading, because it is nearer and as strong
+    as any. Cuts that meet become one. If all edges are alike, none moves.
+    """
+    n = len(units)
+    strength = np.minimum(units.strength[1:-1], Strength.HEADING)
+    if not weight or len(segmentation.cuts) < 3 or (strength == strength[0]).all():
+        return segmentation
+    total = np.cumsum(units.token_counts())[:-1]
+    at = total * n / (max(int(total[-1]), 1) * _REACH)
+    ordered = np.sort(strength)
+    cost = weight * np.log(n - 1 - np.searchsorted(ordered, strength))
+    cost[strength < 0] = np.inf
+    every = np.arange(n - 1)
+    left, right = cost - at, (cost + at)[::-1]
+    before = np.maximum.accumulate(np.where(left == np.minimum.accumulate(left), every, 0))
+    after = n - 2 - np.maximum.accumulate(np.where(right == np.minimum.accumulate(right), every, 0))[::-1]
+    better = cost[before] + at - at[before] <= cost[after] + at[after] - at
+    target = np.where(better, before, after)
+    cuts = segmentation.cuts.copy()
+    cuts[1:-1] = target[cuts[1:-1] - 1] + 1
+    return _with_cuts(segmentation, cuts, "layout")
+
+
+def _with_cuts(segmentation: Segmentation, moved: Ints, why: str) -> Segmentation:
+    """Return a segmentation whose cuts have moved, in order; those that meet are one, and segments between them vanish."""
+    cuts, first = np.unique(moved, return_index=True)
+    last = np.r_[first[1:], len(moved)] - 1
+    reason, labels = segmentation.reason, segmentation.labels
+    old = [reason] * len(moved) if isinstance(reason, str) else ["", *reason, ""]
+    stays = segmentation.cuts == moved
+    reasons = [old[i] if stays[i : j + 1].any() else why for i, j in zip(first.tolist(), last.tolist(), strict=True)][1:-1]
+    if labels is not None:
+        labels = np.repeat(labels[segmentation.cuts[last[:-1]]], np.diff(cuts))
+    same = isinstance(reason, str) and all(other == reason for other in reasons)
+    return replace(segmentation, cuts=cuts, labels=labels, reason=reason if same else reasons)
 
 
 def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:

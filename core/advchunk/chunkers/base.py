@@ -43,6 +43,7 @@ from advchunk.layout import (
     inherited_metadata,
     join_definitions,
     keep_headings,
+    prefer_layout,
     protected,
     tile_prose,
 )
@@ -506,7 +507,7 @@ class SegmentingChunker(Chunker):
         if not self.by_size and len(units) > 1:
             segmentation = yield from self.decide(units, limits)
             sizes.check_segmentation(units, segmentation)
-            segmentation = keep_headings(units, segmentation)
+            segmentation = prefer_layout(units, keep_headings(units, segmentation), self.layout_weight)
         return Explanation(document, sizes.build_chunks(units, segmentation, limits), units, segmentation)
 
     def segmentation(self, units: Units) -> Segmentation:

@@ -73,6 +73,7 @@ class Params:
     add_scores: bool = False
     markup: str = "markdown"
     language: str = "en"
+    layout_weight: float = 1.0
     timeout: float | None = None
 
     def __new__(cls, *_args: Any, **params: Any) -> Self:
@@ -105,6 +106,7 @@ class Params:
         check_markup(self.markup)
         rule = 'language must be a code such as "en" or "pt-BR"'
         require(_LANGUAGE.match(self.language) is not None, rule, self.language)
+        require(self.layout_weight >= 0, "layout_weight must be >= 0", self.layout_weight)
         require(self.timeout is None or self.timeout > 0, "timeout must be > 0 seconds or None", self.timeout)
 
     def size(self, name: str) -> int:

@@ -128,7 +128,7 @@ def join_items(labels: Ints, adjacent: Floats, units: Units, short: int) -> Ints
 def _weaken_lists(units: Units, document: Document) -> Units:
     """Return units whose edges between items of a list are as weak as those within a sentence."""
     items = [below.span.start for above, below in pairwise(document.blocks or ()) if above.kind == below.kind == "item"]
-    weak = np.isin(units.edges, items) & (units.strength == Strength.BLOCK)
+    weak = np.isin(units.edges, items) & (units.strength == Strength.ITEM)
     return replace(units, strength=np.where(weak, Strength.WITHIN_SENTENCE, units.strength)) if weak.any() else units
 
 
