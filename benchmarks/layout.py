@@ -23,7 +23,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -73,7 +73,7 @@ class Parsed:
 
 def read_clair(folder: Path) -> list[Parsed]:
     """Return the documents of `clair`; without those that have no mentions."""
-    import pyarrow.parquet as parquet  # type: ignore[import-untyped]
+    from pyarrow import parquet  # type: ignore[import-untyped]
 
     results = []
     for path in sorted((folder / "adi_parsed").glob("*.json")):
@@ -89,9 +89,7 @@ def read_clair(folder: Path) -> list[Parsed]:
 
 def read_ohr(folder: Path) -> list[Parsed]:
     """Return the documents of `ohr`, in both forms."""
-    return [
-        Parsed(str(path.relative_to(folder)), path.read_bytes().decode()) for path in sorted(folder.rglob("*.md"))
-    ]
+    return [Parsed(str(path.relative_to(folder)), path.read_bytes().decode()) for path in sorted(folder.rglob("*.md"))]
 
 
 # Scores of a document.
@@ -215,7 +213,11 @@ def rows_of(args: argparse.Namespace) -> Iterator[tuple[str, int, Split]]:
                 label = name if weight is None else f"{name}, layout_weight={weight:g}"
                 yield label, size, segmenter(name, embedder, cache, max_tokens=size, **params)
         if not args.only:
-            yield "LangChain recursive", size, langchain(chunk_size=size, chunk_overlap=0, length_function=default_wordpiece())
+            yield (
+                "LangChain recursive",
+                size,
+                langchain(chunk_size=size, chunk_overlap=0, length_function=default_wordpiece()),
+            )
     if not args.only:
         yield "LangChain recursive, default", 0, langchain()
 

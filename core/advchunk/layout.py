@@ -16,6 +16,7 @@ from advchunk.records import (
     Block,
     BlockKind,
     Document,
+    Floats,
     Ints,
     Segmentation,
     Span,
@@ -44,7 +45,7 @@ _CONTINUES = re.compile(
 )
 _COLONS, _UNFINISHED, _STOPS = ":\uff1a", ",;-:\uff0c\uff1b\uff1a\u3001", ".!?\u2026\u3002\uff01\uff1f"
 _CLOSERS, _CLOSING = "\"')]\u201d\u2019\u00bb*_0123456789", 8
-_REACH = 4.0
+_REACH = 16.0  # mean units that a cut moves for a cost of 1; chosen with the limit of 1 in benchmarks/LAYOUT.md
 _NO_SPANS = SpanSet()
 _INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
 
@@ -143,7 +144,9 @@ def _strengths(text: str, blocks: Sequence[Block]) -> Iterator[int]:
 
 def _is_furniture(text: str, block: Block) -> bool:
     """Return True for what is on each page, and for comments."""
-    return block.kind == "furniture" or (block.kind == "paragraph" and _COMMENT.fullmatch(text, *block.span) is not None)
+    return block.kind == "furniture" or (
+        block.kind == "paragraph" and _COMMENT.fullmatch(text, *block.span) is not None
+    )
 
 
 def _page(block: Block, place: int) -> int:
@@ -173,51 +176,66 @@ def _mark_lines(text: str, blocks: Sequence[Block], edges: Sequence[int], streng
     """Mark the edges at ends of lines inside blocks, if most lines there end a unit, and not all units end a line."""
     inner = [i for i, value in enumerate(strength[:-1]) if i and value == Strength.SENTENCE]
     at_lines = [i for i in inner if text[edges[i] - 1] in "\r\n"]
-    lines = sum(text.count("\n", *block.span) for block in blocks if block.kind in _PROSE) if blocks else text.count("\n")
+    lines = (
+        sum(text.count("\n", *block.span) for block in blocks if block.kind in _PROSE) if blocks else text.count("\n")
+    )
     if len(at_lines) < len(inner) and 2 * len(at_lines) > lines:
         for i in at_lines:
             strength[i] = Strength.LINE
 
 
 def prefer_layout(units: Units, segmentation: Segmentation, weight: float) -> Segmentation:
-    """Move each cut to the edge near it that is best by its layout and its distance.
+    """Move each cut to the edge that is best by its layout and its distance; cuts that meet become one.
 
-    The cost of an edge is ``weight`` * ln(k) for k edges at least as strong, which is how well its layout tells it from
-    others, plus the tokens between it and the cut, in units of `_REACH` mean units. No cut moves across a heading, because it is nearer and as strong
-    as any. Cuts that meet become one. If all edges are alike, none moves.
+    An edge at a distance of d tokens from the cut costs ``weight`` * c + d / (16 m), where m is the mean size of a unit. For
+    the strongest edges c is 0, and for each weaker kind it is higher by ln(k / j), at most 1, if j edges are stronger and
+    k at least as strong: a kind of which there are many says little about where a topic ends. Edges before headings are
+    one kind, so no cut moves across one. If all edges are alike, no cut moves.
     """
-    n = len(units)
-    strength = np.minimum(units.strength[1:-1], Strength.HEADING)
-    if not weight or len(segmentation.cuts) < 3 or (strength == strength[0]).all():
+    costs = layout_costs(units.strength[1:-1])
+    if not weight or len(segmentation.cuts) < 3 or not np.any(costs):
         return segmentation
-    total = np.cumsum(units.token_counts())[:-1]
-    at = total * n / (max(int(total[-1]), 1) * _REACH)
-    ordered = np.sort(strength)
-    cost = weight * np.log(n - 1 - np.searchsorted(ordered, strength))
-    cost[strength < 0] = np.inf
-    every = np.arange(n - 1)
-    left, right = cost - at, (cost + at)[::-1]
-    before = np.maximum.accumulate(np.where(left == np.minimum.accumulate(left), every, 0))
-    after = n - 2 - np.maximum.accumulate(np.where(right == np.minimum.accumulate(right), every, 0))[::-1]
-    better = cost[before] + at - at[before] <= cost[after] + at[after] - at
-    target = np.where(better, before, after)
+    total = np.cumsum(units.token_counts())
+    costs, at = weight * costs, total[:-1] * len(units) / (max(int(total[-1]), 1) * _REACH)
+    every, last = np.arange(len(costs)), len(costs) - 1
+    # The best edge up to each edge, and from each edge on; the nearest of equals.
+    below, above = costs - at, (costs + at)[::-1]
+    before = np.maximum.accumulate(np.where(below == np.minimum.accumulate(below), every, 0))
+    after = last - np.maximum.accumulate(np.where(above == np.minimum.accumulate(above), every, 0))[::-1]
+    best = np.where(costs[before] + at - at[before] <= costs[after] + at[after] - at, before, after)
     cuts = segmentation.cuts.copy()
-    cuts[1:-1] = target[cuts[1:-1] - 1] + 1
-    return _with_cuts(segmentation, cuts, "layout")
+    cuts[1:-1] = best[cuts[1:-1] - 1] + 1
+    return _with_cuts(segmentation, cuts)
 
 
-def _with_cuts(segmentation: Segmentation, moved: Ints, why: str) -> Segmentation:
+def layout_costs(strength: Ints) -> Floats:
+    """Return the cost of a cut at each edge (see `prefer_layout`); infinite at edges where none may be.
+
+    >>> layout_costs(np.array([Strength.BLOCK, Strength.SENTENCE, Strength.SENTENCE])).round(2).tolist()
+    [0.0, 1.0, 1.0]
+    """
+    kinds, kind = np.unique(-np.minimum(strength, Strength.HEADING), return_inverse=True)
+    number = np.cumsum(np.bincount(kind))
+    costs = np.cumsum(np.minimum(np.diff(np.log(number), prepend=np.log(number[:1])), 1.0))
+    if len(kinds) > 1:
+        costs[kinds > 0] = np.inf
+    return np.asarray(costs[kind])
+
+
+def _with_cuts(segmentation: Segmentation, moved: Ints) -> Segmentation:
     """Return a segmentation whose cuts have moved, in order; those that meet are one, and segments between them vanish."""
+    if (moved == segmentation.cuts).all():
+        return segmentation
     cuts, first = np.unique(moved, return_index=True)
     last = np.r_[first[1:], len(moved)] - 1
     reason, labels = segmentation.reason, segmentation.labels
     old = [reason] * len(moved) if isinstance(reason, str) else ["", *reason, ""]
-    stays = segmentation.cuts == moved
-    reasons = [old[i] if stays[i : j + 1].any() else why for i, j in zip(first.tolist(), last.tolist(), strict=True)][1:-1]
+    stays = (segmentation.cuts == moved).tolist()
+    groups = zip(first[1:-1].tolist(), last[1:-1].tolist(), strict=True)
+    reasons = [next((old[k] for k in range(i, j + 1) if stays[k]), "layout") for i, j in groups]
     if labels is not None:
         labels = np.repeat(labels[segmentation.cuts[last[:-1]]], np.diff(cuts))
-    same = isinstance(reason, str) and all(other == reason for other in reasons)
-    return replace(segmentation, cuts=cuts, labels=labels, reason=reason if same else reasons)
+    return replace(segmentation, cuts=cuts, labels=labels, reason=reasons)
 
 
 def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:

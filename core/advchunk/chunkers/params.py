@@ -56,6 +56,11 @@ class Params:
         formats (`advchunk.registry`).
     language : two- or three-letter code of the language ("en-US" counts as "en"), for sentences, stop words and stems.
         In an unsupported language sentences are split as in English, and words are left unchanged.
+    layout_weight : weight of the layout against the algorithm's own choice of a place, >= 0; 0 is the published algorithm. A cut
+        inside a paragraph moves to the end of it, of a line or an item near, and any cut to a heading near, if the layout
+        says more for that place than the distance says against it (`layout.prefer_layout`); cuts that meet become one. No
+        effect where all places are alike, as in plain sentences, where ``n_segments`` is given, and on chunkers that cut
+        by size alone, which take the strongest place near in any case, or ask a model for chapters.
     timeout : time limit per document in seconds, > 0; None is unlimited. Python cannot interrupt a model call: an
         abandoned one runs to completion in the background.
     """
@@ -63,7 +68,7 @@ class Params:
     algorithm: ClassVar[str] = ""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})  # by the values of a ``preset`` field
     group: ClassVar[ChunkerGroup] = "stable"  # "experimental" if the results may still change
-    version: ClassVar[int] = 1  # increment it when the same parameters give different chunks
+    version: ClassVar[int] = 2  # increment it when the same parameters give different chunks
     _arguments: ClassVar[frozenset[str] | None] = None  # names that the constructor was called with; None if with all
 
     max_tokens: int = 512
