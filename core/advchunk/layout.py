@@ -190,7 +190,8 @@ def prefer_layout(units: Units, segmentation: Segmentation, weight: float) -> Se
     An edge at a distance of d tokens from the cut costs ``weight`` * c + d / (16 m), where m is the mean size of a unit. For
     the strongest edges c is 0, and for each weaker kind it is higher by ln(k / j), at most 1, if j edges are stronger and
     k at least as strong: a kind of which there are many says little about where a topic ends. Edges before headings are
-    one kind, so no cut moves across one. If all edges are alike, no cut moves.
+    one kind, so no cut moves across one; those within sentences are one with those of sentences. If all edges are alike, no
+    cut moves. Else cuts that were forced by size are left to `sizes.pack`, which takes the strongest edge near.
     """
     costs = layout_costs(units.strength[1:-1])
     if not weight or len(segmentation.cuts) < 3 or not np.any(costs):
@@ -203,6 +204,7 @@ def prefer_layout(units: Units, segmentation: Segmentation, weight: float) -> Se
     before = np.maximum.accumulate(np.where(below == np.minimum.accumulate(below), every, 0))
     after = last - np.maximum.accumulate(np.where(above == np.minimum.accumulate(above), every, 0))[::-1]
     best = np.where(costs[before] + at - at[before] <= costs[after] + at[after] - at, before, after)
+    segmentation = _without_forced(segmentation)
     cuts = segmentation.cuts.copy()
     cuts[1:-1] = best[cuts[1:-1] - 1] + 1
     return _with_cuts(segmentation, cuts)
@@ -214,12 +216,23 @@ def layout_costs(strength: Ints) -> Floats:
     >>> layout_costs(np.array([Strength.BLOCK, Strength.SENTENCE, Strength.SENTENCE])).round(2).tolist()
     [0.0, 1.0, 1.0]
     """
-    kinds, kind = np.unique(-np.minimum(strength, Strength.HEADING), return_inverse=True)
+    alike = np.where(strength < 0, strength, np.clip(strength, Strength.SENTENCE, Strength.HEADING))
+    kinds, kind = np.unique(-alike, return_inverse=True)
     number = np.cumsum(np.bincount(kind))
     costs = np.cumsum(np.minimum(np.diff(np.log(number), prepend=np.log(number[:1])), 1.0))
     if len(kinds) > 1:
         costs[kinds > 0] = np.inf
     return np.asarray(costs[kind])
+
+
+def _without_forced(segmentation: Segmentation) -> Segmentation:
+    """Return a segmentation without the cuts that size alone forced."""
+    reason = segmentation.reason
+    if isinstance(reason, str) or "forced" not in reason:
+        return segmentation
+    is_kept = np.array([True, *(word != "forced" for word in reason), True])
+    kept = [word for word in reason if word != "forced"]
+    return replace(segmentation, cuts=segmentation.cuts[is_kept], reason=kept)
 
 
 def _with_cuts(segmentation: Segmentation, moved: Ints) -> Segmentation:
