@@ -173,14 +173,17 @@ def _between(text: str, above: Block, below: Block, *, is_next_page: bool) -> in
 
 
 def _mark_lines(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
-    """Mark the edges at ends of lines inside blocks, if most lines there end a unit, and not all units end a line."""
-    inner = [i for i, value in enumerate(strength[:-1]) if i and value == Strength.SENTENCE]
-    at_lines = [i for i in inner if text[edges[i] - 1] in "\r\n"]
-    lines = (
-        sum(text.count("\n", *block.span) for block in blocks if block.kind in _PROSE) if blocks else text.count("\n")
-    )
-    if len(at_lines) < len(inner) and 2 * len(at_lines) > lines:
-        for i in at_lines:
+    """Mark the edges at ends of lines inside a block most of whose lines end a unit, unless all units end a line."""
+    marked, inner = list[int](), 0
+    for start, end in [block.span for block in blocks if block.kind in _PROSE] if blocks else [(0, len(text))]:
+        inside = range(bisect_right(edges, start), bisect_left(edges, end))
+        inside_sentences = [i for i in inside if strength[i] == Strength.SENTENCE]
+        at_lines = [i for i in inside_sentences if text[edges[i] - 1] in "\r\n"]
+        inner += len(inside_sentences)
+        if 2 * len(at_lines) > text.count("\n", start, _text_end(text, start, end)):
+            marked += at_lines
+    if len(marked) < inner:
+        for i in marked:
             strength[i] = Strength.LINE
 
 
