@@ -1,6 +1,6 @@
 """Measure how chunks respect the layout of parsed documents, with the five metrics of Adaptive Chunking. See LAYOUT.md.
 
-python benchmarks/layout.py --data DIR [--sizes 1100 300] [--only NAME ...] [--weights 0 1] [--all] [--json]
+python benchmarks/layout.py --data DIR [--sizes 1100 300] [--only NAME ...] [--weights 0 1] [--min-tokens N] [--all] [--json]
 
 DIR holds ``clair/`` (``adi_parsed/*.json`` and ``mentions/*.parquet``) and ``ohr/``. Of `clair`, each document is scored by
 
@@ -13,8 +13,8 @@ coherence   mean similarity of a chunk to the windows of 3,000 tokens around it.
 and scores are averaged over documents, from Moura Junior, Lelong & Blangero 2026, "Adaptive Chunking", LREC. Cohesion and
 coherence depend on the embedder, which is the built-in one here: they compare with each other, not with published figures.
 ``inside`` is the share of cuts, over `clair` and `ohr`, that are not at the end of a line, of those in lines that fit a chunk.
-The last column compares the references at the number of chunks that `recursive` makes. ``--all`` adds cohesion and coherence
-and the chunkers of other libraries.
+``--min-tokens`` joins small chunks, to compare the references at about the number of chunks that `recursive` makes. ``--all``
+adds cohesion and coherence.
 """
 
 from __future__ import annotations
@@ -209,7 +209,8 @@ def rows_of(args: argparse.Namespace) -> Iterator[tuple[str, int, Split]]:
     for size in args.sizes:
         for name in names:
             for weight in args.weights or [None]:
-                params = {} if weight is None else {"layout_weight": weight}
+                params: dict[str, Any] = {} if weight is None else {"layout_weight": weight}
+                params |= {"min_tokens": args.min_tokens} if args.min_tokens else {}
                 label = name if weight is None else f"{name}, layout_weight={weight:g}"
                 yield label, size, segmenter(name, embedder, cache, max_tokens=size, **params)
         if not args.only:
@@ -261,6 +262,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--sizes", type=int, nargs="+", default=[1100, 300])
     parser.add_argument("--only", nargs="+", default=[])
     parser.add_argument("--weights", type=float, nargs="+")
+    parser.add_argument("--min-tokens", type=int, default=0)
     parser.add_argument("--sets", nargs="+", default=["clair", "ohr"])
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--json", action="store_true")
