@@ -36,9 +36,9 @@ _WHOLE = _PROTECTED | {"heading"}  # such as "## 2. Methods"
 _TITLED: frozenset[BlockKind] = frozenset({"heading", "code"})  # the kinds of blocks that may begin a section
 _PROSE: frozenset[BlockKind] = frozenset({"paragraph", "item", "quote", "turn"})
 _COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*+-->\s*+")
-# What a block begins with if it is an item of a list although its format does not say so.
+# The marks of list items that formats do not define.
 _ITEM = re.compile(r"\s*+(?:[\u00b7\u2022\u2023\u25aa-\u25ff\u2013\u2014]\s|\\?\*|\((?:\d{1,3}|\w{1,5})\)\s)")
-# Or if it continues what is above: a letter in lower case, or a pronoun.
+# The start of a block that continues the one above: a letter in lower case, or a pronoun.
 _CONTINUES = re.compile(
     r"\s*+[\"'(\u201c\u2018\u00ab]?(?:[a-z\u00df-\u00ff]|(?:He|She|It|They|This|That|These|Those|His|Her|Its|Their|Such"
     r"|Er|Sie|Es|Dies|Dieser|Diese|Dieses|Ihr|Ihre|Sein|Seine|Il|Elle|Ils|Elles|Ce|Cela|Ceci|Cette|Ces|Cet|Leur|Leurs|Son|Sa|Ses)\b)"

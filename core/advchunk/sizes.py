@@ -396,7 +396,7 @@ def pack(
 
 
 def _line_start(sizes: RunSizes, start: int, middle: int, stop: int, end: int, budget: int) -> int:
-    """Return where the line begins that goes from before ``middle`` to after ``stop``; ``middle`` if no chunk holds it."""
+    """Return the start of the line around ``middle`` to ``stop`` if a chunk holds all of it, else ``middle``."""
     strength = sizes.strength
     first = next((edge for edge in range(middle - 1, start, -1) if strength[edge] >= Strength.LINE), middle)
     last = sizes.about(first, budget)
