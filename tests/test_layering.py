@@ -91,7 +91,11 @@ def test_no_public_name_is_defined_twice():
             ):
                 places.setdefault(node.name, []).append(str(path.relative_to(CORE)))
     # Each reader is a module with `read`, or with `blocks` if the text stays as it is, and may have `restore_layout`.
-    assert {name: paths for name, paths in places.items() if len(paths) > 1 and name not in {"read", "blocks", "restore_layout"}} == {}
+    assert {
+        name: paths
+        for name, paths in places.items()
+        if len(paths) > 1 and name not in {"read", "blocks", "restore_layout"}
+    } == {}
 
 
 def test_importing_the_core_loads_numpy_and_nothing_heavier():

@@ -1,7 +1,8 @@
 """The layout of a document: where its chunks may end, which headings they are under, and on which pages they are."""
 
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice, pairwise, takewhile
@@ -14,6 +15,8 @@ from advchunk.records import (
     Block,
     BlockKind,
     Document,
+    Floats,
+    Ints,
     Segmentation,
     Span,
     SpanSet,
@@ -38,6 +41,18 @@ _OWN: frozenset[BlockKind] = frozenset({"table", "formula"})  # split at levels 
 _MAX_OPENING = 2000  # characters of a table without a head that are read for one
 _LABEL = 200  # characters of a line up to a name
 _BEFORE_NAME = "*_>-–— \t[](){}<0123456789:.,|"  # time stamps, and the like
+_PROSE: frozenset[BlockKind] = frozenset({"paragraph", "item", "quote", "turn"})
+_COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*+-->\s*+")
+# The marks of list items that formats do not define.
+_ITEM = re.compile(r"\s*+(?:[\u00b7\u2022\u2023\u25aa-\u25ff\u2013\u2014]\s|\\?\*|\((?:\d{1,3}|\w{1,5})\)\s)")
+# The start of a block that continues the one above: a letter in lower case, or a pronoun.
+_CONTINUES = re.compile(
+    r"\s*+[\"'(\u201c\u2018\u00ab]?(?:[a-z\u00df-\u00ff]|(?:He|She|It|They|This|That|These|Those|His|Her|Its|Their|Such"
+    r"|Er|Sie|Es|Dies|Dieser|Diese|Dieses|Ihr|Ihre|Sein|Seine|Il|Elle|Ils|Elles|Ce|Cela|Ceci|Cette|Ces|Cet|Leur|Leurs|Son|Sa|Ses)\b)"
+)
+_COLONS, _UNFINISHED, _STOPS = ":\uff1a", ",;-:\uff0c\uff1b\uff1a\u3001", ".!?\u2026\u3002\uff01\uff1f"
+_CLOSERS, _CLOSING = "\"')]\u201d\u2019\u00bb*_0123456789", 8
+_REACH = 16.0  # mean units that a cut moves for a cost of 1; chosen with the limit of 1 in benchmarks/LAYOUT.md
 _NO_SPANS = SpanSet()
 _INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
 
@@ -75,8 +90,9 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
 def fit_to_blocks(units: Units, document: Document) -> Units:
     """Return units that also end where blocks end, but not inside a protected one, a turn, or the white space before a block.
 
-    A heading stays with the block below it, and a caption with what it is above. The edge before an answer, or before what
-    the same speaker says on, is weaker than others between turns.
+    A heading stays with the block below it, a caption with what it is above or below, and the end of the lead-in of a list
+    with the first item. The edge before an answer, or before what the same speaker says on, is weaker than others between
+    turns.
 
     Returns
     -------
@@ -85,13 +101,12 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
     text, blocks, lead = document.text, document.blocks or (), document.text_start
     # From a first to a last offset, only a block begins: in the white space before it, and inside one that is kept whole.
     spans, starts, ends, strength_at = [(0, lead)], [0], list[int](), dict[int, int]()
-    for block in blocks:
+    for block, strength_before in zip(blocks, _strengths(text, blocks), strict=True):
         start, end = block.span
         last = _last_inside(text, block)
         spans.append((_text_end(text, starts[-1], start), last))
         starts.append(start)
-        is_section = _is_titled(block) and block.kind != "paragraph"
-        strength_at[start] = Strength.HEADING + max(6 - block.level, 0) if is_section else Strength.BLOCK
+        strength_at[start] = strength_before
         if block.kind in _PROTECTED:
             after = max(end, unit_end(text, _text_end(text, start, end)))
             ends.append(after)
@@ -110,6 +125,7 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
         if edges[place := bisect_left(edges, offset)] == offset:
             strength[place] = value
     _weaken(text, blocks, edges, strength)
+    _mark_lines(text, blocks, edges, strength)
     sizes = units.sizes if edges == units.edges.tolist() else None
     return Units(text, np.array(edges, dtype=np.int64), sizes, np.array(strength, dtype=np.int64))
 
@@ -136,6 +152,139 @@ def _last_inside(text: str, block: Block) -> int:
     first = next_non_space(text, block.span.start)
     is_unit = block.kind == "paragraph" and block.title is not None  # its title begins its text
     return min(first + len(block.title or ""), block.span.end - 1) if is_unit else first
+
+
+def _strengths(text: str, blocks: Sequence[Block]) -> Iterator[int]:
+    """Yield the strength of the edge before each block; what is on each page stays with the page before."""
+    above: Block | None = None
+    is_paged = False
+    for place, block in enumerate(blocks):
+        if _is_furniture(text, block):
+            is_paged = True
+            yield Strength.KEEP_WITH_NEXT if above is not None and above.kind == "heading" else Strength.ITEM
+            continue
+        if _is_titled(block) and block.kind != "paragraph":
+            yield Strength.HEADING + max(6 - block.level, 0)
+        elif above is None:
+            yield Strength.BLOCK
+        elif above.kind == "heading" or _is_caption_of(block, blocks[place - 1 : place + 2]):
+            yield Strength.KEEP_WITH_NEXT
+        else:
+            is_next_page = is_paged or _page(block, 0) > _page(above, -1)
+            yield _between(text, above, block, is_next_page=is_next_page)
+        above, is_paged = block, False
+
+
+def _is_furniture(text: str, block: Block) -> bool:
+    """Return True for what is on each page, and for comments."""
+    return block.kind == "furniture" or (
+        block.kind == "paragraph" and _COMMENT.fullmatch(text, *block.span) is not None
+    )
+
+
+def _page(block: Block, place: int) -> int:
+    return block.places[place].page if block.places else 0
+
+
+def _is_caption_of(block: Block, around: Sequence[Block]) -> bool:
+    """Return True for the caption of the figure or table above it, unless another is below."""
+    above, below = around[0], around[-1]
+    return block.kind == "caption" and above.kind in _PROTECTED and below.kind not in _CAPTIONED
+
+
+def _between(text: str, above: Block, below: Block, *, is_next_page: bool) -> int:
+    """Return the strength of the edge between two blocks, neither of which is a heading."""
+    if below.kind not in _PROSE or above.kind not in _PROSE:
+        return Strength.BLOCK
+    start, end = below.span.start, _text_end(text, *above.span)
+    is_item = below.kind == "item" or _ITEM.match(text, start) is not None
+    if is_item and text[end - 1] in _COLONS:
+        return Strength.KEEP_WITH_NEXT
+    if is_item or text[end - 1] in _UNFINISHED or _CONTINUES.match(text, start):
+        return Strength.ITEM
+    return Strength.PAGE if is_next_page and text[:end][-_CLOSING:].rstrip(_CLOSERS)[-1:] in _STOPS else Strength.BLOCK
+
+
+def _mark_lines(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
+    """Mark the edges at ends of lines inside a block most of whose lines end a unit, unless all units end a line."""
+    marked, inner = list[int](), 0
+    for start, end in [block.span for block in blocks if block.kind in _PROSE] if blocks else [(0, len(text))]:
+        inside = range(bisect_right(edges, start), bisect_left(edges, end))
+        inside_sentences = [i for i in inside if strength[i] == Strength.SENTENCE]
+        at_lines = [i for i in inside_sentences if text[edges[i] - 1] in "\r\n"]
+        inner += len(inside_sentences)
+        if 2 * len(at_lines) > text.count("\n", start, _text_end(text, start, end)):
+            marked += at_lines
+    if len(marked) < inner:
+        for i in marked:
+            strength[i] = Strength.LINE
+
+
+def prefer_layout(units: Units, segmentation: Segmentation, weight: float) -> Segmentation:
+    """Move each cut to the edge that is best by its layout and its distance; cuts that meet become one.
+
+    An edge at a distance of d tokens from the cut costs ``weight`` * c + d / (16 m), where m is the mean size of a unit. For
+    the strongest edges c is 0, and for each weaker kind it is higher by ln(k / j), at most 1, if j edges are stronger and
+    k at least as strong: a kind of which there are many says little about where a topic ends. Edges before headings are
+    one kind, so no cut moves across one; those within sentences are one with those of sentences. If all edges are alike, no
+    cut moves. Else cuts that were forced by size are left to `sizes.pack`, which takes the strongest edge near.
+    """
+    costs = layout_costs(units.strength[1:-1])
+    if not weight or len(segmentation.cuts) < 3 or not np.any(costs):
+        return segmentation
+    total = np.cumsum(units.token_counts())
+    costs, at = weight * costs, total[:-1] * len(units) / (max(int(total[-1]), 1) * _REACH)
+    every, last = np.arange(len(costs)), len(costs) - 1
+    # The best edge up to each edge, and from each edge on; the nearest of equals.
+    below, above = costs - at, (costs + at)[::-1]
+    before = np.maximum.accumulate(np.where(below == np.minimum.accumulate(below), every, 0))
+    after = last - np.maximum.accumulate(np.where(above == np.minimum.accumulate(above), every, 0))[::-1]
+    best = np.where(costs[before] + at - at[before] <= costs[after] + at[after] - at, before, after)
+    segmentation = _without_forced(segmentation)
+    cuts = segmentation.cuts.copy()
+    cuts[1:-1] = best[cuts[1:-1] - 1] + 1
+    return _with_cuts(segmentation, cuts)
+
+
+def layout_costs(strength: Ints) -> Floats:
+    """Return the cost of a cut at each edge (see `prefer_layout`); infinite at edges where none may be.
+
+    >>> layout_costs(np.array([Strength.BLOCK, Strength.SENTENCE, Strength.SENTENCE])).round(2).tolist()
+    [0.0, 1.0, 1.0]
+    """
+    alike = np.where(strength < 0, strength, np.clip(strength, Strength.SENTENCE, Strength.HEADING))
+    kinds, kind = np.unique(-alike, return_inverse=True)
+    number = np.cumsum(np.bincount(kind))
+    costs = np.cumsum(np.minimum(np.diff(np.log(number), prepend=np.log(number[:1])), 1.0))
+    if len(kinds) > 1:
+        costs[kinds > 0] = np.inf
+    return np.asarray(costs[kind])
+
+
+def _without_forced(segmentation: Segmentation) -> Segmentation:
+    """Return a segmentation without the cuts that size alone forced."""
+    reason = segmentation.reason
+    if isinstance(reason, str) or "forced" not in reason:
+        return segmentation
+    is_kept = np.array([True, *(word != "forced" for word in reason), True])
+    kept = [word for word in reason if word != "forced"]
+    return replace(segmentation, cuts=segmentation.cuts[is_kept], reason=kept)
+
+
+def _with_cuts(segmentation: Segmentation, moved: Ints) -> Segmentation:
+    """Return a segmentation whose cuts have moved, in order; those that meet are one, and segments between them vanish."""
+    if (moved == segmentation.cuts).all():
+        return segmentation
+    cuts, first = np.unique(moved, return_index=True)
+    last = np.r_[first[1:], len(moved)] - 1
+    reason, labels = segmentation.reason, segmentation.labels
+    old = [reason] * len(moved) if isinstance(reason, str) else ["", *reason, ""]
+    stays = (segmentation.cuts == moved).tolist()
+    groups = zip(first[1:-1].tolist(), last[1:-1].tolist(), strict=True)
+    reasons = [next((old[k] for k in range(i, j + 1) if stays[k]), "layout") for i, j in groups]
+    if labels is not None:
+        labels = np.repeat(labels[segmentation.cuts[last[:-1]]], np.diff(cuts))
+    return replace(segmentation, cuts=cuts, labels=labels, reason=reasons)
 
 
 def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:

@@ -47,11 +47,17 @@ class Strength:
     """
 
     KEEP_WITH_NEXT: Final = -1
-    """Between a heading and its text, or a caption and its table."""
+    """Between a heading and its text, a caption and its table, or the lead-in of a list and its first item."""
     WITHIN_SENTENCE: Final = 0
     SENTENCE: Final = 1
-    BLOCK: Final = 2
-    HEADING: Final = 3
+    LINE: Final = 2
+    """The end of a line inside a block, if lines end where sentences do."""
+    ITEM: Final = 3
+    """Between items of a list, and before a block that continues what is above, such as one that begins with a pronoun."""
+    BLOCK: Final = 4
+    PAGE: Final = 5
+    """Between blocks, and pages."""
+    HEADING: Final = 6
     HARD_BREAK: Final = 100
     """No chunk crosses it or repeats text from before it."""
 

@@ -403,7 +403,7 @@ def pack(
     """Yield runs of units ``start`` to ``end`` within the limits, packed from the left.
 
     A run ends at the strongest edge of its second half (the last if tied), or, if ``full``, at the last edge within the
-    limits; earlier if it would separate a heading from its text. ``at`` gives the offsets of the units in the document,
+    limits; earlier if it would separate a heading from its text, or cut a line that fits into the next. ``at`` gives the offsets of the units in the document,
     if they are not their edges.
     """
     strength, starts = sizes.strength, sizes.edges if at is None else at.tolist()
@@ -419,11 +419,24 @@ def pack(
             middle = min(sizes.about(start, (budget - 1) // 2) + 1, stop)
             while middle > start + 1 and max(strength[middle : stop + 1]) < 0:
                 middle -= 1
+            if max(strength[middle : stop + 1]) < Strength.LINE:
+                middle = _line_start(sizes, start, middle, stop, end, budget)
             best = sorted(range(stop, middle - 1, -1), key=strength.__getitem__, reverse=True)
             # For some tokenizers less text has more tokens: "cat dog" may be one, "cat " two.
             stop = next(edge for edge in best if edge == stop or sizes.fits(start, edge, budget))
         yield start, stop
         start = stop
+
+
+def _line_start(sizes: RunSizes, start: int, middle: int, stop: int, end: int, budget: int) -> int:
+    """Return the start of the line around ``middle`` to ``stop`` if a chunk holds all of it, else ``middle``."""
+    strength = sizes.strength
+    first = next((edge for edge in range(middle - 1, start, -1) if strength[edge] >= Strength.LINE), middle)
+    last = sizes.about(first, budget)
+    closes = first < middle and (
+        last >= end or any(strength[edge] >= Strength.LINE for edge in range(stop + 1, last + 1))
+    )
+    return first if closes else middle
 
 
 def pack_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> Iterable[tuple[int, int]]:

@@ -273,7 +273,7 @@ def test_a_chunk_of_distant_sections_has_their_common_title_path():
 
 def test_a_heading_with_a_full_stop_is_one_unit():
     text = "Cats purr. Cats nap all day.\n\n## 2. Law\n\nJudges sit in court. Courts rule on law.\n"
-    chunks = UniversalSemanticChunker(min_chunk_size=0, threshold=0.9).chunk(text)
+    chunks = UniversalSemanticChunker(min_chunk_size=0, threshold=0.9, layout_weight=0.0).chunk(text)
     assert [chunk.text for chunk in chunks if "##" in chunk.text] == ["## 2. Law\n\nJudges sit in court. "]
 
 

@@ -241,7 +241,7 @@ def test_each_cut_has_the_reason_of_the_coarsest_level():
     assert sentences[1].metadata["cut"] == "heading"
     assert sentences[0].metadata["cut"] == "sentence"
     scored = HierarchicalChunker(levels=["universal-semantic", "sentence"], add_scores=True).chunk(PLAIN)
-    assert {chunk.metadata["cut"] for chunk in levels_of(scored)[0][:-1]} <= {"semantic", "size", "forced"}
+    assert {chunk.metadata["cut"] for chunk in levels_of(scored)[0][:-1]} <= {"semantic", "size", "forced", "layout"}
     assert all("cut_score" in chunk.metadata for chunk in levels_of(scored)[0][:-1])
 
 

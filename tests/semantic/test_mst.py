@@ -130,7 +130,7 @@ ITEMS = [f"- {t.capitalize()} is item {i}.\n" for i, t in enumerate(" ".join(TOP
 def test_short_items_stay_with_their_list():
     """With a lambda that connects nothing, too."""
     before, after = paragraphs(2)[0]
-    chunks = MSTSemanticChunker(lambda_=-9.0).chunk(before + "".join(ITEMS) + "\n" + after)
+    chunks = MSTSemanticChunker(lambda_=-9.0, layout_weight=0.0).chunk(before + "".join(ITEMS) + "\n" + after)
     assert chunks[0].text == before
     assert chunks[-1].text == after
     assert len(chunks) > 3

@@ -112,7 +112,9 @@ def test_nothing_is_repeated_across_a_hard_break():
         (PerplexityChunker, [sentences(3, 1), sentences(1, 2, 3, 2.5), sentences(2.5, 4)]),
         (WithHardBreak, [sentences(3, 1), sentences(2, 3, 2.5), sentences(2.5, 4)]),
     ):
-        chunks = kind(lm=Numbers(), combine=False, boundary="overlap").chunk(sentences(3, 1, 2, 3, 2.5, 4))
+        chunks = kind(lm=Numbers(), combine=False, boundary="overlap", layout_weight=0.0).chunk(
+            sentences(3, 1, 2, 3, 2.5, 4)
+        )
         assert [chunk.text for chunk in chunks] == expected
 
 

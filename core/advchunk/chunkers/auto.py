@@ -35,7 +35,7 @@ class AutoParams(Params):
     """
 
     algorithm: ClassVar[str] = "auto"
-    version: ClassVar[int] = 4  # the sum of those of the chunkers
+    version: ClassVar[int] = 8  # the sum of those of the chunkers
     max_tokens: int = 3000
     markup: str = "auto"
     experimental: bool | None = None

@@ -45,6 +45,7 @@ from advchunk.layout import (
     inherited_metadata,
     join_definitions,
     keep_headings,
+    prefer_layout,
     split_levels,
     tile_prose,
 )
@@ -525,7 +526,7 @@ class SegmentingChunker(Chunker):
         if not self.by_size and len(units) > 1:
             segmentation = yield from self.decide(units, limits)
             sizes.check_segmentation(units, segmentation)
-            segmentation = keep_headings(units, segmentation)
+            segmentation = self.fit_to_layout(units, segmentation)
         return Explanation(document, sizes.build_chunks(units, segmentation, limits), units, segmentation)
 
     def segmentation(self, units: Units) -> Segmentation:
@@ -538,6 +539,11 @@ class SegmentingChunker(Chunker):
             [Job(self.decide(replace(units, sizes=limits.counter.counts(units.strings())), limits))]
         )
         return segmentation
+
+    def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:
+        """Return a segmentation whose cuts are where the layout allows, and near edges where it is strong."""
+        weight = 0.0 if getattr(self, "n_segments", None) else self.layout_weight  # else cuts that meet were too few
+        return prefer_layout(units, keep_headings(units, segmentation), weight)
 
     @abstractmethod
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:

@@ -107,7 +107,7 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
         units = self.fit_units(document, tile_prose(document, self.edus), limits)
         strength = units.strength.copy()
         inner = zip(strength[1:-1].tolist(), units.strings(), strict=False)
-        is_inside = [value < Strength.BLOCK and not _ends_sentence(text) for value, text in inner]
+        is_inside = [value < Strength.ITEM and not _ends_sentence(text) for value, text in inner]
         strength[1:-1][is_inside] = Strength.WITHIN_SENTENCE
         return replace(units, strength=strength)
 

@@ -14,7 +14,6 @@ from advchunk.chunkers.params import RESOURCE, Params
 from advchunk.chunkers.sections import decide_between_breaks
 from advchunk.engine import Plan
 from advchunk.errors import did_you_mean, is_integer, require
-from advchunk.layout import keep_headings
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.numerics import cutting
@@ -71,6 +70,8 @@ class HierarchicalParams(Params):
 class _DocumentChunker(LinearChunker):
     """Returns the whole text."""
 
+    layout_weight: float = 0.0
+
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Return one segment."""
         return Segmentation(np.array([0, len(units)]))
@@ -79,6 +80,8 @@ class _DocumentChunker(LinearChunker):
 @dataclass(kw_only=True)
 class _SectionChunker(LinearChunker):
     """Cuts before the highest headings of a text, and before lower ones in sections over the limit."""
+
+    layout_weight: float = 0.0
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Cut before headings; where there are none, the token budget divides the text at its strongest edges."""
@@ -97,6 +100,8 @@ class _SectionChunker(LinearChunker):
 @dataclass(kw_only=True)
 class _SentenceChunker(LinearChunker):
     """Returns each sentence; a heading or caption stays with the sentence below it."""
+
+    layout_weight: float = 0.0
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Cut everywhere."""
@@ -262,7 +267,7 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
             units = _break_at(units, edges, limits)
             segmentation = yield from decide_between_breaks(chunker, units, limits)
             sizes.check_segmentation(units, segmentation)
-            segmentation = keep_headings(units, segmentation)
+            segmentation = chunker.fit_to_layout(units, segmentation)
             chunks = sizes.assemble(units, segmentation.cuts, limits, segmentation.rows)
             chunks = [_add_metadata(chunk, chunker.chunk_metadata(chunk, i)) for i, chunk in enumerate(chunks)]
             levels.append(Explanation(document, chunks, units, segmentation))

@@ -18,7 +18,7 @@ from advchunk.engine import ChatRequest, Plan, gather
 from advchunk.errors import BadModelOutput, require
 from advchunk.experimental.chaptering import chapters
 from advchunk.experimental.chaptering.chapters import Answer, ChapterWindow
-from advchunk.layout import Headings
+from advchunk.layout import Headings, keep_headings
 from advchunk.models.chat import usable_answer
 from advchunk.models.prompts import fill_prompt, fit_outline
 from advchunk.numerics import cutting, signals
@@ -148,6 +148,10 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
                 "document %r: %d misnumbered headings of %s are ignored", document.source, ignored, self.algorithm
             )
         return replace(explanation, chunks=_add_titles(explanation))
+
+    def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:
+        """Return a segmentation whose chapters begin at headings: those near have been moved by ``heading_reach``."""
+        return keep_headings(units, segmentation)
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Ask for chapters, discard those without support, move the others to headings."""

@@ -11,7 +11,7 @@ import numpy as np
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.params import RESOURCE
 from advchunk.engine import Plan
-from advchunk.layout import fit_to_blocks, protected, tile_prose
+from advchunk.layout import fit_to_blocks, keep_headings, protected, tile_prose
 from advchunk.numerics import graphs, runs, signals
 from advchunk.numerics.graphs import Edges
 from advchunk.records import Document, Explanation, Floats, Ints, Segmentation, Span, Strength, Units
@@ -62,6 +62,14 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
             return self.fit_units(document, splitters.as_tiler(self.prechunker)(document.text), limits)
         units = self.fit_units(document, tile_pieces(document, self.granularity, self.sentence_tiler, limits), limits)
         return _weaken_lists(units, document)
+
+    def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:
+        """Return a segmentation whose cuts are where the layout is strong, unless components are filled to the limit."""
+        return (
+            keep_headings(units, segmentation)
+            if self.rule == "capacity"
+            else super().fit_to_layout(units, segmentation)
+        )
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Group the pieces that edges connect: those within lambda, or the shortest that the size allows."""
@@ -128,7 +136,7 @@ def join_items(labels: Ints, adjacent: Floats, units: Units, short: int) -> Ints
 def _weaken_lists(units: Units, document: Document) -> Units:
     """Return units whose edges between items of a list are as weak as those within a sentence."""
     items = [below.span.start for above, below in pairwise(document.blocks or ()) if above.kind == below.kind == "item"]
-    weak = np.isin(units.edges, items) & (units.strength == Strength.BLOCK)
+    weak = np.isin(units.edges, items) & (units.strength == Strength.ITEM)
     return replace(units, strength=np.where(weak, Strength.WITHIN_SENTENCE, units.strength)) if weak.any() else units
 
 
