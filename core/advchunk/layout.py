@@ -1,5 +1,6 @@
 """The layout of a document: where its chunks may end, which headings they are under, and on which pages they are."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -32,6 +33,10 @@ _CAPTIONED = _PROTECTED | {"caption"}
 _WHOLE = _PROTECTED | {"heading"}  # such as "## 2. Methods"
 _TITLED: frozenset[BlockKind] = frozenset({"heading", "code"})  # the kinds of blocks that may begin a section
 _NO_SPANS = SpanSet()
+LINES: Final = frozenset({"start_line", "end_line"})
+"""Metadata that change where lines are added above."""
+_LINE_END = re.compile(r"\r\n?|\n")
+_UNCHANGED: Final = frozenset({"", "code"})  # markup of documents whose text no reader derived from another
 _INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
 
 
@@ -261,7 +266,7 @@ class Contexts:
 
 
 class Locator:
-    """Locates spans in a document: the headings they are under, their places on pages, and what blocks say of themselves."""
+    """Locates spans in a document: headings above them, lines, places on pages, and what blocks say of themselves."""
 
     def __init__(self, document: Document) -> None:
         blocks = document.blocks or ()
@@ -270,12 +275,16 @@ class Locator:
         self._document = document
         self._placed = [block for block in blocks if block.places or block.metadata]
         self._ends = [block.span.end for block in self._placed]
+        stays = document.offsets is None and document.markup in _UNCHANGED
+        self._line_starts = [0, *[match.end() for match in _LINE_END.finditer(document.text)]] if stays else []
 
     def __call__(self, spans: Sequence[Span]) -> dict[str, Any]:
         """Return metadata of spans.
 
         ``section`` and ``title_path`` are the headings that the starts of all spans are under, in source code the qualified
-        name of the definition; ``page`` the first page; ``pages`` all of them, if several; ``boxes`` the places of each
+        name of the definition; ``start_line`` and ``end_line``, from 1, the lines of the first and the last character that
+        is not white space, if no reader derived the text from another, with ``start_column`` and ``end_column`` in source
+        code; ``page`` the first page; ``pages`` all of them, if several; ``boxes`` the places of each
         block, each as [page, left, top, right, bottom]. Of the metadata of their blocks, lists are united, and of other
         values the first is taken, or the last if the key begins with "end".
         """
@@ -284,6 +293,17 @@ class Locator:
             # commonprefix also works on tuples.
             path = _section_path(self._document, commonprefix([self._headings.path(start) for start, _ in spans]))  # noqa: RUF071
             metadata |= {"section": path[-1], "title_path": " > ".join(path)} if path else {}
+        if (starts := self._line_starts) and spans:
+            text, first, last = self._document.text, spans[0], spans[-1]
+            start = min(first.end - len(text[slice(*first)].lstrip()), first.end - 1)
+            end = max(last.start + len(text[slice(*last)].rstrip()) - 1, start)
+            metadata["start_line"], metadata["end_line"] = lines = (
+                bisect_right(starts, start),
+                bisect_right(starts, end),
+            )
+            if self._document.markup == "code":
+                columns = (offset - starts[line - 1] + 1 for offset, line in zip((start, end), lines, strict=True))
+                metadata["start_column"], metadata["end_column"] = columns
         if not self._placed:
             return metadata
         blocks = [

@@ -17,10 +17,10 @@ from typing import Any
 from advchunk.engine import Job, drive
 from advchunk.engine.runner import IdGenerator
 from advchunk.errors import require
-from advchunk.layout import headings_above, inherited_metadata
+from advchunk.layout import LINES, headings_above, inherited_metadata
 from advchunk.readers import markdown
-from advchunk.records import Chunk, Document, Explanation, Span, write_metadata, written_metadata
-from advchunk.text.tiling import unit_end
+from advchunk.records import Chunk, Document, Explanation, Span, write_metadata, written_keys, written_metadata
+from advchunk.text.tiling import line_ends, unit_end
 
 _log = logging.getLogger("advchunk")
 _MARKUPS = ("markdown", "plain")
@@ -142,18 +142,18 @@ class _Parts:
     document : name and metadata of the chunks.
     window : most characters that are held.
     target : characters after which a part is chunked; None is half of the window.
-    base, above : where the text starts in the whole, and the headings that it is under.
+    base, lines, above : where the text starts in the whole, the lines before it, and the headings that it is under.
     start : where the first chunk starts in the text.
     skip : number of the first chunks that are left out, because they only lead to the overlap of the next.
     """
 
     def __init__(
         self, chunker: Any, pieces: Iterable[str], document: Document, window: int, *, target: int | None = None,
-        base: int = 0, above: tuple[tuple[int, str], ...] = (), start: int = 0, skip: int = 0,
+        base: int = 0, lines: int = 0, above: tuple[tuple[int, str], ...] = (), start: int = 0, skip: int = 0,
     ) -> None:  # fmt: skip
         self._chunker, self._pieces, self._of = chunker, iter(pieces), document
         self._window, self._target = window, target or window // 2 + 1
-        self._base, self._above, self._start, self._skip = base, above, start, skip
+        self._base, self._lines, self._above, self._start, self._skip = base, lines, above, start, skip
         self._repeats = int(chunker.size("overlap_tokens") > 0)
         self._open = _JOINED if chunker.size("min_tokens") else 1
         self.restarts = set[int]()  # ends of the chunks of the last part at which chunking can restart, in the whole
@@ -176,7 +176,7 @@ class _Parts:
             starts = [0, *(chunk.end for chunk in chunks)]
             self.restarts = {self._base + start + offset for offset in starts if part.is_restart(start + offset)}
             if is_complete:
-                yield from self._shifted(chunks[self._skip :], start)
+                yield from self._shifted(chunks[self._skip :], text, start)
                 return
             last = len(chunks) - self._open - self._repeats
             restarts = (i for i in range(last, 0, -1) if part.is_restart(start + starts[i]))
@@ -193,9 +193,9 @@ class _Parts:
             if not place:
                 target = 2 * (len(text) - start)
                 continue
-            yield from self._shifted(chunks[self._skip : place + repeats], start)
+            yield from self._shifted(chunks[self._skip : place + repeats], text, start)
             self._above = headings_above(part.document, anchor)
-            self._base += anchor
+            self._base, self._lines = self._base + anchor, self._lines + line_ends(text, 0, anchor)
             self._skip = repeats
             text, start, target = text[anchor:], at - anchor, self._target
 
@@ -204,12 +204,18 @@ class _Parts:
         (explanation,) = drive(jobs)
         return explanation.chunks
 
-    def _shifted(self, chunks: Iterable[Chunk], start: int) -> Iterator[Chunk]:
-        return (_shift(chunk, self._base + start) for chunk in chunks)
+    def _shifted(self, chunks: Iterable[Chunk], text: str, start: int) -> Iterator[Chunk]:
+        lines = self._lines + line_ends(text, 0, start)
+        return (_shift(chunk, self._base + start, lines) for chunk in chunks)
 
 
-def _shift(chunk: Chunk, by: int) -> Chunk:
-    return replace(chunk, spans=tuple(Span(start + by, end + by) for start, end in chunk.spans))
+def _shift(chunk: Chunk, by: int, lines: int) -> Chunk:
+    """Return a chunk so many characters and lines further down."""
+    spans, metadata = tuple(Span(start + by, end + by) for start, end in chunk.spans), dict(chunk.metadata)
+    for name, key in written_keys(metadata).items():
+        if name in LINES:
+            metadata[key] += lines
+    return replace(chunk, spans=spans, metadata=metadata)
 
 
 def rechunk(chunker: Any, old: Sequence[Chunk], document: Document) -> Rechunked:
@@ -256,7 +262,7 @@ def _around_edit(chunker: Any, old: Sequence[Chunk], document: Document) -> list
     above = headings_above(part.document, anchor)
     parts = _Parts(
         chunker, _slices([after[anchor:]], step), document, len(after) + 1, target=step, base=anchor, above=above,
-        start=start - anchor, skip=repeats if first else 0,
+        lines=line_ends(after, 0, anchor), start=start - anchor, skip=repeats if first else 0,
     )  # fmt: skip
     regions = [_Region(chunker, text[anchor:], anchor, above) for text in (before, after)]
 
@@ -276,7 +282,8 @@ def _around_edit(chunker: Any, old: Sequence[Chunk], document: Document) -> list
         back = is_back(chunk.end)
         if back and was_back:
             rest = old[bisect_left(ends, chunk.end - shift) + 1 :]
-            return kept + [_with_metadata(_shift(chunk, shift), metadata) for chunk in rest]
+            lines = line_ends(after, 0, len(after)) - line_ends(before, 0, len(before))
+            return kept + [_with_metadata(_shift(chunk, shift, lines), metadata) for chunk in rest]
         was_back = back or not repeats
     return kept
 

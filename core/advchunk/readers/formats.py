@@ -182,7 +182,7 @@ def read(document: Document, markup: str) -> Document:
     require(not is_binary(name), rule, markup)
     with report_reader(name, document.id):
         derived = reader.read(document.text, id=document.id, metadata=document.metadata)
-    return compose_offsets(document, check_read(derived, name))
+    return compose_offsets(document, check_read(derived, name, document.text))
 
 
 @cache
@@ -218,11 +218,16 @@ def report_reader(name: str, id: str) -> Iterator[None]:
         raise Unreadable(msg) from error
 
 
-def check_read(derived: Any, name: str) -> Document:
-    """Return the document of a reader, or raise `ConfigurationError` if it is none."""
+def check_read(derived: Any, name: str, text: str | None = None) -> Document:
+    """Return the document of a reader, whose ``markup`` says so if its text is not that of the file.
+
+    Raises
+    ------
+    ConfigurationError : it is none.
+    """
     require(isinstance(derived, Document), f"the reader of {name!r} must return a Document", derived)
     document: Document = derived
-    return document
+    return document if document.markup or document.text == text else replace(document, markup=name)
 
 
 def _restore_layout(document: Document) -> Document | None:
