@@ -68,7 +68,7 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     >>> compressor = PassageCompressor(budget=6, texts={"guide": guide})
     >>> (passage,) = compressor.compress_documents([chunk], "How long should I wait?")
     >>> passage.page_content, passage.metadata["citation"]
-    ('Wait two minutes.', 'guide, line 1, characters 31-48')
+    ('Wait two minutes.', 'guide, characters 31-48')
     """
 
     budget: SkipValidation[int] = 1000

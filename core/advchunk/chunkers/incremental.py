@@ -30,7 +30,7 @@ _ABOVE = ("heading", "caption")  # which stay with what follows
 _AFTER_BLANK = re.compile(r"(?>\r\n?|\n)[ \t]*(?>\r\n?|\n)(?=\S)")
 _WORD_START = re.compile(r"(?<=\s)\S")
 _LAST_SPACE = re.compile(r"(?<=\S)\s++(?=\S++\Z)")
-_JOINED = 8  # last chunks that may change with what follows if short ones join their neighbors
+_JOINED = 8  # last chunks that may change with what follows, because short ones join their neighbors
 _NEAR = 16  # chunks of a first part around an edit
 
 
@@ -155,7 +155,6 @@ class _Parts:
         self._window, self._target = window, target or window // 2 + 1
         self._base, self._lines, self._above, self._start, self._skip = base, lines, above, start, skip
         self._repeats = int(chunker.size("overlap_tokens") > 0)
-        self._open = _JOINED if chunker.size("min_tokens") else 1
         self.restarts = set[int]()  # ends of the chunks of the last part at which chunking can restart, in the whole
 
     def chunks(self) -> Iterator[Chunk]:
@@ -178,13 +177,13 @@ class _Parts:
             if is_complete:
                 yield from self._shifted(chunks[self._skip :], text, start)
                 return
-            last = len(chunks) - self._open - self._repeats
+            last = len(chunks) - _JOINED - self._repeats
             restarts = (i for i in range(last, 0, -1) if part.is_restart(start + starts[i]))
             place = next(restarts, 0) if end else 0
             at, repeats = start + starts[place], self._repeats
             anchor = part.anchor(at)
             if not place and is_forced:
-                last = len(chunks) - self._open
+                last = len(chunks) - _JOINED
                 place = next((i for i in range(last, 0, -1) if not text[start + starts[i] :].isspace()), 0)
                 at, repeats = start + starts[place], 0
                 anchor = at
@@ -254,7 +253,7 @@ def _around_edit(chunker: Any, old: Sequence[Chunk], document: Document) -> list
     shift, repeats = len(after) - len(before), int(chunker.size("overlap_tokens") > 0)
     ends = [chunk.end for chunk in old]
     part = _Part(chunker, after[:same], (), is_first=True)
-    unchanged = bisect_right(ends, part.last_end(0) or 0) - (_JOINED if chunker.size("min_tokens") else 1) - repeats
+    unchanged = bisect_right(ends, part.last_end(0) or 0) - _JOINED - repeats
     first = next((i for i in range(unchanged, 0, -1) if part.is_restart(ends[i - 1])), 0)
     start = ends[first - 1] if first else 0
     anchor = part.anchor(start) if first else 0

@@ -121,7 +121,7 @@ class Passage:
             f"clause {own[0]['clause']}" if starts_hit and own[0].get("clause") else "",
             ", ".join(speakers) if is_whole or (covered and len(speakers) == 1) else "",
             f"sheet {sheets[0]}" if len(sheets) == 1 and sheets[0] else "",
-            _numbered("line", self.lines),
+            _numbered("line", self.lines) if self.page is None or "page" in own[0] else "",  # else of a text of a page
             "" if self.page is None else _numbered("page", [(pages[0], pages[-1])]) if pages else f"page {self.page}",
             f"characters {', '.join(f'{start}-{end}' for start, end in self.spans)}" if self.spans else "",
         ]
