@@ -249,7 +249,8 @@ class Contexts:
         return context, self._size(context)
 
     def _titles(self, offset: int) -> str:
-        path = (*self._title, *_section_path(self._document, self._headings.above(offset)))
+        headings = _section_path(self._document, self._headings.above(offset))
+        path = headings if headings[:1] == self._title else (*self._title, *headings)
         contexts = (" > ".join(path[outermost:]) for outermost in range(len(path)))
         return next((context for context in contexts if self._size(context) <= self._limits.max_context), "")
 

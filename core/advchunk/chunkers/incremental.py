@@ -169,6 +169,8 @@ class _Parts:
                 length += len(parts[-1])
             text = "".join(parts)
             part = _Part(self._chunker, text, self._above, is_first=self._base == 0)
+            if not self._base and self._chunker.markup == "markdown":
+                self._of = _with_front_matter(self._of, text)
             is_forced = len(text) >= self._window
             end = len(text) if is_complete else part.last_end(start)
             chunks = self._chunk(part, start, end or len(text)) if end or is_forced else []
@@ -220,7 +222,8 @@ def _shift(chunk: Chunk, by: int, lines: int) -> Chunk:
 def rechunk(chunker: Any, old: Sequence[Chunk], document: Document) -> Rechunked:
     """Return the chunks of an edited document; see `Chunker.rechunk`."""
     require(all(isinstance(chunk, Chunk) for chunk in old), "old_chunks must be Chunks", old)
-    chunks = _around_edit(chunker, old, document) if _can_restart(chunker, old, document) else None
+    read = _with_front_matter(document, document.text) if chunker.markup == "markdown" else document
+    chunks = _around_edit(chunker, old, read) if _can_restart(chunker, old, read) else None
     chunks = chunker.chunk(document) if chunks is None else IdGenerator().assign(document.source, chunks)
     before, after = {chunk.id for chunk in old}, {chunk.id for chunk in chunks}
     return Rechunked(
@@ -229,6 +232,11 @@ def rechunk(chunker: Any, old: Sequence[Chunk], document: Document) -> Rechunked
         added=tuple(chunk.id for chunk in chunks if chunk.id not in before),
         removed=tuple(chunk.id for chunk in old if chunk.id not in after),
     )
+
+
+def _with_front_matter(document: Document, text: str) -> Document:
+    own = markdown.read_metadata(text)
+    return replace(document, metadata={**own, **document.metadata}) if own else document
 
 
 def _can_restart(chunker: Any, old: Sequence[Chunk], document: Document) -> bool:

@@ -175,7 +175,12 @@ def read(document: Document, markup: str) -> Document:
     reader = find_reader(name)
     if hasattr(reader, "blocks"):  # the text stays as it is
         with report_reader(name, document.id):
-            return replace(document, blocks=reader.blocks(document.text))
+            layout = reader.blocks(document.text)
+        if layout and layout[0].kind == "code" and hasattr(reader, "read_metadata"):
+            return replace(
+                document, blocks=layout, metadata={**reader.read_metadata(document.text), **document.metadata}
+            )
+        return replace(document, blocks=layout)
     rule = (
         f'markup must be a format of text: read_file reads {name} from the bytes of a file, and markup="{name}" cannot'
     )
