@@ -273,6 +273,8 @@ def to_document(passage: Passage) -> Document:
         metadata = {key: value for key, value in metadata.items() if key != "start_index"}  # another splitter's
     if passage.spans:
         values |= {"start_index": passage.spans[0].start, "end_index": passage.spans[-1].end}
+    if passage.lines:
+        values |= {"start_line": passage.lines[0][0], "end_line": passage.lines[-1][1]}
     if len(passage.spans) > 1:
         values["spans"] = flatten_spans(passage.spans)
     if passage.section is not None:  # of its own

@@ -80,7 +80,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
 
     Results are the chunks as they were passed or, without ``chunks``, as the store returns them. Their metadata has two more
     values: ``relevance_score``, comparable within one search only, and ``citation``, such as
-    "guide.md, Guide > Install, page 3, characters 120-480"; a key that the metadata has already is preceded by
+    "guide.md, Guide > Install, lines 9-14, characters 120-480"; a key that the metadata has already is preceded by
     ``advchunk_``. With a ``budget``, results are passages, which are cut for the query from the first chunks and what is known
     beside them (`advchunk.retrieval.PassageCutter`). No text occurs twice in them. Their metadata is that of the first chunk, with
     ``token_count``, ``chunk_ids``, the ids of the chunks that they are from, and, if their places are known, ``start_index``,
@@ -150,10 +150,10 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     >>> retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks, k=1)
     >>> (chunk,) = retriever.invoke("How long should I wait?")
     >>> chunk.page_content, chunk.metadata["citation"]
-    ('Wait two minutes. ', 'guide, characters 31-49')
+    ('Wait two minutes. ', 'guide, line 1, characters 31-49')
     >>> (passage,) = retriever.invoke("How long should I wait?", budget=5)
     >>> passage.page_content, passage.metadata["citation"]
-    ('Wait two minutes.', 'guide, characters 31-48')
+    ('Wait two minutes.', 'guide, line 1, characters 31-48')
     """
 
     vectorstore: VectorStore | None = None

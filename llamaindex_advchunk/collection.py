@@ -315,6 +315,8 @@ def to_node(passage: Passage, first: BaseNode) -> TextNode:
         "token_count": passage.tokens,
         "node_ids": [hit.chunk.id for hit in passage.hits],
     }
+    if passage.lines:
+        values |= {"start_line": passage.lines[0][0], "end_line": passage.lines[-1][1]}
     if len(spans) > 1:
         values["spans"] = flatten_spans(spans)
     if passage.context:

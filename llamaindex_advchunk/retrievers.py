@@ -66,7 +66,7 @@ class AdvchunkRetriever(BaseRetriever):
     results of ``retriever.retrieve``, too, if all nodes are in its docstore.
 
     A blank query has no results in an index. Results are the nodes, with a score that is comparable within one search only.
-    Their metadata has one more value, ``citation``, such as "guide.md, Guide > Install, page 3, characters 120-480"; a key that
+    Their metadata has one more value, ``citation``, such as "guide.md, Guide > Install, lines 9-14, characters 120-480"; a key that
     it has already is preceded by ``advchunk_``. What is added is hidden from embedder and language model.
 
     With a ``budget``, results are passages that are cut for the query from the best nodes and what stands around them, as by
@@ -119,7 +119,7 @@ class AdvchunkRetriever(BaseRetriever):
     ['Wait two minutes. ']
     >>> (passage,) = AdvchunkRetriever(index, budget=5).retrieve("How long should I wait?")
     >>> passage.text, passage.metadata["citation"]
-    ('Wait two minutes.', 'guide, characters 31-48')
+    ('Wait two minutes.', 'guide, line 1, characters 31-48')
     """
 
     def __init__(

@@ -641,3 +641,30 @@ def test_a_run_fits_if_its_tokens_are_at_most_the_budget(counter, text, data):
     tokens = sizes.size(start, end)
     assert sizes.fits(start, end, tokens)
     assert not sizes.fits(start, end, tokens - 1)
+
+
+WORDLESS = ("---\n\n", "* * *\n\n", "\x84\n\n\x84\n\n", "- ", "```\n", "… ", "| --- |\n")
+
+
+@given(
+    st.lists(st.sampled_from([*WORDLESS, "Tea is green. ", "Milk.\n\n", "## Cats\n\n"]), min_size=1, max_size=20),
+    st.integers(14, 40),
+    st.integers(0, 12),
+    st.data(),
+)
+def test_a_chunk_without_a_word_has_no_room_beside_it(parts, most, least, data):
+    ends = sorted(data.draw(st.sets(st.integers(1, len(parts)), max_size=6)) | {len(parts)})
+    units = tiling.from_ends("".join(parts), np.cumsum([len(part) for part in parts]).tolist())
+    chunks = assemble(units, np.array([0, *ends]), Limits(most, min(least, most // 2), 0, CHARACTERS))
+    assert "".join(chunk.text for chunk in chunks) == units.text
+    for first, second in pairwise(chunks):
+        if not all(any(map(str.isalnum, chunk.text)) for chunk in (first, second)):
+            assert first.tokens + second.tokens > most
+
+
+def test_rules_and_remains_join_what_is_beside_them():
+    text = "Tea is green.\n\n---\n\n" * 3 + "\x84\n\n\x84\n\n"
+    assert all(
+        any(map(str.isalnum, chunk.text)) for chunk in RecursiveChunker(max_tokens=7, tokenizer="words").chunk(text)
+    )
+    assert [chunk.text for chunk in RecursiveChunker().chunk("---\n\n---")] == ["---\n\n---"]  # nothing is beside it

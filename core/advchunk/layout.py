@@ -54,6 +54,10 @@ _COLONS, _UNFINISHED, _STOPS = ":\uff1a", ",;-:\uff0c\uff1b\uff1a\u3001", ".!?\u
 _CLOSERS, _CLOSING = "\"')]\u201d\u2019\u00bb*_0123456789", 8
 _REACH = 16.0  # mean units that a cut moves for a cost of 1; chosen with the limit of 1 in benchmarks/LAYOUT.md
 _NO_SPANS = SpanSet()
+LINES: Final = frozenset({"start_line", "end_line"})
+"""Metadata that change where lines are added above."""
+_LINE_END = re.compile(r"\r\n?|\n")
+_UNCHANGED: Final = frozenset({"", "code"})  # markup of documents whose text no reader derived from another
 _INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
 
 
@@ -137,7 +141,7 @@ def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: 
             i, j = bisect_right(edges, block.span.start), bisect_right(edges, below.span.start)
             strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
         elif block.kind == below.kind == "turn" and (block.title == below.title or _ends_in_question(text, block)):
-            strength[bisect_left(edges, below.span.start)] = Strength.SENTENCE
+            strength[bisect_left(edges, below.span.start)] = Strength.ITEM
 
 
 def _ends_in_question(text: str, block: Block) -> bool:
@@ -497,7 +501,8 @@ class Contexts:
     def __call__(self, offset: int) -> tuple[str, int]:
         """Return the context of a chunk that starts at an offset, and its tokens."""
         offset = next_non_space(self._document.text, offset)  # a unit may begin with the white space after a table
-        path = (*self._title, *_section_path(self._document, self._headings.above(offset))) if self._titled else ()
+        headings = _section_path(self._document, self._headings.above(offset)) if self._titled else ()
+        path = headings if not self._titled or headings[:1] == self._title else (*self._title, *headings)
         key = *self._block_at(offset), path
         if key not in self._contexts:
             self._contexts[key] = next(filter(self._fits, self._candidates(*key)), "")
@@ -581,7 +586,7 @@ def _names_speaker(text: str, block: Block) -> bool:
 
 
 class Locator:
-    """Locates spans in a document: the headings they are under, their places on pages, and what blocks say of themselves."""
+    """Locates spans in a document: headings above them, lines, places on pages, and what blocks say of themselves."""
 
     def __init__(self, document: Document) -> None:
         blocks = document.blocks or ()
@@ -590,21 +595,36 @@ class Locator:
         self._document = document
         self._placed = [block for block in blocks if block.places or block.metadata]
         self._ends = [block.span.end for block in self._placed]
+        stays = document.offsets is None and document.markup in _UNCHANGED
+        self._line_starts = [0, *[match.end() for match in _LINE_END.finditer(document.text)]] if stays else []
 
     def __call__(self, spans: Sequence[Span]) -> dict[str, Any]:
         """Return metadata of spans.
 
         ``section`` and ``title_path`` are the headings that the starts of all spans are under, in source code the qualified
-        name of the definition; ``page`` the first page; ``pages`` all of them, if several; ``boxes`` the places of each
+        name of the definition; ``start_line`` and ``end_line``, from 1, the lines of the first and the last character that
+        is not white space, if no reader derived the text from another, with ``start_column`` and ``end_column`` in source
+        code; ``page`` the first page; ``pages`` all of them, if several; ``boxes`` the places of each
         block, each as [page, left, top, right, bottom]. Of the metadata of their blocks, lists are united, and of other
         values the first is taken, or the last if the key begins with "end".
         """
         metadata: dict[str, Any] = {}
         if self._headings is not None:
             # commonprefix also works on tuples.
-            starts = (next_non_space(self._document.text, start) for start, _ in spans)
-            path = _section_path(self._document, commonprefix([*map(self._headings.path, starts)]))  # noqa: RUF071
+            firsts = (next_non_space(self._document.text, start) for start, _ in spans)
+            path = _section_path(self._document, commonprefix([*map(self._headings.path, firsts)]))  # noqa: RUF071
             metadata |= {"section": path[-1], "title_path": " > ".join(path)} if path else {}
+        if (starts := self._line_starts) and spans:
+            text, first, last = self._document.text, spans[0], spans[-1]
+            start = min(first.end - len(text[slice(*first)].lstrip()), first.end - 1)
+            end = max(last.start + len(text[slice(*last)].rstrip()) - 1, start)
+            metadata["start_line"], metadata["end_line"] = lines = (
+                bisect_right(starts, start),
+                bisect_right(starts, end),
+            )
+            if self._document.markup == "code":
+                columns = (offset - starts[line - 1] + 1 for offset, line in zip((start, end), lines, strict=True))
+                metadata["start_column"], metadata["end_column"] = columns
         if not self._placed:
             return metadata
         blocks = [

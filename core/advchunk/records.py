@@ -393,8 +393,9 @@ def write_metadata(metadata: Mapping[str, Any], values: Mapping[str, Any]) -> di
     >>> write_metadata({"level": "A1"}, {"level": 0, "token_count": 9})
     {'level': 'A1', 'advchunk_level': 0, 'token_count': 9, 'advchunk_keys': 'advchunk_level token_count'}
     """
-    if not metadata and not values:
-        return {}
+    if not metadata and not any(len(name.split()) != 1 for name in values):  # nothing to keep apart
+        own = {name: value if type(value) in _PLAIN else _copy(value) for name, value in values.items()}
+        return own | {WRITTEN_KEYS: " ".join(own)} if own else own
     (at, keys), result = _written(metadata), _copy(metadata)
     for name, value in values.items():
         if (key := keys.get(name)) is None:
@@ -426,7 +427,8 @@ def _written(metadata: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
         at = _PREFIX + at
     if at not in metadata:
         return at, {}
-    keys = {_strip_prefix(key): key for key in str(metadata[at]).split() if key in metadata}
+    listed = (key for key in str(metadata[at]).split() if key in metadata)
+    keys = {_strip_prefix(key) if key.startswith(_PREFIX) else key: key for key in listed}
     return (at, keys) if keys else (_PREFIX + at, {})
 
 

@@ -5,6 +5,7 @@ run of units is a difference of prefix sums. For other tokenizers that differenc
 as a whole before it is accepted. Either way the work grows linearly with the text.
 """
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -45,6 +46,7 @@ PROSE: Levels = (tiling.paragraphs, sentences, *WITHIN_SENTENCE)
 
 _LEVELS = 10  # more than any `Levels` has, so that edges added for a target are weaker than those of the units
 _LONG = 16  # characters per token of a text that is not worth counting, because it is hardly within its limit
+_LETTER = re.compile(r"[^\W_]")  # or a digit
 _SPACE = " \t\n\r"  # white space for every tokenizer; BERT, for one, drops form feeds
 
 
@@ -521,10 +523,13 @@ def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = 
         return [_chunk(units.text, (Span(0, len(units.text)),), limits, 0, tokens)]
     sizes, divide = RunSizes(units, limits.counter, limits.more), pack if limits.target is None else pack_near_target
     cuts = cuts if limits.target is None else _divisible_cuts(sizes, cuts, limits)
+    pieces: Sequence[Sequence[int]]
     pieces = [range(a, b) for start, end in pairwise(cuts.tolist()) for a, b in divide(sizes, start, end, limits)]
+    if limits.min_tokens or _wordless(sizes, pieces):
+        pieces = _join_short(sizes, pieces, limits, vectors)
     edges, breaks = sizes.edges, units.hard_breaks().tolist() if limits.overlap_tokens else [0]
     chunks, floor = [], 0
-    for piece in _join_short(sizes, pieces, limits, vectors):
+    for piece in pieces:
         start, end = piece[0], piece[-1] + 1
         floor = max(floor, breaks[bisect_right(breaks, start) - 1])
         first = _overlap_start(sizes, floor, start, end, limits)
@@ -562,17 +567,14 @@ def assemble_groups(units: Units, labels: Ints, limits: Limits, vectors: Floats 
 def _join_short(
     sizes: RunSizes, pieces: Sequence[Sequence[int]], limits: Limits, vectors: Floats | None
 ) -> list[Sequence[int]]:
-    """Join each piece under ``min_tokens`` with a neighbor that has room for it, but not across a hard break.
+    """Join each piece under ``min_tokens``, or without a word, with a neighbor that has room for it, but not across a hard break.
 
     A neighbor is preferred if joining it separates no heading from its text; then one that is short too, because the mean
-    of a long piece is similar to everything; then the more similar one; then the smaller. If none has room, the piece
+    of a long piece is similar to everything; then the more similar one; then the smaller. If none has room, a short piece
     takes text from one of them. A piece whose units sum up to twice the minimum is not short: some counters count one
     word in a page without spaces, and pieces would be joined, and counted, without end.
     """
-    joined, i = list(pieces), 0
-    if not limits.min_tokens:
-        return joined
-    units = sizes.units
+    joined, i, units = list(pieces), 0, sizes.units
     breaks = units.hard_breaks().tolist()
 
     size = partial(_piece_size, sizes, limits=limits)
@@ -593,8 +595,8 @@ def _join_short(
         return ends_well, is_short(neighbor), similarity, -size(whole)
 
     while i < len(joined):
-        wholes: dict[int, Sequence[int]] = {}
-        if is_short(joined[i]):
+        wholes, too_short = dict[int, Sequence[int]](), is_short(joined[i])
+        if too_short or _wordless(sizes, joined[i : i + 1]):
             pairs = [left for left in (i - 1, i) if 0 <= left < len(joined) - 1]
             pairs = [left for left in pairs if section(joined[left]) == section(joined[left + 1])]
             wholes = {left: _union(joined[left], joined[left + 1]) for left in pairs}
@@ -604,12 +606,19 @@ def _join_short(
             joined[i : i + 2] = [roomy[i]]  # which may still be short: look at it again
             continue
         i += 1
-        divided = ((left, _halves(sizes, joined[left], joined[left + 1], limits)) for left in wholes)
+        short = wholes if too_short else ()
+        divided = ((left, _halves(sizes, joined[left], joined[left + 1], limits)) for left in short)
         if division := next((pair for pair in divided if pair[1]), None):
             left, halves = division
             joined[left : left + 2] = halves
             i = max(left - 1, 0)  # the piece before may have room beside it now
     return joined
+
+
+def _wordless(sizes: RunSizes, pieces: Sequence[Sequence[int]]) -> list[Sequence[int]]:
+    """Return the pieces without a letter or digit."""
+    text, edges = sizes.units.text, sizes.edges
+    return [piece for piece in pieces if not any(_LETTER.search(text, edges[i], edges[i + 1]) for i in piece)]
 
 
 def _piece_size(sizes: RunSizes, piece: Sequence[int], limits: Limits) -> int:

@@ -92,9 +92,9 @@ def test_metadata_is_flat_and_complete():
     source = Document(CATS_AND_LAWS, metadata={"k": [1]}, id="d")
     (first, *_) = MSTSemanticSplitter(n_segments=2).split_documents([source])
     assert first.metadata == {
-        "k": [1], "chunk_index": 0, "token_count": 15, "level": 0, "start_index": 0, "end_index": 73,
+        "k": [1], "start_line": 1, "end_line": 5, "chunk_index": 0, "token_count": 15, "level": 0, "start_index": 0, "end_index": 73,
         "spans": "0-28 50-73", "source_id": "d",
-        "advchunk_keys": "chunk_index token_count level start_index end_index spans source_id",
+        "advchunk_keys": "start_line end_line chunk_index token_count level start_index end_index spans source_id",
     }  # fmt: skip
     assert "start_index" not in RecursiveSplitter(add_start_index=False).create_documents([TEXT])[0].metadata
     json.dumps(first.metadata)

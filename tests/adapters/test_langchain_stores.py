@@ -238,4 +238,4 @@ def in_core(mode):
 
 
 def citation(hit):
-    return Passage(hit.chunk.text, hit.document, hit.chunk.spans, (hit,), hit.score, hit.chunk.tokens).citation
+    return Passage.of(hit).citation

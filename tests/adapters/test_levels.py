@@ -135,7 +135,7 @@ def test_merged_sections_keep_their_citations():
     best = retriever.invoke(QUESTIONS[0])[0]
     assert best.page_content == BOATS
     assert best.metadata["granularity"] == "section"
-    assert best.metadata["citation"] == f"b, Boats, characters 0-{len(BOATS)}"
+    assert best.metadata["citation"] == f"b, Boats, lines 1-3, characters 0-{len(BOATS)}"
 
 
 def test_auto_merging_merges_the_results_of_the_retriever():

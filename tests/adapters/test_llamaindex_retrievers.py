@@ -106,6 +106,12 @@ def test_async_calls_equal_sync_ones(nodes):
     assert again == processor.postprocess_nodes(hits, query_str=QUESTION)
 
 
+def lines_of(text, start, end):
+    """Return the lines of a part of a text as a citation has them."""
+    first, last = (text[:offset].count("\n") + 1 for offset in (start, start + len(text[start:end].rstrip())))
+    return f"lines {first}-{last}" if first < last else f"line {first}"
+
+
 def test_nodes_come_back_with_a_citation_that_no_model_sees(nodes):
     index = index_of(nodes)
     before = {node.node_id: node.model_copy(deep=True) for node in nodes}
@@ -113,7 +119,8 @@ def test_nodes_come_back_with_a_citation_that_no_model_sees(nodes):
     for hit in [*hits, *NeighborPostprocessor(nodes=nodes).postprocess_nodes(hits)]:
         own = before[hit.node_id]
         start, end = own.start_char_idx, own.end_char_idx
-        assert hit.metadata["citation"] == f"{own.ref_doc_id}, characters {start}-{end}"
+        lines = lines_of({"town": TEXT, "north.pdf": OTHER}[own.ref_doc_id], start, end)
+        assert hit.metadata["citation"] == f"{own.ref_doc_id}, {lines}, characters {start}-{end}"
         assert users_metadata(hit.metadata) == users_metadata(own.metadata)
         for seen in (MetadataMode.EMBED, MetadataMode.LLM):
             assert hit.node.get_content(seen) == own.get_content(seen)
@@ -141,7 +148,8 @@ def test_passages_keep_to_the_budget_and_are_cited(whole_chunks, nodes):
     assert f"{ASKED}\n\n{ANSWER}" in first.text
     start, end = first.node.start_char_idx, first.node.end_char_idx
     assert TEXT[start:end] == first.text
-    assert first.metadata["citation"] == f"town, characters {start}-{end}"
+    assert first.metadata["citation"] == f"town, {lines_of(TEXT, start, end)}, characters {start}-{end}"
+    assert f"{first.metadata['start_line']}-{first.metadata['end_line']}" in first.metadata["citation"]
     inside = [node for node in nodes if node.ref_doc_id == "town" and start < node.end_char_idx <= end + 2]
     assert first.metadata["node_ids"] == [node.node_id for node in inside]
     assert first.metadata["year"] == 2020
@@ -449,7 +457,7 @@ def test_nodes_are_read_once_whatever_the_hits(nodes, monkeypatch):
     )
     (passage,) = passages.retrieve(QUESTION)
     assert passage.text == nodes[0].text.rstrip()
-    assert passage.metadata["citation"] == f"town, characters 0-{len(passage.text)}"
+    assert passage.metadata["citation"] == f"town, line 1, characters 0-{len(passage.text)}"
 
 
 def test_a_postprocessor_takes_hits_in_any_order(nodes):

@@ -223,8 +223,9 @@ def test_scores_are_written_into_metadata_on_request():
         embedder=Topics(), buffer_size=0, breakpoint_threshold_amount=50.0, add_scores=True
     )
     ape, bees = chunker.chunk(text)
-    assert written_metadata(ape.metadata) == {"cut": "percentile", "cut_score": 1.0}
-    assert bees.metadata == {}
+    line = {"start_line": 1, "end_line": 1}
+    assert written_metadata(ape.metadata) == {**line, "cut": "percentile", "cut_score": 1.0}
+    assert written_metadata(bees.metadata) == line
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 5, 16, 17, 40])

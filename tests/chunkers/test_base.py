@@ -17,7 +17,7 @@ from advchunk.chunkers.baselines import RecursiveParams
 from advchunk.chunkers.params import Params
 from advchunk.engine.runner import hashed_id
 from advchunk.errors import InvalidSegmentation
-from advchunk.records import Block, Segmentation, Span
+from advchunk.records import Block, Segmentation, Span, write_metadata
 from langchain_advchunk import LinearSplitter, RecursiveSplitter
 from llamaindex_advchunk import RecursiveNodeParser
 
@@ -88,7 +88,7 @@ USERS = {
 
 def test_a_key_of_the_user_survives_in_the_core():
     (chunk,) = RecursiveChunker().chunk(Document("Tea.", metadata=USERS))
-    assert chunk.metadata == USERS
+    assert chunk.metadata == write_metadata(USERS, {"start_line": 1, "end_line": 1})
     assert chunk.metadata["nested"] is not USERS["nested"]
 
 

@@ -66,11 +66,14 @@ def test_passages_are_those_of_the_retriever_with_exact_fields():
     passages = retriever.passages(HEIGHT, 150, order="document")
     assert [row["text"] for row in rows] == [passage.text for passage in passages]
     assert [list(row) for row in rows] == len(rows) * [
-        ["document", "spans", "citation", "heading", "page", "score", "tokens", "text", "context", "chunk_ids"]
+        ["document", "spans", "citation", "heading", "page", "lines", "score", "tokens", "text", "context", "chunk_ids"]
     ]
     for row in rows:
         assert row["text"] == "".join(document.text[a:b] for a, b in row["spans"])
-        assert row["citation"].startswith(f"{TOWN}, {row['heading']}, characters {row['spans'][0][0]}-")
+        (first, last), (start, end) = row["lines"][0], row["spans"][0]
+        assert [first, last] == [document.text.count("\n", 0, offset) + 1 for offset in (start, end)]
+        lines = f"lines {first}-{last}" if first < last else f"line {first}"
+        assert row["citation"].startswith(f"{TOWN}, {row['heading']}, {lines}, characters {start}-")
         assert {*row["chunk_ids"]} <= {chunk.id for chunk in chunks}
     assert 0 < sum(row["tokens"] for row in rows) <= 150
 

@@ -39,6 +39,7 @@ from advchunk.models.chat import Chat, Reply, Usage, as_chat
 from advchunk.records import Units, write_metadata, written_metadata
 from servers import LONG, SHORT, Endpoint, breaks_off, fails, hangs, reading, replies, says
 
+LINE = {"start_line": 1, "end_line": 1}
 GUIDE = """\
 # Guide to Ada
 
@@ -143,9 +144,9 @@ def test_rewriting_takes_three_stages_and_leaves_the_text(enrich):
     (enriched,) = enrich(Rewriting(llm=scribe), [(text, chunks)])
     assert [chunk.text for chunk in enriched] == ["Ada is a cat. ", "She naps all day. ", "Fish is food."]
     assert [written_metadata(chunk.metadata) for chunk in enriched] == [
-        {"rewritten_status": "nothing missing"},
-        {"rewritten": "Ada the cat naps all day."},
-        {"rewritten_status": "nothing missing"},
+        {**LINE, "rewritten_status": "nothing missing"},
+        {**LINE, "rewritten": "Ada the cat naps all day."},
+        {**LINE, "rewritten_status": "nothing missing"},
     ]
     assert [len(scribe.of(stage)) for stage in ("reflect", "refine", "complete")] == [3, 1, 1]
     assert tagged(scribe.of("refine")[0], "questions") == "- Who is she?"
@@ -590,7 +591,7 @@ def test_unparsable_answer_is_retried_with_the_next_seed():
     seeds.clear()
     (enriched,) = Summaries(llm=chat, seed=5, attempts=2).enrich("Cats nap.", cut("Cats nap."))
     assert seeds == [5, 6]
-    assert written_metadata(enriched.metadata) == {"summary_status": "failed: BadModelOutput"}
+    assert written_metadata(enriched.metadata) == {**LINE, "summary_status": "failed: BadModelOutput"}
 
 
 def test_only_usable_answers_are_cached():

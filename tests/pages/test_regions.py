@@ -582,6 +582,45 @@ def test_layoutparser_words_are_put_into_the_regions_that_have_no_text():
     assert outline(results.read_layoutparser([region, *words])) == [("heading", 2, "Green tea")]
 
 
+TWO_COLUMNS = [  # type, left, top, right, bottom, text
+    ("Title", 50, 20, 550, 40, "Tea and cats"),
+    ("Text", 50, 60, 290, 200, "Green tea is grown in the hills."),
+    ("Table", 50, 220, 290, 300, "leaf 7"),
+    ("Text", 310, 60, 550, 200, "Cats sleep all day."),
+    ("Own label", 310, 220, 550, 300, "They purr at night."),
+]
+
+
+def layout_of(rows):
+    names = ("type", "x_1", "y_1", "x_2", "y_2", "text")
+    return {"blocks": [{"block_type": "rectangle", **dict(zip(names, row, strict=False))} for row in rows]}
+
+
+@pytest.mark.parametrize("kind", ["Figure", "Table", "Text", "Own label", None])
+@pytest.mark.parametrize("place", [(50, 320, 290, 500), (310, 320, 550, 500), (0, 0, 9, 9)])
+@pytest.mark.parametrize("at", range(6))
+def test_a_block_without_text_changes_no_other_region(kind, place, at):
+    whole = outline(results.read_layoutparser(layout_of(TWO_COLUMNS)))
+    assert [text for _, _, text in whole] == [TWO_COLUMNS[i][-1] for i in (0, 1, 2, 3, 4)]
+    empty = (kind, *place, *(["  "] if at % 2 else []))
+    assert outline(results.read_layoutparser(layout_of([*TWO_COLUMNS[:at], empty, *TWO_COLUMNS[at:]]))) == whole
+
+
+def test_a_text_in_a_figure_leaves_the_other_regions_as_they_are():
+    rows = [*TWO_COLUMNS[:4], ("Figure", 310, 220, 550, 300), ("Text", 320, 230, 540, 250, "Stem")]
+    regions = outline(results.read_layoutparser(layout_of(rows)))
+    assert regions == [*outline(results.read_layoutparser(layout_of(TWO_COLUMNS[:4]))), ("figure", 0, "Stem")]
+
+
+def test_a_page_without_blocks_is_a_page():
+    for empty in ({}, {"page_data": {}}, {"blocks": []}):
+        document = results.read_layoutparser(json.dumps([LAYOUT, empty, LAYOUT]))
+        assert [block.places[0].page for block in document.blocks] == [1] * 5 + [3] * 5  # without the running header
+        assert document.metadata["page_count"] == 3
+    with pytest.raises(ConfigurationError, match="one per page, or blocks, not both"):
+        results.read_layoutparser([LAYOUT, *LAYOUT["blocks"]])
+
+
 def test_layoutparser_quadrilaterals_have_a_box_and_intervals_none():
     block = {"block_type": "quadrilateral", "points": [1, 2, 9, 2, 9, 8, 1, 8], "text": "tilted"}
     interval = {"block_type": "interval", "start": 1, "end": 2, "axis": "x", "text": "nowhere"}

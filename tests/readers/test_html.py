@@ -435,3 +435,29 @@ def test_plain_text_stays_as_it_is(text):
 def test_links_may_keep_their_targets(page, texts):
     assert block_texts(page, links=True) == texts
     assert "(x)" not in "".join(block_texts(page))
+
+
+@pytest.mark.parametrize(
+    "banner",
+    [
+        '<div id="onetrust-consent-sdk"><div><h2>Cookies</h2><p>We use them.</p><button>Accept</button></div></div>',
+        '<section><div class="big cookie-banner">We use them.</div></section>',
+        '<article><aside id="CookieConsent">We use them.</aside></article>',
+        "<form class=gdpr-cookie-notice>We use them.</form>",
+        "<div class=cc-window><table><tr><th>a<th>b<tr><td>We use them.<td>2</table></div>",
+    ],
+)
+def test_a_banner_for_consent_is_furniture(banner):
+    page = f"<h1>Tea</h1><p>Green.</p>{banner}<p>Black.</p>"
+    assert html.read(page).text == "Tea\n\nGreen.\n\nBlack."
+    assert "We use them." in html.read(page, furniture="keep").text
+    assert html.read(banner).text  # nothing else is left
+
+
+@pytest.mark.parametrize(
+    "names", ['class="cookie-recipe"', 'id="cookies"', 'class="banner"', 'class="consent"', 'class="cookie-barn"']
+)
+def test_what_only_speaks_of_cookies_stays(names):
+    assert html.read(f"<p>Tea.</p><div {names}>Bake cookies.</div>").text == "Tea.\n\nBake cookies."
+    page = "<body class=cookie-banner><p>Tea.</p><div class=cookie-bar><main>Milk.</main></div>"
+    assert html.read(page).text == "Tea.\n\nMilk."

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from advchunk import Document
+from advchunk import Document, RecursiveChunker
 from advchunk.layout import Headings, protected
 from advchunk.readers import embedded, markdown
 from advchunk.readers.markdown import RULES, Rule, blocks, heading_text, parse_blocks, push_block, read, settle
@@ -447,3 +447,49 @@ def test_a_long_paragraph_over_a_rule_is_not_a_heading():
     title, body = "A title\nof two lines\n===\n\nText.", "One.\nTwo.\nThree.\nFour.\n==========\nFive."
     assert [block.kind for block in blocks(title)] == ["heading", "paragraph"]
     assert [block.kind for block in blocks(body)] == ["paragraph", "paragraph"]
+
+
+@pytest.mark.parametrize(
+    ("front", "expected"),
+    [
+        ("---\ntitle: Green tea\n---\n", {"title": "Green tea"}),
+        ('---\ntitle: "Tea: a \\"guide\\""  # draft\n---\n', {"title": 'Tea: a "guide"'}),
+        (
+            "---\nTitle: 'Ann''s tea'\nauthor: A. Lee\nlang: en\n...\n",
+            {"title": "Ann's tea", "authors": "A. Lee", "language": "en"},
+        ),
+        (
+            '+++\ntitle = "Tea"\ndate = 2024-05-01T10:00:00Z\n[extra]\ntitle = "No"\n+++\n',
+            {"title": "Tea", "published_at": "2024-05-01"},
+        ),
+        ("\ufeff---\r\ntitle: Tea\r\ndate: May\r\n---\r\n", {"title": "Tea"}),
+        # What is not a simple value
+        ("---\ntitle:\n  en: Tea\n---\n", {}),
+        ("---\ntitle: >\n  Tea\n---\n", {}),
+        ("---\ntitle: Tea\n  and milk\n---\n", {}),
+        ("---\ntitle: [Tea]\nauthor: {a: b}\n---\n", {}),
+        ("---\ntitle: a: b\nauthors: null\nlang: no\n---\n", {}),
+        ("---\ntitle: 'Tea' x'\nnested:\n  author: A\n---\n", {}),
+        ('---\ntitle = "Tea"\n---\n', {}),
+        ("+++\ntitle: Tea\n+++\n", {}),
+        ("title: Tea\n", {}),
+        ("---\ntitle: Tea\n", {}),
+    ],
+)
+def test_simple_values_of_front_matter_are_metadata(front, expected):
+    text = f"{front}\n# Head\n\nGreen."
+    assert markdown.read_metadata(text) == expected
+    (chunk,) = RecursiveChunker().chunk(Document(text, metadata={"authors": "mine"}))
+    assert chunk.text == text
+    assert expected | {"authors": "mine"} == {key: chunk.metadata[key] for key in expected | {"authors": ""}}
+
+
+def test_a_title_is_context_once():
+    text = "---\ntitle: Tea\n---\n\n# Tea\n\n## Green\n\nIt is green. It is not black. It is hot.\n\n# Milk\n\n## Cold\n\nIt is white. It is cold."
+    chunks = RecursiveChunker(max_tokens=14, include_context=True, tokenizer="words").chunk(text)
+    assert {chunk.context for chunk in chunks} >= {"Tea", "Tea > Green"}
+    assert not any("Tea > Tea" in chunk.context for chunk in chunks)
+    pieces = RecursiveChunker(max_tokens=14, include_context=True, tokenizer="words", markup="markdown")
+    assert list(pieces.chunk_stream([text])) == pieces.chunk(text)
+    edited = pieces.rechunk(pieces.chunk(text), text.replace("hot", "cold").replace("title: Tea", "title: Teas"))
+    assert edited.chunks == pieces.chunk(text.replace("hot", "cold").replace("title: Tea", "title: Teas"))

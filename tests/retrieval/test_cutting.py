@@ -66,7 +66,7 @@ def test_the_sentences_that_answer_become_passages():
     (passage,) = CUTTER.cut("Who kept the key?", hits_of(TEXT), 8, texts={"tea.md": TEXT})
     assert "The captain kept the key." in passage.text
     assert passage.heading == "Guide > Ships"
-    assert passage.citation.startswith("tea.md, Guide > Ships, characters ")
+    assert passage.citation.startswith("tea.md, Guide > Ships, line 21, characters ")
 
 
 def test_a_row_comes_with_the_head_of_its_table_and_the_headings_and_they_count():

@@ -17,7 +17,7 @@ from advchunk.engine.runner import Failure, OnError, Progress, error_handler
 from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.records import Chunk, Document, Span, write_metadata, written_keys, written_metadata
 
-_NESTED = frozenset({"pages", "boxes", "sources"})  # metadata of the core that is not flat
+_NESTED = frozenset({"pages", "boxes", "sources", "speakers"})  # metadata of the core that is not flat
 
 
 def chunk_files(
@@ -75,7 +75,7 @@ def parse_spans(spans: str) -> tuple[Span, ...]:
 
 
 def flatten_places(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata with ``pages`` and ``boxes`` as text; a box is its page, a colon, and its edges.
+    """Return metadata with ``pages``, ``speakers`` and ``boxes`` as text; a box is its page, a colon, and its edges.
 
     >>> flatten_places({"page": 3, "pages": [3, 4], "boxes": [[3, 72.0, 90.5, 540.0, 700.0], [4, 72.0, 90.0, 540.0, 120.0]]})
     {'page': 3, 'pages': '3 4', 'boxes': '3:72,90.5,540,700 4:72,90,540,120'}
@@ -83,6 +83,8 @@ def flatten_places(metadata: Mapping[str, Any]) -> dict[str, Any]:
     flat = dict(metadata)
     if isinstance(pages := flat.get("pages"), list):
         flat["pages"] = " ".join(map(str, pages))
+    if isinstance(speakers := flat.get("speakers"), list):
+        flat["speakers"] = "; ".join(speakers)
     if isinstance(boxes := flat.get("boxes"), list):
         flat["boxes"] = " ".join(f"{page}:{','.join(f'{edge:.10g}' for edge in box)}" for page, *box in boxes)
     return flat

@@ -19,11 +19,11 @@ from advchunk.chunkers.params import varied
 from advchunk.engine import Job, drive
 from advchunk.engine.runner import IdGenerator
 from advchunk.errors import require
-from advchunk.layout import headings_above, inherited_metadata
+from advchunk.layout import LINES, headings_above, inherited_metadata
 from advchunk.readers import formats, markdown
 from advchunk.readers.outline import has_marks
-from advchunk.records import Chunk, Document, Explanation, Span, write_metadata, written_metadata
-from advchunk.text.tiling import unit_end
+from advchunk.records import Chunk, Document, Explanation, Span, write_metadata, written_keys, written_metadata
+from advchunk.text.tiling import line_ends, unit_end
 
 _log = logging.getLogger("advchunk")
 _MARKUPS = ("markdown", "plain")
@@ -33,7 +33,7 @@ _ABOVE = ("heading", "caption")  # which stay with what follows
 _AFTER_BLANK = re.compile(r"(?>\r\n?|\n)[ \t]*(?>\r\n?|\n)(?=\S)")
 _WORD_START = re.compile(r"(?<=\s)\S")
 _LAST_SPACE = re.compile(r"(?<=\S)\s++(?=\S++\Z)")
-_JOINED = 8  # last chunks that may change with what follows if short ones join their neighbors
+_JOINED = 8  # last chunks that may change with what follows, because short ones join their neighbors
 _NEAR = 16  # chunks of a first part around an edit
 
 
@@ -165,21 +165,20 @@ class _Parts:
     document : name and metadata of the chunks.
     window : most characters that are held.
     target : characters after which a part is chunked; None is half of the window.
-    base, above : where the text starts in the whole, and the headings that it is under.
+    base, lines, above : where the text starts in the whole, the lines before it, and the headings that it is under.
     start : where the first chunk starts in the text.
     skip : number of the first chunks that are left out, because they only lead to the overlap of the next.
     """
 
     def __init__(
         self, chunker: Any, pieces: Iterable[str], document: Document, window: int, *, target: int | None = None,
-        base: int = 0, above: tuple[tuple[int, str], ...] = (), start: int = 0, skip: int = 0,
+        base: int = 0, lines: int = 0, above: tuple[tuple[int, str], ...] = (), start: int = 0, skip: int = 0,
     ) -> None:  # fmt: skip
         self._chunker, self._pieces, self._of = chunker, iter(pieces), document
         self._window, self._target = window, target or window // 2 + 1
-        self._base, self._above, self._start, self._skip = base, above, start, skip
+        self._base, self._lines, self._above, self._start, self._skip = base, lines, above, start, skip
         self._page: int | None = None  # that the text begins on, if it is known
         self._repeats = int(chunker.size("overlap_tokens") > 0)
-        self._open = _JOINED if chunker.size("min_tokens") else 1
         self.restarts = set[int]()  # ends of the chunks of the last part at which chunking can restart, in the whole
 
     def chunks(self) -> Iterator[Chunk]:
@@ -196,21 +195,23 @@ class _Parts:
             part = _Part(self._chunker, text, self._above, is_first=self._base == 0, page=self._page)
             if not self._base and _is_refined(part.document, self._chunker.markup):
                 _log.warning("%r: only chunk, with the whole text, finds the turns of speakers", self._of.source)
+            if not self._base and self._chunker.markup == "markdown":
+                self._of = _with_front_matter(self._of, text)
             is_forced = len(text) >= self._window
             end = len(text) if is_complete else part.last_end(start)
             chunks = self._chunk(part, start, end or len(text)) if end or is_forced else []
             starts = [0, *(chunk.end for chunk in chunks)]
             self.restarts = {self._base + start + offset for offset in starts if part.is_restart(start + offset)}
             if is_complete:
-                yield from self._shifted(chunks[self._skip :], start)
+                yield from self._shifted(chunks[self._skip :], text, start)
                 return
-            last = len(chunks) - self._open - self._repeats
+            last = len(chunks) - _JOINED - self._repeats
             restarts = (i for i in range(last, 0, -1) if part.is_restart(start + starts[i]))
             place = next(restarts, 0) if end else 0
             at, repeats = start + starts[place], self._repeats
             anchor = part.anchor(at)
             if not place and is_forced:
-                last = len(chunks) - self._open
+                last = len(chunks) - _JOINED
                 place = next((i for i in range(last, 0, -1) if not text[start + starts[i] :].isspace()), 0)
                 at, repeats = start + starts[place], 0
                 anchor = at
@@ -219,9 +220,9 @@ class _Parts:
             if not place:
                 target = 2 * (len(text) - start)
                 continue
-            yield from self._shifted(chunks[self._skip : place + repeats], start)
+            yield from self._shifted(chunks[self._skip : place + repeats], text, start)
             self._above, self._page = headings_above(part.document, anchor), part.page(anchor)
-            self._base += anchor
+            self._base, self._lines = self._base + anchor, self._lines + line_ends(text, 0, anchor)
             self._skip = repeats
             text, start, target = text[anchor:], at - anchor, self._target
 
@@ -230,18 +231,25 @@ class _Parts:
         (explanation,) = drive(jobs)
         return explanation.chunks
 
-    def _shifted(self, chunks: Iterable[Chunk], start: int) -> Iterator[Chunk]:
-        return (_shift(chunk, self._base + start) for chunk in chunks)
+    def _shifted(self, chunks: Iterable[Chunk], text: str, start: int) -> Iterator[Chunk]:
+        lines = self._lines + line_ends(text, 0, start)
+        return (_shift(chunk, self._base + start, lines) for chunk in chunks)
 
 
-def _shift(chunk: Chunk, by: int) -> Chunk:
-    return replace(chunk, spans=tuple(Span(start + by, end + by) for start, end in chunk.spans))
+def _shift(chunk: Chunk, by: int, lines: int) -> Chunk:
+    """Return a chunk so many characters and lines further down."""
+    spans, metadata = tuple(Span(start + by, end + by) for start, end in chunk.spans), dict(chunk.metadata)
+    for name, key in written_keys(metadata).items():
+        if name in LINES:
+            metadata[key] += lines
+    return replace(chunk, spans=spans, metadata=metadata)
 
 
 def rechunk(chunker: Any, old: Sequence[Chunk], document: Document) -> Rechunked:
     """Return the chunks of an edited document; see `Chunker.rechunk`."""
     require(all(isinstance(chunk, Chunk) for chunk in old), "old_chunks must be Chunks", old)
-    chunks = _around_edit(chunker, old, document) if _can_restart(chunker, old, document) else None
+    read = _with_front_matter(document, document.text) if chunker.markup == "markdown" else document
+    chunks = _around_edit(chunker, old, read) if _can_restart(chunker, old, read) else None
     chunks = chunker.chunk(document) if chunks is None else IdGenerator().assign(document.source, chunks)
     before, after = {chunk.id for chunk in old}, {chunk.id for chunk in chunks}
     return Rechunked(
@@ -250,6 +258,11 @@ def rechunk(chunker: Any, old: Sequence[Chunk], document: Document) -> Rechunked
         added=tuple(chunk.id for chunk in chunks if chunk.id not in before),
         removed=tuple(chunk.id for chunk in old if chunk.id not in after),
     )
+
+
+def _with_front_matter(document: Document, text: str) -> Document:
+    own = markdown.read_metadata(text)
+    return replace(document, metadata={**own, **document.metadata}) if own else document
 
 
 def _can_restart(chunker: Any, old: Sequence[Chunk], document: Document) -> bool:
@@ -289,7 +302,7 @@ def _around_edit(chunker: Any, old: Sequence[Chunk], document: Document) -> list
     ):
         return None
     part = _Part(chunker, after[:same], (), is_first=True)
-    unchanged = bisect_right(ends, part.last_end(0) or 0) - (_JOINED if chunker.size("min_tokens") else 1) - repeats
+    unchanged = bisect_right(ends, part.last_end(0) or 0) - _JOINED - repeats
     first = next((i for i in range(unchanged, 0, -1) if part.is_restart(ends[i - 1])), 0)
     start = ends[first - 1] if first else 0
     anchor = part.anchor(start) if first else 0
@@ -297,7 +310,7 @@ def _around_edit(chunker: Any, old: Sequence[Chunk], document: Document) -> list
     above = headings_above(part.document, anchor)
     parts = _Parts(
         chunker, _slices([after[anchor:]], step), document, len(after) + 1, target=step, base=anchor, above=above,
-        start=start - anchor, skip=repeats if first else 0,
+        lines=line_ends(after, 0, anchor), start=start - anchor, skip=repeats if first else 0,
     )  # fmt: skip
     regions = [_Region(chunker, text[anchor:], anchor, above) for text in (before, after)]
 
@@ -317,7 +330,8 @@ def _around_edit(chunker: Any, old: Sequence[Chunk], document: Document) -> list
         back = is_back(chunk.end)
         if back and was_back:
             rest = old[bisect_left(ends, chunk.end - shift) + 1 :]
-            return kept + [_with_metadata(_shift(chunk, shift), metadata) for chunk in rest]
+            lines = line_ends(after, 0, len(after)) - line_ends(before, 0, len(before))
+            return kept + [_with_metadata(_shift(chunk, shift, lines), metadata) for chunk in rest]
         was_back = back or not repeats
     return kept
 

@@ -169,7 +169,7 @@ def _format_json(passages: Sequence[Passage], *_: object) -> str:
 
 
 def _record(passage: Passage) -> dict[str, Any]:
-    names = ("document", "spans", "citation", "heading", "page", "score", "tokens", "text", "context")
+    names = ("document", "spans", "citation", "heading", "page", "lines", "score", "tokens", "text", "context")
     return {name: getattr(passage, name) for name in names} | {"chunk_ids": [hit.chunk.id for hit in passage.hits]}
 
 

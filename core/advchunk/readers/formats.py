@@ -177,7 +177,10 @@ def read(document: Document, markup: str) -> Document:
     reader = find_reader(name)
     if hasattr(reader, "blocks"):  # the text stays as it is
         with report_reader(name, document.id):
-            document = replace(document, blocks=reader.blocks(document.text))
+            layout = reader.blocks(document.text)
+        document = replace(document, blocks=layout)
+        if layout and layout[0].kind == "code" and hasattr(reader, "read_metadata"):  # front matter
+            document = replace(document, metadata={**reader.read_metadata(document.text), **document.metadata})
         is_refined = any(begins.match(document.text[:_HEAD]) for begins in _refined_beginnings(name))
         return refine_document(document, name) if is_refined else document
     rule = (
@@ -186,7 +189,7 @@ def read(document: Document, markup: str) -> Document:
     require(not is_binary(name), rule, markup)
     with report_reader(name, document.id):
         derived = reader.read(document.text, id=document.id, metadata=document.metadata)
-    return compose_offsets(document, check_read(derived, name))
+    return compose_offsets(document, check_read(derived, name, document.text))
 
 
 @cache
@@ -222,11 +225,16 @@ def report_reader(name: str, id: str) -> Iterator[None]:
         raise Unreadable(msg) from error
 
 
-def check_read(derived: Any, name: str) -> Document:
-    """Return the document of a reader, or raise `ConfigurationError` if it is none."""
+def check_read(derived: Any, name: str, text: str | None = None) -> Document:
+    """Return the document of a reader, whose ``markup`` says so if its text is not that of the file.
+
+    Raises
+    ------
+    ConfigurationError : it is none.
+    """
     require(isinstance(derived, Document), f"the reader of {name!r} must return a Document", derived)
     document: Document = derived
-    return document
+    return document if document.markup or document.text == text else replace(document, markup=name)
 
 
 def _restore_layout(document: Document) -> Document | None:

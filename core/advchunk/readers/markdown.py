@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from advchunk.readers import embedded
 from advchunk.readers.embedded import MARKS, Inset
+from advchunk.readers.front_matter import front_matter_metadata
 from advchunk.records import Block, BlockKind, Document, Place, Span
 
 if TYPE_CHECKING:
@@ -160,6 +161,16 @@ def open_from(text: str) -> int:
     return embedded.open_start(_flatten(text))
 
 
+def read_metadata(text: str) -> dict[str, str]:
+    r"""Return the metadata in the front matter of a text (`front_matter.front_matter_metadata`).
+
+    >>> read_metadata("---\ntitle: Tea\n---\n\nGreen."), read_metadata("Tea.")
+    ({'title': 'Tea'}, {})
+    """
+    end = front_matter_end(text)
+    return front_matter_metadata(text[:end]) if end else {}
+
+
 def _flatten(text: str) -> str:
     """Return a text with the line ends that the parser expects, without moving a character."""
     return text.replace("\r\n", " \n").replace("\r", "\n")
@@ -171,7 +182,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     >>> read("Hello.", id="greeting").blocks
     (Block(kind='paragraph', span=Span(start=0, end=6), level=0, title=None, places=(), metadata=None),)
     """
-    return Document(text, id=id, blocks=blocks(text), metadata=metadata or {})
+    return Document(text, id=id, blocks=blocks(text), metadata={**read_metadata(text), **(metadata or {})})
 
 
 def parse_blocks(flat: str, start: int, end: int, insets: Sequence[Inset] | None = None) -> Iterator[Block]:

@@ -15,7 +15,7 @@ from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, Texts, find_
 from advchunk.retrieval.hierarchies import ChunkHierarchy, merge_upward, merge_within, without_parts
 from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
 from advchunk.retrieval.locating import is_whole, locate_chunks, place_in_order
-from advchunk.retrieval.passages import Hit, Passage, PassageOrder, assemble_passages
+from advchunk.retrieval.passages import Hit, Passage, PassageOrder, assemble_passages, with_lines
 from advchunk.retrieval.positions import ChunkPositions, estimate_tokens
 from advchunk.retrieval.rankings import DEPTH, Ranking
 from advchunk.retrieval.search import Search, combine
@@ -183,7 +183,7 @@ class Collection(Generic[_Item]):
 
     def results(self, ranking: Ranking) -> list[Passage]:
         """Return each chunk of a ranking as a passage of its own."""
-        return [self._cited(Passage.of(hit)) for hit in self.hits(ranking)]
+        return list(map(self._cited, with_lines(map(Passage.of, self.hits(ranking)), self.texts.get)))
 
     def passages(
         self,
@@ -237,6 +237,7 @@ class Collection(Generic[_Item]):
         return [Hit(self.chunks[i], self.keys[i], score) for i, score in pairs]
 
     def _cited(self, passage: Passage) -> Passage:
-        """Return a passage with the name of its document, and without estimated spans."""
+        """Return a passage with the name of its document, and without estimated places."""
         key = passage.document
-        return replace(passage, document=self.names.get(key, key), spans=() if key in self.estimated else passage.spans)
+        named = replace(passage, document=self.names.get(key, key))
+        return replace(named, spans=(), lines=()) if key in self.estimated else named

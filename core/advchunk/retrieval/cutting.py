@@ -19,7 +19,7 @@ from advchunk.retrieval.evidence import WindowScoring
 from advchunk.retrieval.locating import Finder, is_whole, place_in_text
 from advchunk.retrieval.neighbors import TEMPERATURE
 from advchunk.retrieval.passage_units import Reading, Run, UnitReader, UnitTable, runs_in_text, runs_of_chunks
-from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_order, sort_passages
+from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_order, sort_passages, with_lines
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
 from advchunk.text.terms import check_language
@@ -87,7 +87,7 @@ class PassageCutter:
     >>> hits = [Hit(chunk, "guide.txt", 1.0) for chunk in RecursiveChunker().chunk(text)]
     >>> for passage in PassageCutter().cut("How long should I wait?", hits, budget=5):
     ...     print(passage.text, "|", passage.citation)
-    Wait two minutes. | guide.txt, characters 31-48
+    Wait two minutes. | guide.txt, line 1, characters 31-48
     """
 
     language: str | None = None
@@ -145,7 +145,7 @@ class PassageCutter:
             room -= excess
         if not passages and evidence.scores.any():
             _log.warning("no sentence that answers fits into a budget of %d tokens", budget)
-        return sort_passages(passages, order)
+        return with_lines(sort_passages(passages, order), partial(find_text, texts))
 
     def sentences(
         self,

@@ -1,13 +1,16 @@
 """Passages for a prompt: hits within a token budget, each text once, with citations."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, Literal, Self, TypeAlias, get_args
 from uuid import NAMESPACE_OID, uuid5
 
 from advchunk.errors import require
 from advchunk.records import Chunk, Span, with_context, written_metadata
+from advchunk.retrieval.line_numbers import LineRanges, line_ranges
 from advchunk.text.counters import Counter
 
 PassageOrder: TypeAlias = Literal["rank", "document"]
@@ -48,6 +51,7 @@ class Passage:
     tokens : of ``prompt_text``.
     context : the headings above it, and the head of the table that it starts in.
     section : the path of headings that it starts under; None is that of its first hit.
+    lines : the first and the last line of each span; () if they are not known.
     """
 
     text: str
@@ -58,6 +62,7 @@ class Passage:
     tokens: int
     context: str = ""
     section: str | None = None
+    lines: LineRanges = ()
 
     @classmethod
     def of(cls, hit: Hit) -> Self:
@@ -66,7 +71,9 @@ class Passage:
         >>> print(Passage.of(Hit(Chunk("One two.", (Span(4, 12),), 2), "a.txt", 1.0)).citation)
         a.txt, characters 4-12
         """
-        return cls(hit.chunk.text, hit.document, hit.chunk.spans, (hit,), hit.score, hit.chunk.tokens)
+        chunk = hit.chunk
+        (lines,) = line_ranges([(chunk.spans, [chunk])], None)
+        return cls(chunk.text, hit.document, chunk.spans, (hit,), hit.score, chunk.tokens, lines=lines)
 
     @property
     def id(self) -> str:
@@ -96,12 +103,77 @@ class Passage:
 
     @property
     def citation(self) -> str:
-        """Source, heading, page and offsets in one line, such as "guide.md, Guide > Install, page 3, characters 120-480"."""
-        places = ", ".join(f"{start}-{end}" for start, end in self.spans)
-        page = None if self.page is None else f"page {self.page}"
-        return ", ".join(
-            part for part in (self.document, self.heading, page, places and f"characters {places}") if part
-        )
+        """The place in one line: document, headings, clause, speakers, sheet, lines, pages, and offsets.
+
+        An example is "terms.md, Article 5, clause 5(1), lines 40-52, page 3, characters 1200-1480". What
+        chunks state of themselves is left out if it is not certain for this part of them.
+        """
+        own = [written_metadata(hit.chunk.metadata) for hit in self.hits]
+        covered = _covers([span for hit in self.hits for span in hit.chunk.spans], self.spans)
+        is_whole = covered and all(_covers(self.spans, hit.chunk.spans) for hit in self.hits)
+        starts_hit = covered and self.hits[0].chunk.start >= self.spans[0].start
+        speakers = [*dict.fromkeys(name for written in own for name in _items(written.get("speakers")))]
+        sheets = [*dict.fromkeys(written.get("sheet") for written in own)]
+        pages = sorted({page for written in own for page in _items(written.get("pages"), int)})
+        parts = [
+            self.document,
+            self.heading,
+            f"clause {own[0]['clause']}" if starts_hit and own[0].get("clause") else "",
+            ", ".join(speakers) if is_whole or (covered and len(speakers) == 1) else "",
+            f"sheet {sheets[0]}" if len(sheets) == 1 and sheets[0] else "",
+            _numbered("line", self.lines) if self.page is None or "page" in own[0] else "",  # else of a text of a page
+            "" if self.page is None else _numbered("page", [(pages[0], pages[-1])]) if pages else f"page {self.page}",
+            f"characters {', '.join(f'{start}-{end}' for start, end in self.spans)}" if self.spans else "",
+        ]
+        return ", ".join(filter(None, parts))
+
+
+def _covers(spans: Sequence[Span], parts: Sequence[Span]) -> bool:
+    """Return True if each of some parts lies in spans that touch or overlap."""
+    joined = list[Span]()
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1].end:
+            joined[-1] = Span(joined[-1].start, max(joined[-1].end, end))
+        else:
+            joined.append(Span(start, end))
+    places = [(bisect_right(joined, (start, inf)) - 1, end) for start, end in parts]
+    return bool(parts) and all(place >= 0 and end <= joined[place].end for place, end in places)
+
+
+def _items(values: Any, kind: type[Any] = str) -> list[Any]:
+    """Return a list of metadata, which is text where metadata must be flat (`chunkers.frameworks.flatten_places`)."""
+    if isinstance(values, str):
+        values = values.split() if kind is int else values.split("; ")
+    return list(map(kind, values or ()))
+
+
+def _numbered(name: str, ranges: Sequence[tuple[int, int]]) -> str:
+    """Return ranges as text.
+
+    >>> _numbered("line", [(3, 3), (7, 9)]), _numbered("page", [(4, 4)]), _numbered("line", [])
+    ('lines 3, 7-9', 'page 4', '')
+    """
+    plural = "s" if len(ranges) > 1 or any(first < last for first, last in ranges) else ""
+    places = ", ".join(f"{first}-{last}" if first < last else str(first) for first, last in ranges)
+    return f"{name}{plural} {places}" if places else ""
+
+
+def with_lines(passages: Iterable[Passage], find: Callable[[str], str | None]) -> list[Passage]:
+    """Return passages with their lines (`line_numbers.line_ranges`).
+
+    Parameters
+    ----------
+    find : returns the text of a document, or None.
+    """
+    passages = list(passages)
+    groups = dict[str, list[int]]()
+    for i, passage in enumerate(passages):
+        groups.setdefault(passage.document, []).append(i)
+    for document, members in groups.items():
+        places = [(passages[i].spans, [hit.chunk for hit in passages[i].hits]) for i in members]
+        for i, lines in zip(members, line_ranges(places, find(document)), strict=True):
+            passages[i] = replace(passages[i], lines=lines)
+    return passages
 
 
 def assemble_passages(
@@ -132,8 +204,8 @@ def assemble_passages(
     >>> hits = [Hit(chunks[i], "a.txt", 1 / (i + 1)) for i in (0, 3, 1)]
     >>> for passage in assemble_passages(hits, 12, RecursiveChunker().counter):
     ...     print(passage.text, "|", passage.citation)
-    One two. Three four.  | a.txt, characters 0-21
-    Seven eight. | a.txt, characters 31-43
+    One two. Three four.  | a.txt, line 1, characters 0-21
+    Seven eight. | a.txt, line 1, characters 31-43
     """
     require(budget >= 1, "budget must be >= 1", budget)
     check_order(order)
@@ -156,7 +228,7 @@ def assemble_passages(
             refused.append(merged)
     if refused and not passages:
         _log.warning("no chunk fits into a budget of %d tokens; the best has %d", budget, refused[0].tokens)
-    return sort_passages(passages, order)
+    return with_lines(sort_passages(passages, order), (texts or {}).get)
 
 
 def check_order(order: PassageOrder) -> None:

@@ -56,7 +56,7 @@ class Retriever(BaseRetriever):
     >>> [hit.chunk.text for hit in retriever.search("How long should I wait?", k=1)]
     ['Wait two minutes. ']
     >>> print(retriever.passages("How long should I wait?", budget=5)[0].citation)
-    guide.txt, characters 31-48
+    guide.txt, line 1, characters 31-48
     """
 
     def __init__(

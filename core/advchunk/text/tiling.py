@@ -48,6 +48,15 @@ def leading_space(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
+def line_ends(text: str, start: int, end: int) -> int:
+    r"""Return the number of line ends in a part of a text that does not start or end inside one.
+
+    >>> line_ends("One.\r\nTwo.\n\nThree.", 6, 12)
+    2
+    """
+    return text.count("\n", start, end) + text.count("\r", start, end) - text.count("\r\n", start, end)
+
+
 def unit_end(text: str, offset: int) -> int:
     r"""Return the end of a unit, with the white space that it owns, whose other characters end at ``offset``.
 

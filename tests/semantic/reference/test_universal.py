@@ -68,7 +68,8 @@ def test_the_worked_example_as_a_whole():
     explanation = chunker(threshold=0.5, min_chunk_size=15, max_chunk_size=100).explain("".join(SENTENCES))
     assert [c.text for c in explanation.chunks] == ["".join(SENTENCES[i : i + 2]) for i in (0, 2, 4)]
     assert [written_metadata(c.metadata) for c in explanation.chunks] == [
-        {"chunk_id": i, "word_count": words, "strategy": "universal-semantic"} for i, words in enumerate((24, 25, 20))
+        {"start_line": 1, "end_line": 1, "chunk_id": i, "word_count": words, "strategy": "universal-semantic"}
+        for i, words in enumerate((24, 25, 20))
     ]
     assert explanation.figures["similarity"] == pytest.approx(SIMILARITIES, abs=1e-6)
     assert explanation.figures["words"] == list(TRUE_WORDS)
@@ -194,8 +195,9 @@ def test_metadata_has_the_callers_and_the_published_keys():
     chunks = chunker(min_chunk_size=15, max_chunk_size=100).chunk(document)
     assert [c.metadata["chunk_id"] for c in chunks] == [0, 1, 2]
     assert chunks[1].metadata == {
-        "book_id": 7, "tags": ["a"], "chunk_id": 1, "word_count": 25, "strategy": "universal-semantic",
-        "advchunk_keys": "chunk_id word_count strategy",
+        "book_id": 7, "tags": ["a"], "start_line": 1, "end_line": 1,
+        "chunk_id": 1, "word_count": 25, "strategy": "universal-semantic",
+        "advchunk_keys": "start_line end_line chunk_id word_count strategy",
     }  # fmt: skip
     chunks[0].metadata["tags"].append("b")
     assert chunks[1].metadata["tags"] == document.metadata["tags"] == ["a"]

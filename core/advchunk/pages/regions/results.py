@@ -6,6 +6,7 @@ See layoutparser 0.3, ``Layout.to_dict``; docTR 1.1, ``Document.export``, with o
 import json as std
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Any, Literal
 
 from advchunk.errors import ConfigurationError, require
@@ -22,6 +23,7 @@ from advchunk.pages.regions.shapes import (
     Sheet,
     bounding_box,
     fraction_inside,
+    is_label,
     label_kind,
 )
 from advchunk.readers import json
@@ -35,6 +37,7 @@ Source = Literal["docling", "layoutparser", "doctr"]
 _MOST_CELLS = 200_000  # of a table, its spans filled
 _VERBATIM = frozenset({"table", "figure", "code", "formula"})
 _FARTHEST = 1e15
+_INSIDE = 0.5  # of a text inside a block without text, whose content it is
 _JSON_START = 256  # characters within which a JSON text begins
 _KEYS: Mapping[str, Source] = {
     "schema_name": "docling", "page_idx": "doctr", "page_data": "layoutparser", "block_type": "layoutparser",
@@ -58,8 +61,9 @@ def read_layoutparser(
 ) -> Document:
     """Read a result of layoutparser: the JSON of a layout or of a list of them, one per page, or the objects.
 
-    Blocks with text are regions of their ``type``. If some have no text, as the result of a detector alone, those are the
-    regions, and the blocks with text, such as the words of its OCR or of ``load_pdf``, are their contents. Boxes keep
+    Blocks with text are regions of their ``type``, and those without are pictures. If texts lie inside blocks without text,
+    as the words of OCR or of ``load_pdf`` in the result of a detector alone, they are their contents, and texts beside them
+    whose type no detector uses are paragraphs. Boxes keep
     layoutparser's unit, pixels. Types must be names: pass a ``label_map`` to the model. JSON that cannot be read or is not
     a layout raises `ConfigurationError` with the path.
     """
@@ -120,7 +124,11 @@ def _layouts(layout: Any) -> list[Object]:
         whole = Object({"blocks": [_to_plain(page, "to_dict") for page in layout]})
     require("blocks" in whole, "a layout of layoutparser must have blocks", sorted(whole))
     pages = whole.objects("blocks")
-    return pages if pages and all("blocks" in page for page in pages) else [whole]
+    if not any("blocks" in page for page in pages):
+        return [whole]
+    loose = [page.path for page in pages if _rectangle(page)]
+    require(not loose, "a list must hold layouts of layoutparser, one per page, or blocks, not both", loose)
+    return pages
 
 
 def _layout_page(page: Object, number: int) -> Page:
@@ -131,12 +139,18 @@ def _layout_page(page: Object, number: int) -> Page:
     sheet = Sheet(number, data.number("width") or extent[2], data.number("height") or extent[3])
     texts = [(block, box) for block, box in blocks if block.text("text").strip()]
     right_to_left = is_right_to_left(block.text("text") for block, _ in texts)
-    if len(texts) < len(blocks):
-        empty = ((block, box) for block, box in blocks if not block.text("text").strip())
-        detections = [Detected(block.name("type"), box, _score(block)) for block, box in empty]
-        lines = [Line(block.text("text"), box) for block, box in texts]
-        return Page(sheet, build_regions(sheet, lines, detections))
+    empty = [(block, box) for block, box in blocks if not block.text("text").strip()]
+    inside = [any(fraction_inside(box, outer) > _INSIDE for _, outer in empty) for _, box in texts]
     regions = list[Region]()
+    if empty:
+        are_lines = [
+            own or (any(inside) and not is_label(block.name("type")))
+            for (block, _), own in zip(texts, inside, strict=True)
+        ]
+        lines = [Line(block.text("text"), box) for block, box in compress(texts, are_lines)]
+        detections = [Detected(block.name("type"), box, _score(block)) for block, box in empty]
+        regions += build_regions(sheet, lines, detections)
+        texts = [text for text, is_line in zip(texts, are_lines, strict=True) if not is_line]
     for block, box in texts:
         kind, level = label_kind(block.name("type"))
         text = block.text("text") if kind in _VERBATIM else join_lines(block.text("text").splitlines())

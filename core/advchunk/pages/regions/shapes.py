@@ -95,8 +95,21 @@ def label_kind(label: object) -> tuple[BlockKind, int]:
     >>> label_kind("Section-header"), label_kind("figure_caption"), label_kind("TableRegion"), label_kind("Advertisement")
     (('heading', 2), ('caption', 0), ('table', 0), ('paragraph', 0))
     """
-    name = _SEPARATOR.sub(" ", str(label)).strip().lower()
+    name = _label_name(label)
     return _kinds().get(name, "paragraph"), 2 if name in _SECTIONS else 0
+
+
+def is_label(label: object) -> bool:
+    """Return True if a detector uses a label.
+
+    >>> is_label("Text"), is_label("Times-Roman")
+    (True, False)
+    """
+    return _label_name(label) in _kinds()
+
+
+def _label_name(label: object) -> str:
+    return _SEPARATOR.sub(" ", str(label)).strip().lower()
 
 
 @cache

@@ -36,6 +36,14 @@ _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECAS
 _MAX_SPANS = (("row", 65534), ("col", 1000))
 _MAX_TERMS = 200  # characters of terms that share a definition
 _SPACE = re.compile(r"[\t\n\f\r ]+")
+_BANNERS = frozenset({"aside", "dialog", "div", "form", "section"})  # elements that may ask for consent to cookies
+# Ids and classes of the consent managers, and plain names such as "cookie-banner", but not "cookie-recipe".
+_BANNER = re.compile(
+    r"onetrust-(?:consent-sdk|banner-sdk)|CybotCookiebotDialog|usercentrics-root|didomi-host|truste-consent-track"
+    r"|cky-consent-container|qc-cmp2-container|iubenda-cs-banner|cmplz-cookiebanner|cc-window|cookies?[-_]?consent"
+    r"|(?:js-)?(?:gdpr-)?(?:cookies?|consent|gdpr)[-_]?(?:law[-_]?info|consent|policy)?[-_]?(?:banner|notice|bar|popup|overlay|dialog|modal)",
+    re.IGNORECASE,
+)
 
 
 def read(
@@ -56,8 +64,8 @@ def read(
     Parameters
     ----------
     metadata : values that override those of the page.
-    furniture : "drop" leaves out navigation, and the page's own header (unless it has headings), footer and asides, except
-        if nothing else would be left. "keep" makes them blocks of the kind "furniture".
+    furniture : "drop" leaves out navigation, banners that ask for consent to cookies, and the page's own header (unless it
+        has headings), footer and asides, except if nothing else would be left. "keep" makes them blocks of the kind "furniture".
     links : write links as in Markdown, with their targets, outside headings and code; else just their text.
 
     Raises
@@ -178,7 +186,10 @@ class _Reader:
             self._line.append("\n")
         else:
             self._flush()
-            yield from self._elements[tag](node) if tag in self._elements else self._division()
+            if tag in _BANNERS and _is_banner(node):
+                yield from self._furniture(node)
+            else:
+                yield from self._elements[tag](node) if tag in self._elements else self._division()
 
     def _link(self, node: LexborNode) -> Iterator[None]:
         line, start, target = self._line, len(self._line), (node.attributes.get("href") or "").strip()
@@ -236,7 +247,7 @@ class _Reader:
 
     def _furniture(self, node: LexborNode) -> Iterator[None]:
         tag = _ROLES.get(node.attributes.get("role") or "", node.tag or "")
-        if tag != "nav" and self._sections:
+        if tag != "nav" and self._sections and not _is_banner(node):
             yield from self._section(node)
             return
         self._finish()
@@ -320,6 +331,13 @@ def _parse_span(text: str | None, most: int) -> int:
 def _parse_int(text: str | None, default: int) -> int:
     match = re.match(r"\s*(-?\d{1,9})(?!\d)", text or "", re.ASCII)
     return int(match[1]) if match else default
+
+
+def _is_banner(node: LexborNode) -> bool:
+    """Return True for a banner that asks for consent to cookies: its id or one of its classes says so, and it has no ``h1``."""
+    attributes = node.attributes
+    names = [attributes.get("id") or "", *(attributes.get("class") or "").split()]
+    return any(map(_BANNER.fullmatch, names)) and node.css_first("h1, main, article") is None
 
 
 def _is_hidden(tag: str, node: LexborNode) -> bool:

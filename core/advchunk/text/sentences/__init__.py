@@ -2,12 +2,12 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain, pairwise
 from typing import Any
 
-from advchunk.records import Units
+from advchunk.records import Span, SpanSet, Units
 from advchunk.text.sentences.brackets import is_enclosed, opening_marks
 from advchunk.text.sentences.stops import (
     MAX_WORD,
@@ -27,6 +27,12 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 # A list item or the header of a message is not the continuation of the line before. To search for "\n" alone is faster.
 _LINE = r"(?=[^\S\r\n]{0,20}(?:[-*•‣◦▪–]\s|\(?\d{1,3}[.)]\s|[A-Z][\w-]{1,20}:\s))"
 _BEFORE_LINE, _BEFORE_UNIX_LINE = re.compile(rf"(?:\r\n?|\n){_LINE}"), re.compile(rf"\n{_LINE}")
+# An entry of a table of contents ends with dots and a page number. Matches start where no dot is before.
+_LEADERS = re.compile(
+    r"(?<![.…])(?<![.…][ \t])(?<![.…][ \t]{2})(?<![.…][ \t]{3})(?:[.…](?:[ \t]{0,3}[.…]){3,}+|\.?[ \t]{0,3}…{2,}+)"
+    r"[ \t]{0,20}+(?:\d{1,5}|[ivxlcIVXLC]{1,8})[ \t]{0,20}+(?=[\r\n]|\Z)"
+)
+_LEADER_SIGNS = ("....", ". . .", "……")
 # A stretch of more characters without a stop is divided into pieces. The longest of 4,882 annotated sentences has 499.
 _MAX_SENTENCE, _MIN_PIECE, _MAX_PIECE = 600, 100, 300
 _BREAKS = (re.compile(r"[\r\n]"), re.compile(r"[;:](?=\s)|[；：]"), re.compile(r",(?=\s)|[，、]"))
@@ -61,7 +67,8 @@ def language_code(language: str) -> str:
 def sentences(text: str, language: str = "en") -> Units:
     """Split into sentences by rules, in time linear in the text.
 
-    A blank line always ends a sentence; a line end alone does so only before a list item or a mail header. Letter case only
+    A blank line always ends a sentence; a line end alone does so only before a list item or a mail header, and after an
+    entry of a table of contents ("Tea ..... 22"). Letter case only
     breaks ties. Brackets and quotes of up to 300 characters stay whole. A stretch of more than 600 characters without a
     stop, as in a transcript, is divided into pieces of 100 to 300. Paragraphs are split separately, so an edit to one does
     not affect another.
@@ -97,7 +104,15 @@ def _sentence_ends(paragraph: Paragraph, stops: Sequence[int], habits: Habits) -
     stops : the offsets of the stops of its text (`find_stops`).
     """
     text, at = paragraph.text, paragraph.start
-    for first, last in pairwise(_parts(text, at, paragraph.end)):
+    edges: Iterable[int] = _parts(text, at, paragraph.end)
+    if any(text.find(sign, at, paragraph.end) >= 0 for sign in _LEADER_SIGNS):
+        leaders = [match.span() for match in _LEADERS.finditer(text, at, paragraph.end)]
+        edges = sorted({*edges, *(end for _, end in leaders)})
+        spans = SpanSet(Span(*leader) for leader in leaders)
+        stops = [
+            stop for stop in stops[bisect_left(stops, at) : bisect_left(stops, paragraph.end)] if stop not in spans
+        ]
+    for first, last in pairwise(edges):
         inner = stops[bisect_left(stops, first) : bisect_left(stops, last - 1)]  # a stop at the end decides nothing
         for stop in chain(_stop_ends(paragraph, first, last, inner, habits), [last]):
             if stop - at > _MAX_SENTENCE:

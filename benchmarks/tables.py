@@ -1,0 +1,532 @@
+"""Measure whether tables and formulas stay whole in chunks, and whether questions about tables are answered. See TABLES.md.
+
+python benchmarks/tables.py --data DIR [--only whole recall] [--forms clean mineru html] [--chunkers recursive ...]
+    [--most 60000]
+
+DIR holds folders of Markdown documents, each with `mineru/`, the same documents as a parser of PDFs wrote them, and
+`questions.jsonl`. The form "html" is the clean one with its LaTeX tables as HTML in one line. Prints JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from advchunk import Chunk, create
+from advchunk.models.counters import as_counter
+from advchunk.records import Span, with_context
+from advchunk.retrieval import Retriever
+
+Json: TypeAlias = dict[str, Any]
+Splitter: TypeAlias = Callable[[str], Iterable[tuple[str, str]]]
+"""Returns the context and the text of each chunk."""
+
+FORMS = ("clean", "mineru", "html")
+SIZES = (500, 1000, 2000)  # characters
+BUDGET = 1000  # tokens of what is retrieved
+DEPTH = 100  # hits that may fill it
+ENOUGH = 0.95  # of the words of the evidence
+OURS = ("recursive", "semantic-threshold", "universal-semantic", "optimal-semantic", "mst-semantic")
+
+
+# An independent scanner of tables and formulas.
+
+
+class Piece(NamedTuple):
+    """A table or formula, with its rows; the first is its head."""
+
+    kind: str
+    span: Span
+    rows: tuple[Span, ...] = ()
+
+
+HTML = re.compile(r"<(/?)(table|tr)\b[^>]*>", re.IGNORECASE)
+TABULAR = re.compile(r"\\(begin|end)\{(?:tabular[xy*]?|longtable\*?)\}")
+ROW_END = re.compile(r"\\\\(?:\[[^\]]{0,20}\])?")
+PIPES = re.compile(r"^\|.*\|[ \t]*\n\|[ :|-]+\|[ \t]*(?:\n\|.*\|[ \t]*)+", re.MULTILINE)
+DISPLAY = re.compile(r"\$\$(?:[^$]|\\\$){1,5000}?\$\$|\\\[(?:(?!\\\]).){1,5000}?\\\]", re.DOTALL)
+EQUATION = re.compile(r"\\(begin|end)\{(?:align|equation|gather|multline|eqnarray|alignat)\*?\}")
+LETTERS = re.compile(r"[^\W_]+")
+
+
+def scan(text: str) -> list[Piece]:
+    """Return the tables of a text, and the formulas outside them.
+
+    >>> [(piece.kind, len(piece.rows)) for piece in scan("<table><tr><td>a</td></tr><tr><td>1</td></tr></table> $$x$$")]
+    [('table', 2), ('formula', 0)]
+    """
+    tables = [*_html_tables(text), *_latex_tables(text)]
+    tables += [Piece("table", Span(*match.span()), tuple(_lines(match))) for match in PIPES.finditer(text)]
+    tables = _outermost(tables)
+    formulas = [
+        Piece("formula", span)
+        for span in (*_environments(text, EQUATION), *(Span(*match.span()) for match in DISPLAY.finditer(text)))
+    ]
+    return _outermost([*tables, *formulas])
+
+
+def _outermost(pieces: Iterable[Piece]) -> list[Piece]:
+    kept, end = list[Piece](), 0
+    for piece in sorted(pieces, key=lambda piece: (piece.span.start, -piece.span.end)):
+        if piece.span.start >= end:
+            kept.append(piece)
+            end = piece.span.end
+    return kept
+
+
+def _html_tables(text: str) -> Iterator[Piece]:
+    depth, start, rows, row = 0, 0, list[Span](), -1
+    for match in HTML.finditer(text):
+        is_end, name = bool(match[1]), match[2].lower()
+        if name == "table":
+            depth += -1 if is_end else 1
+            if not is_end and depth == 1:
+                start, rows, row = match.start(), [], -1
+            if is_end and depth == 0:
+                yield Piece("table", Span(start, match.end()), tuple(rows))
+            depth = max(depth, 0)
+        elif depth == 1:
+            if is_end and row >= 0:
+                rows.append(Span(row, match.end()))
+            row = -1 if is_end else match.start()
+
+
+def _environments(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:
+    depth, start = 0, 0
+    for match in pattern.finditer(text):
+        start = match.start() if depth == 0 else start
+        if depth == 1 and match[1] == "end":
+            yield Span(start, match.end())
+        depth = max(depth + (1 if match[1] == "begin" else -1), 0)
+
+
+def _latex_tables(text: str) -> Iterator[Piece]:
+    for span in _environments(text, TABULAR):
+        body = text[slice(*span)]
+        first = body.find("\n") + 1 or len(TABULAR.match(body)[0])  # type: ignore[index]  # it starts there
+        ends = [first, *(match.end() for match in ROW_END.finditer(body, first))]
+        rows = (Span(span.start + a, span.start + b) for a, b in pairwise(ends))
+        yield Piece("table", span, tuple(row for row in rows if words(_content(text[slice(*row)]))))
+
+
+def _lines(match: re.Match[str]) -> Iterator[Span]:
+    at = match.start()
+    for number, line in enumerate(match[0].splitlines(keepends=True)):
+        if number != 1:
+            yield Span(at, at + len(line))
+        at += len(line)
+
+
+def _content(row: str) -> str:
+    """Return a row without tags and commands."""
+    return re.sub(r"<[^<>]*>|\\(?:multicolumn|multirow)\{[^{}]*\}\{[^{}]*\}|\\[a-zA-Z]+(?:\{[\d-]*\})?", " ", row)
+
+
+def words(text: str) -> list[str]:
+    """Return the words and numbers of a text."""
+    return LETTERS.findall(text.casefold())
+
+
+def to_html(text: str) -> str:
+    r"""Return a text with its LaTeX tables as HTML in one line.
+
+    >>> to_html(r"\begin{tabular}{ll} a & b \\ 1 & 2 \\ \end{tabular}")
+    '<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>'
+    """
+    parts, at = list[str](), 0
+    for table in _latex_tables(text):
+        rows = []
+        for number, row in enumerate(table.rows):
+            tag, source = (
+                "th" if number == 0 else "td",
+                re.sub(r"^\{[^{}]*\}", "", ROW_END.sub("", text[slice(*row)]).strip()),
+            )
+            cells = re.split(r"(?<!\\)&", re.sub(r"\\(?:hline|toprule|midrule|bottomrule)", "", source))
+            rows.append("<tr>" + "".join(f"<{tag}>{' '.join(cell.split())}</{tag}>" for cell in cells) + "</tr>")
+        parts += [text[at : table.span.start], f"<table>{''.join(rows)}</table>"]
+        at = table.span.end
+    return "".join([*parts, text[at:]])
+
+
+# Chunkers.
+
+
+def ours(name: str, size: int) -> Splitter:
+    """Return one of our chunkers, with the headings and heads of tables as context, counted."""
+    chunker = create(name, max_tokens=size, tokenizer="characters", include_context=True)
+    return lambda text: [(chunk.context, chunk.text) for chunk in chunker.chunk(text)]
+
+
+def plain(split: Callable[[str], Iterable[str]]) -> Splitter:
+    """Return a splitter of texts without context."""
+    return lambda text: [("", piece) for piece in split(text)]
+
+
+def langchain(name: str, size: int) -> Splitter:
+    """Return a splitter of LangChain."""
+    import langchain_text_splitters as library
+
+    if name == "ExperimentalMarkdownSyntaxTextSplitter":
+        by_headings = library.ExperimentalMarkdownSyntaxTextSplitter(strip_headers=False)
+        inner = library.RecursiveCharacterTextSplitter(chunk_size=size, chunk_overlap=0)
+        return plain(
+            lambda text: [
+                part for piece in by_headings.split_text(text) for part in inner.split_text(piece.page_content)
+            ]
+        )
+    if name == "HTMLSemanticPreservingSplitter":
+        html = library.HTMLSemanticPreservingSplitter(
+            headers_to_split_on=[("h1", "1"), ("h2", "2")],
+            max_chunk_size=size,
+            chunk_overlap=0,
+            elements_to_preserve=["table"],
+        )
+        return plain(lambda text: [piece.page_content for piece in html.split_text(text)])
+    return plain(getattr(library, name)(chunk_size=size, chunk_overlap=0).split_text)
+
+
+def llamaindex(name: str, size: int) -> Splitter:
+    """Return a node parser of LlamaIndex; that of Markdown has no size, so its sections are split by the one of sentences."""
+    from llama_index.core import Document
+    from llama_index.core.node_parser import MarkdownNodeParser, SentenceSplitter
+
+    inner = SentenceSplitter(chunk_size=size, chunk_overlap=0, tokenizer=list, include_metadata=False)
+    if name == "SentenceSplitter":
+        return plain(inner.split_text)
+    sections = MarkdownNodeParser()
+    return plain(
+        lambda text: [
+            part
+            for node in sections.get_nodes_from_documents([Document(text=text)])
+            for part in inner.split_text(node.text)
+        ]
+    )
+
+
+def chonkie(name: str, size: int) -> Splitter:
+    """Return a chunker of chonkie; its table chunker gets the tables, and the recursive one the rest."""
+    from chonkie import RecursiveChunker, TableChunker
+
+    recursive = RecursiveChunker(tokenizer="character", chunk_size=size)
+    if name == "RecursiveChunker":
+        return plain(lambda text: [chunk.text for chunk in recursive.chunk(text)])
+    tables = TableChunker(tokenizer="character", chunk_size=size)
+
+    def split(text: str) -> Iterator[str]:
+        at = 0
+        for piece in (piece for piece in scan(text) if piece.kind == "table"):
+            yield from (chunk.text for chunk in recursive.chunk(text[at : piece.span.start]))
+            table = text[slice(*piece.span)]
+            parts = [chunk.text for chunk in tables.chunk(table)] if table.startswith(("|", "<")) else []
+            yield from parts or [chunk.text for chunk in recursive.chunk(table)]
+            at = piece.span.end
+        yield from (chunk.text for chunk in recursive.chunk(text[at:]))
+
+    return plain(split)
+
+
+def semchunk(size: int) -> Splitter:
+    """Return semchunk's chunker."""
+    import semchunk as library
+
+    return plain(library.chunkerify(len, size))
+
+
+def semantic_text_splitter(size: int) -> Splitter:
+    """Return the splitter of Markdown of semantic-text-splitter."""
+    from semantic_text_splitter import MarkdownSplitter
+
+    return plain(MarkdownSplitter(size).chunks)
+
+
+def docling(size: int) -> Splitter:
+    """Return Docling's HybridChunker over its own reading of the Markdown text, counting characters."""
+    from io import BytesIO
+
+    from docling.backend.md_backend import MarkdownDocumentBackend
+    from docling.datamodel.base_models import InputFormat
+    from docling.datamodel.document import InputDocument
+    from docling_core.transforms.chunker.hybrid_chunker import HybridChunker
+    from docling_core.transforms.chunker.tokenizer.base import BaseTokenizer
+
+    class Characters(BaseTokenizer):
+        def count_tokens(self, text: str) -> int:
+            return len(text)
+
+        def get_max_tokens(self) -> int:
+            return size
+
+        def get_tokenizer(self) -> Any:
+            return len
+
+    chunker = HybridChunker(tokenizer=Characters())
+
+    def split(text: str) -> list[str]:
+        source = BytesIO(text.encode())
+        made = InputDocument(
+            path_or_stream=source, format=InputFormat.MD, backend=MarkdownDocumentBackend, filename="a.md"
+        )
+        document = MarkdownDocumentBackend(in_doc=made, path_or_stream=source).convert()
+        return [chunker.contextualize(chunk) for chunk in chunker.chunk(document)]
+
+    return plain(split)
+
+
+def unstructured(size: int) -> Splitter:
+    """Return unstructured's chunks by title, over its own reading of the Markdown text."""
+    from unstructured.chunking.title import chunk_by_title
+    from unstructured.partition.md import partition_md
+
+    return plain(
+        lambda text: [
+            chunk.text for chunk in chunk_by_title(partition_md(text=text), max_characters=size, new_after_n_chars=size)
+        ]
+    )
+
+
+PEERS: Mapping[str, Callable[[int], Splitter]] = {
+    **{f"LangChain {name}": partial(langchain, name) for name in (
+        "RecursiveCharacterTextSplitter", "MarkdownTextSplitter", "ExperimentalMarkdownSyntaxTextSplitter",
+        "HTMLSemanticPreservingSplitter",
+    )},
+    **{f"LlamaIndex {name}": partial(llamaindex, name) for name in ("SentenceSplitter", "MarkdownNodeParser")},
+    **{f"chonkie {name}": partial(chonkie, name) for name in ("RecursiveChunker", "TableChunker")},
+    "semchunk": semchunk,
+    "semantic-text-splitter": semantic_text_splitter,
+    "Docling HybridChunker": docling,
+    "unstructured chunk_by_title": unstructured,
+}  # fmt: skip
+HTML_ALONE = ("LangChain HTMLSemanticPreservingSplitter",)
+
+
+def splitter(name: str, size: int) -> Splitter:
+    """Return a chunker by its name."""
+    return PEERS[name](size) if name in PEERS else ours(name, size)
+
+
+# Measurements.
+
+
+def letters(text: str) -> str:
+    """Return the letters and digits of a text, without tags and commands."""
+    return "".join(words(_content(text)))
+
+
+def ink(text: str) -> str:
+    """Return a text without white space."""
+    return "".join(text.split())
+
+
+class Finder:
+    """Finds texts in chunks by what a key leaves of them, most often in order.
+
+    >>> finder = Finder(["a b", "| c |"], letters)
+    >>> finder.has("A, B"), finder.has("bc"), finder.has("C")
+    (True, False, True)
+    """
+
+    def __init__(self, chunks: Iterable[str], key: Callable[[str], str]) -> None:
+        self._joined, self._key, self._at = "\0".join(map(key, chunks)), key, 0
+
+    def has(self, text: str) -> bool:
+        """Return True if one chunk has all of a text."""
+        own = self._key(text)
+        at = self._joined.find(own, self._at)
+        at = at if at >= 0 else self._joined.find(own, 0, self._at + len(own))
+        self._at = at if at >= 0 else self._at
+        return at >= 0
+
+
+def measure_whole(documents: Mapping[str, str], split: Splitter, size: int) -> Counter[str]:
+    """Return counts of tables, formulas and rows that fit, of those in one chunk, and of pieces of tables with their head."""
+    counts = Counter[str]()
+    for text in documents.values():
+        chunks = list(split(text))
+        counts.update({"chunks": len(chunks), "chunks over": sum(len(with_context(*chunk)) > size for chunk in chunks)})
+        texts = [piece for _, piece in chunks]
+        finders, rows = {"table": Finder(texts, letters), "formula": Finder(texts, ink)}, Finder(texts, letters)
+        for piece in scan(text):
+            own = text[slice(*piece.span)]
+            if not words(own):
+                continue
+            is_whole = len(own) <= size and finders[piece.kind].has(own)
+            counts[f"{piece.kind}s that fit"] += len(own) <= size
+            counts[f"whole {piece.kind}s"] += is_whole
+            fitting = [text[slice(*row)] for row in piece.rows if row.end - row.start <= size]
+            counts["rows that fit"] += len(fitting)
+            counts["cut rows"] += 0 if is_whole else sum(not rows.has(row) for row in fitting)
+            if len(own) > size and len(piece.rows) > 2:
+                counts.update(_heads(text, piece, chunks))
+    return counts
+
+
+def _heads(text: str, table: Piece, chunks: Sequence[tuple[str, str]]) -> Counter[str]:
+    """Return how many pieces a table that does not fit has, and how many with its head; a piece has one of its longer rows."""
+    head = Counter(words(_content(text[slice(*table.rows[0])])))
+    rows = [letters(text[slice(*row)]) for row in table.rows[1:]]
+    rows = [row for row in rows if len(row) > 20]
+    pieces = (
+        [with_context(*chunk) for chunk in chunks if any(row in own for own in [letters(chunk[1])] for row in rows)]
+        if head and rows
+        else []
+    )
+    return Counter({"pieces": len(pieces), "pieces with head": sum(head <= Counter(words(piece)) for piece in pieces)})
+
+
+class Question(NamedTuple):
+    """A question, its document, the words of its evidence, and those of the head of the table that it is in."""
+
+    text: str
+    document: str
+    evidence: Counter[str]
+    head: Counter[str]
+
+
+def read_questions(folder: Path, documents: Mapping[str, str]) -> tuple[list[Question], int]:
+    """Return the questions on tables, and how many have no evidence in these forms of the documents.
+
+    Evidence is given in the clean form. In another, it is that table or stretch of 4,000 characters in which most of its
+    words stand, if those are nearly all.
+    """
+    questions, lost = list[Question](), 0
+    pieces = {name: scan(text) for name, text in documents.items()}
+    for line in (folder / "questions.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        if row["kind"] != "table":
+            continue
+        reference = row["references"][0]
+        clean = (folder / reference["document"]).read_bytes().decode()
+        evidence = Counter(words(_content(clean[reference["start"] : reference["end"]])))
+        text = documents[reference["document"]]
+        places = [(piece.span, piece.rows) for piece in pieces[reference["document"]] if piece.kind == "table"]
+        places += [(Span(at, min(at + 4000, len(text))), ()) for at in range(0, len(text), 2000)]
+        best = max(places, key=lambda place: (_share(evidence, _content(text[slice(*place[0])])), bool(place[1])))
+        if not evidence or _share(evidence, _content(text[slice(*best[0])])) < ENOUGH:
+            lost += 1
+            continue
+        head = Counter(words(_content(text[slice(*best[1][0])]))) if best[1] else Counter[str]()
+        questions.append(Question(row["question"], reference["document"], evidence, head))
+    return questions, lost
+
+
+def _share(evidence: Counter[str], text: str) -> float:
+    return (evidence & Counter(words(text))).total() / max(evidence.total(), 1)
+
+
+def measure_recall(documents: Mapping[str, str], questions: Sequence[Question], split: Splitter) -> Json:
+    """Return how many questions have their evidence in one of the chunks that are retrieved, and with the head of its table."""
+    counter = as_counter(None)
+    chunks = dict[str, list[Chunk]]()
+    for name, text in documents.items():
+        pairs, at, own = split(text), 0, list[Chunk]()
+        for context, piece in pairs:  # places only order the chunks
+            tokens = counter(with_context(context, piece))
+            own.append(Chunk(piece, (Span(at, at + len(piece)),), tokens, len(own), context=context))
+            at += len(piece)
+        chunks[name] = own
+    retriever = Retriever(chunks)
+    with_evidence = with_head = 0
+    for question in questions:
+        room, texts = BUDGET, list[str]()
+        for hit in retriever.search(question.text, DEPTH):
+            if hit.chunk.tokens <= room:
+                room -= hit.chunk.tokens
+                texts += [hit.chunk.embed_text] if hit.document == question.document else []
+        answers = [text for text in texts if _share(question.evidence, _content(text)) >= ENOUGH]
+        with_evidence += bool(answers)
+        with_head += any(question.head <= Counter(words(_content(text))) for text in answers)
+    mean = sum(chunk.tokens for own in chunks.values() for chunk in own) / max(sum(map(len, chunks.values())), 1)
+    return {"evidence": with_evidence, "with head": with_head, "tokens per chunk": round(mean)}
+
+
+def read_form(folder: Path, form: str, most: int | None = None) -> dict[str, str]:
+    """Return the documents of a folder in a form, the first characters of each."""
+    paths = sorted((folder / "mineru" if form == "mineru" else folder).glob("*.md"))
+    texts = {path.name: path.read_bytes().decode()[:most] for path in paths}
+    return {name: to_html(text) for name, text in texts.items()} if form == "html" else texts
+
+
+def whole(folders: Sequence[Path], form: str, names: Sequence[str], most: int | None) -> Iterator[Json]:
+    """Yield the figures of each chunker at each size."""
+    documents = {
+        f"{folder.name}/{name}": text for folder in folders for name, text in read_form(folder, form, most).items()
+    }
+    for name in names:
+        for size in SIZES if form == "html" or name not in HTML_ALONE else ():
+            yield {
+                "form": form,
+                "chunker": name,
+                "size": size,
+                **_timed(partial(_whole_of, documents, name, size)),
+            }
+
+
+def recall(folders: Sequence[Path], form: str, names: Sequence[str], size: int = 1000) -> Iterator[Json]:
+    """Yield the figures of each chunker in each folder."""
+    for folder in folders:
+        documents = read_form(folder, form)
+        questions, lost = read_questions(folder, documents)
+        for name in names if questions else ():
+            if form == "html" or name not in HTML_ALONE:
+                figures = _timed(partial(_recall_of, documents, questions, name, size))
+                yield {
+                    "form": form,
+                    "folder": folder.name,
+                    "chunker": name,
+                    "questions": len(questions),
+                    "not in form": lost,
+                    **figures,
+                }
+
+
+def _whole_of(documents: Mapping[str, str], name: str, size: int) -> Mapping[str, Any]:
+    return measure_whole(documents, splitter(name, size), size)
+
+
+def _recall_of(documents: Mapping[str, str], questions: Sequence[Question], name: str, size: int) -> Mapping[str, Any]:
+    return measure_recall(documents, questions, splitter(name, size))
+
+
+def _timed(measure: Callable[[], Mapping[str, Any]]) -> Json:
+    start = time.process_time()
+    try:
+        figures: Json = dict(measure())
+    except Exception as error:  # noqa: BLE001 - a peer that is not installed, or fails, is a row
+        return {"error": f"{type(error).__name__}: {error}"[:300]}
+    return {**figures, "seconds": round(time.process_time() - start, 1)}
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--only", nargs="+", choices=("whole", "recall"), default=["whole", "recall"])
+    parser.add_argument("--forms", nargs="+", choices=FORMS, default=list(FORMS))
+    parser.add_argument("--chunkers", nargs="+", default=[*OURS, *PEERS])
+    parser.add_argument("--folders", nargs="+", default=["finance", "law", "manual", "textbook"])
+    parser.add_argument("--most", type=int, default=60_000, help="characters of each document for `whole`")
+    options = parser.parse_args()
+    folders = [options.data / name for name in options.folders if (options.data / name).is_dir()]
+    rows = list[Json]()
+    for form in options.forms:
+        if "whole" in options.only:
+            rows += whole(folders, form, options.chunkers, options.most)
+        if "recall" in options.only and form != "html":
+            rows += recall(
+                [folder for folder in folders if folder.name in ("finance", "manual")], form, options.chunkers
+            )
+        print(form, "done", file=sys.stderr)
+    print(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()
