@@ -180,7 +180,7 @@ SIX_LINES = "Tea is good.\n\nGreen tea is made of leaves.\nIt is drunk hot.\n\nM
     ("imports", "call", "files", "functions"),
     [
         ("from advchunk import RecursiveChunker", f"RecursiveChunker().chunk({SIX_LINES!r})", 11, 50),
-        ("from advchunk import RecursiveChunker", f"RecursiveChunker(max_tokens=8).chunk({SIX_LINES!r})", 16, 91),
+        ("from advchunk import RecursiveChunker", f"RecursiveChunker(max_tokens=8).chunk({SIX_LINES!r})", 16, 92),
         (
             "from langchain_advchunk import RecursiveSplitter\nfrom langchain_core.documents import Document",
             f"RecursiveSplitter().split_documents([Document({SIX_LINES!r})])",
