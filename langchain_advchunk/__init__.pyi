@@ -11,6 +11,7 @@ from langchain_advchunk.embeddings import ChunkEmbeddings as ChunkEmbeddings
 from langchain_advchunk.embeddings import DefaultEmbeddings as DefaultEmbeddings
 from langchain_advchunk.embeddings import HybridEmbeddings as HybridEmbeddings
 from langchain_advchunk.enrich import ChunkEnricher as ChunkEnricher
+from langchain_advchunk.indexes import IndexRetriever as IndexRetriever
 from langchain_advchunk.retrievers import AdvchunkRetriever as AdvchunkRetriever
 from langchain_advchunk.splitters import AutoSplitter as AutoSplitter
 from langchain_advchunk.splitters import BayesSegSplitter as BayesSegSplitter

@@ -8,6 +8,7 @@ from llamaindex_advchunk.base import chunk_spans as chunk_spans
 from llamaindex_advchunk.embedding import DefaultEmbedding as DefaultEmbedding
 from llamaindex_advchunk.embedding import HybridEmbedding as HybridEmbedding
 from llamaindex_advchunk.enrich import ChunkEnricher as ChunkEnricher
+from llamaindex_advchunk.indexes import IndexRetriever as IndexRetriever
 from llamaindex_advchunk.node_parsers import AutoNodeParser as AutoNodeParser
 from llamaindex_advchunk.node_parsers import BayesSegNodeParser as BayesSegNodeParser
 from llamaindex_advchunk.node_parsers import BiomedicalAbstractNodeParser as BiomedicalAbstractNodeParser

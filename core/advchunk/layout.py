@@ -23,11 +23,9 @@ from advchunk.records import (
     Strength,
     Units,
     remove_written,
-    with_context,
     written_keys,
 )
 from advchunk.sizes import CODE, VERBATIM, WITHIN_SENTENCE, Levels, Limits, RunSizes
-from advchunk.text import tables
 from advchunk.text.atoms import MAY_BEGIN, AtomKeeper, has_atoms
 from advchunk.text.tiling import Tiler, from_ends, graphemes, leading_space, next_non_space, paragraphs, unit_end
 
@@ -37,10 +35,8 @@ _UNCUT = _PROTECTED | {"turn"}  # one unit, unless it is over the limits
 _WHOLE = _UNCUT | {"heading"}  # such as "## 2. Methods"
 # The kinds of blocks that may begin a section.
 _TITLED: frozenset[BlockKind] = frozenset({"heading", "code", "paragraph"})
-_OWN: frozenset[BlockKind] = frozenset({"table", "formula"})  # split at levels of their own
-_MAX_OPENING = 2000  # characters of a table without a head that are read for one
-_LABEL = 200  # characters of a line up to a name
-_BEFORE_NAME = "*_>-–— \t[](){}<0123456789:.,|"  # time stamps, and the like
+SPLIT_APART: frozenset[BlockKind] = frozenset({"table", "formula", "turn"})
+"""The kinds of blocks that are split at levels of their own, or whose later pieces need a context (see `contexts`)."""
 _PROSE: frozenset[BlockKind] = frozenset({"paragraph", "item", "quote", "turn"})
 _COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*+-->\s*+")
 # The marks of list items that formats do not define.
@@ -317,56 +313,18 @@ def may_have_atoms(document: Document) -> bool:
     return is_markdown and MAY_BEGIN.search(document.text) is not None and has_atoms(document.text)
 
 
-def has_long_table(document: Document, most: int) -> bool:
-    """Return True if a table has more characters than ``most``, so that its pieces may need its head as context."""
-    return any(block.kind == "table" and block.span.end - block.span.start > most for block in document.blocks or ())
-
-
-def split_levels(document: Document, tiler: Tiler) -> dict[str, Any]:
+def plain_levels(document: Document, tiler: Tiler) -> dict[str, Any]:
     """Return the levels at which parts of a document over the limits are split, as arguments of `Limits`.
 
-    In Markdown, inline code, links, tags and formulas are cut last.
+    In Markdown, inline code, links, tags and formulas are cut last. `contexts.split_levels` adds those of tables and formulas.
     """
     prose: Levels = (paragraphs, tiler, *WITHIN_SENTENCE)
     if may_have_atoms(document):
         clauses, words, *finer = WITHIN_SENTENCE
         kept = map(AtomKeeper, (tiler, clauses, words, graphemes))
         prose = (paragraphs, *kept, words, *finer)
-    verbatim = protected(document)
-    return {
-        "prose": prose,
-        "verbatim": verbatim,
-        "verbatim_levels": CODE if document.markup == "code" else VERBATIM,
-        "own_levels": OwnLevels(document, prose) if verbatim.spans and protected(document, _OWN).spans else None,
-    }
-
-
-class OwnLevels:
-    """The levels at which the tables and formulas of a document are split: rows, then cells, then as prose.
-
-    Parameters
-    ----------
-    prose : the levels of the text in a cell.
-    """
-
-    def __init__(self, document: Document, prose: Levels) -> None:
-        blocks = [block for block in document.blocks or () if block.kind in _OWN]
-        self._text, self._prose, self._blocks = document.text, prose, blocks
-        self._spans = block_spans(document, blocks).spans
-        self._starts = [start for start, _ in self._spans]
-        self._levels = dict[int, Levels]()
-
-    def __call__(self, offset: int) -> Levels | None:
-        """Return the levels of the table or formula at an offset; None if none is there."""
-        offset = next_non_space(self._text, offset)  # a unit may begin with the white space after a table
-        place = bisect_right(self._starts, offset) - 1
-        if place < 0 or offset >= self._spans[place].end:
-            return None
-        if place not in self._levels:
-            kind, text = self._blocks[place].kind, self._text[slice(*self._spans[place])]
-            own = tables.tilers(tables.form(text)) if kind == "table" else (tables.RowTiler(tables.formula_rows),)
-            self._levels[place] = (*own, *(self._prose if kind == "table" else VERBATIM))
-        return self._levels[place]
+    verbatim_levels = CODE if document.markup == "code" else VERBATIM
+    return {"prose": prose, "verbatim": protected(document), "verbatim_levels": verbatim_levels}
 
 
 def join_definitions(document: Document, limits: Limits) -> Document:
@@ -396,7 +354,7 @@ def _is_titled(block: Block) -> bool:
     return block.kind == "heading" or (block.title is not None and block.kind in _TITLED)
 
 
-def _section_path(document: Document, path: Sequence[str]) -> tuple[str, ...]:
+def section_path(document: Document, path: Sequence[str]) -> tuple[str, ...]:
     """Return a path of headings as it is written: in source code as one qualified name."""
     return (".".join(path),) if document.markup == "code" and path else tuple(path)
 
@@ -474,123 +432,12 @@ def _heading(text: str, block: Block) -> tuple[int, str]:
     return block.level, " ".join(text[slice(*block.span)].split()) if block.title is None else block.title
 
 
-class Contexts:
-    """The context of an offset: the title and the headings above it, and the caption and head of its table, or its speaker.
-
-    What has no room in half a chunk is left out: the outermost headings first, then the caption. Of a head that is too long
-    alone, each cell has its first words.
-
-    Parameters
-    ----------
-    limits : of the chunks; its own context is not used.
-    titled : False for the heads of tables and turns alone.
-    """
-
-    def __init__(self, document: Document, limits: Limits, *, titled: bool = True) -> None:
-        blocks, title = document.blocks or (), document.metadata.get("title")
-        self._document, self._limits, self._titled = document, limits, titled
-        self._title = (str(title),) if title else ()
-        self._headings = Headings(document.text, blocks, document.above)
-        pairs = zip([None, *blocks], blocks, strict=False)
-        self._headed = [(above, block) for above, block in pairs if block.kind == "table" or _speaker(block)]
-        self._starts = [block.span.start for _, block in self._headed]
-        self._heads = dict[int, tuple[str, tables.Head]]()
-        self._contexts = dict[tuple[int, int, tuple[str, ...]], str]()
-        self._sizes = dict[str, int]()
-
-    def __call__(self, offset: int) -> tuple[str, int]:
-        """Return the context of a chunk that starts at an offset, and its tokens."""
-        offset = next_non_space(self._document.text, offset)  # a unit may begin with the white space after a table
-        headings = _section_path(self._document, self._headings.above(offset)) if self._titled else ()
-        path = headings if not self._titled or headings[:1] == self._title else (*self._title, *headings)
-        key = *self._block_at(offset), path
-        if key not in self._contexts:
-            self._contexts[key] = next(filter(self._fits, self._candidates(*key)), "")
-        context = self._contexts[key]
-        return context, self._size(context)
-
-    def _candidates(self, place: int, inside: int, path: tuple[str, ...]) -> Iterable[str]:
-        """Yield contexts, the fullest first, of which the first that fits is taken.
-
-        Parameters
-        ----------
-        inside : the characters before the offset if that is in the head of the table, or if there is none, up to `_MAX_OPENING`.
-        """
-        titles = [" > ".join(path[outermost:]) for outermost in range(len(path))]
-        block = self._headed[place][1] if place >= 0 else None
-        if block and block.kind != "table":
-            yield from (with_context(title, f"{_speaker(block)}:") for title in [*titles, ""])
-        elif block:
-            caption, head = self._head(place)
-            if inside:
-                start, end = block.span
-                head = tables.opening(self._document.text[start:end], inside)
-            whole = "\n".join(filter(None, [caption, head.text()]))
-            yield from (title if title.endswith(whole) else with_context(title, whole) for title in [*titles, ""])
-            yield head.text()
-            yield from self._shortened(head)
-        yield from titles
-
-    def _shortened(self, head: tables.Head) -> Iterable[str]:
-        """Yield a head in one line with the most words of each cell that fit; else with the most cells of one word."""
-        by_words, by_cells = range(1, head.most_words + 1), range(1, len(head.columns()) + 1)
-        if words := bisect_left(by_words, True, key=lambda most: not self._fits(head.line(most))):
-            yield head.line(words)
-        elif cells := bisect_left(by_cells, True, key=lambda most: not self._fits(head.line(1, most))):
-            yield head.line(1, cells)
-
-    def _block_at(self, offset: int) -> tuple[int, int]:
-        """Return the number of the table or turn whose later piece is at an offset; -1 if there is none. See `_candidates`."""
-        place = bisect_right(self._starts, offset) - 1
-        block = self._headed[place][1] if place >= 0 else None
-        if block is None or offset >= block.span.end:
-            return -1, 0
-        at = offset - block.span.start
-        if at == 0 and (block.kind == "table" or _names_speaker(self._document.text, block)):
-            return -1, 0
-        if block.kind != "table":
-            return place, 0
-        head = self._head(place)[1]
-        return place, 0 if head.rows and head.end <= at else min(at, _MAX_OPENING)
-
-    def _head(self, place: int) -> tuple[str, tables.Head]:
-        """Return the caption and the head of a table."""
-        if place not in self._heads:
-            above, table = self._headed[place]
-            head, caption = tables.head(self._document.text[slice(*table.span)]), ""
-            if above and above.kind == "caption":
-                caption = " ".join(self._document.text[slice(*above.span)].split())
-            self._heads[place] = head.caption or caption, head
-        return self._heads[place]
-
-    def _fits(self, context: str) -> bool:
-        return self._size(context) <= self._limits.max_context
-
-    def _size(self, context: str) -> int:
-        """Return the tokens of a context and the blank line after it, counted once."""
-        if context not in self._sizes:
-            self._sizes[context] = self._limits.counter(f"{context}\n\n") if context else 0
-        return self._sizes[context]
-
-
-def _speaker(block: Block) -> str:
-    """Return the speaker of a block, "" if it has none, or several."""
-    speakers = (block.metadata or {}).get("speakers", ())
-    return str(speakers[0]) if len(speakers) == 1 else ""
-
-
-def _names_speaker(text: str, block: Block) -> bool:
-    """Return True if a block begins with the name of its speaker, which it does not need as a context then."""
-    start = block.span.start
-    return text[start : start + _LABEL].lstrip(_BEFORE_NAME).startswith(_speaker(block))
-
-
 class Locator:
     """Locates spans in a document: headings above them, lines, places on pages, and what blocks say of themselves."""
 
     def __init__(self, document: Document) -> None:
         blocks = document.blocks or ()
-        may_have_headings = document.above or not _TITLED.isdisjoint([block.kind for block in blocks])
+        may_have_headings = document.above or any(b.kind == "heading" or b.title is not None for b in blocks)
         self._headings = Headings(document.text, blocks, document.above) if may_have_headings else None
         self._document = document
         self._placed = [block for block in blocks if block.places or block.metadata]
@@ -612,7 +459,7 @@ class Locator:
         if self._headings is not None:
             # commonprefix also works on tuples.
             firsts = (next_non_space(self._document.text, start) for start, _ in spans)
-            path = _section_path(self._document, commonprefix([*map(self._headings.path, firsts)]))  # noqa: RUF071
+            path = section_path(self._document, commonprefix([*map(self._headings.path, firsts)]))  # noqa: RUF071
             metadata |= {"section": path[-1], "title_path": " > ".join(path)} if path else {}
         if (starts := self._line_starts) and spans:
             text, first, last = self._document.text, spans[0], spans[-1]

@@ -20,7 +20,6 @@ from advchunk.records import Chunk, Floats, Ints, Segmentation, Span, SpanSet, S
 from advchunk.text import tiling
 from advchunk.text.counters import Counter, counts_of_distinct
 from advchunk.text.sentences import sentences
-from advchunk.text.tables import RowTiler
 
 Levels: TypeAlias = tuple[tiling.Tiler, ...]
 """Tilers, coarsest first, that split a unit over the limits."""
@@ -64,7 +63,7 @@ class Limits:
     prose : levels at which prose over the limits is split.
     verbatim : spans that are split at ``verbatim_levels`` instead.
     verbatim_levels : `VERBATIM` or `CODE`.
-    own_levels : returns the levels of the table or formula at an offset; None if none is there (see `layout.OwnLevels`).
+    own_levels : returns the levels of the table or formula at an offset; None if none is there (see `contexts.OwnLevels`).
     atomic : spans that are not split.
     """
 
@@ -355,7 +354,7 @@ def _split(text: str, offset: int, limits: Limits, levels: Levels, room: int) ->
         end = start + 1 if is_long else sizes.furthest(start, len(units), budget)
         part = _Part(start, end, is_long, is_small=2 * sizes.size(start, end) < budget)
         while (
-            not isinstance(tiler, RowTiler)
+            not isinstance(tiler, tiling.RowTiler)
             and parts
             and ((part.is_long and parts[-1].is_small) or (part.is_small and parts[-1].is_long))
         ):

@@ -52,7 +52,7 @@ def test_documents_are_added_found_replaced_and_removed(make, tmp_path):
     add(retriever)
     text, metadata = ask(retriever)[0]
     assert "Wait two minutes." in text
-    assert metadata["citation"].startswith("tea.md, Tea, characters ")
+    assert metadata["citation"].startswith("tea.md, Tea, line 3, characters ")
     assert metadata["year"] == 7
     own = StoredRetriever(path)
     assert own.documents == [*TEXTS]

@@ -214,10 +214,11 @@ def test_files_are_one_corpus(two_files):
 
 
 @pytest.mark.room("semantic")
-def test_the_default_puts_distant_passages_of_the_demo_together():
-    rows = lines(run("chunk", TOWN, "-f", "jsonl").output)
+def test_distant_passages_of_the_demo_are_put_together():
+    published = ["chunk", TOWN, "-p", "layout_weight=0"]
+    rows = lines(run(*published, "-f", "jsonl").output)
     assert any(len(row["spans"]) > 1 for row in rows)
-    assert "[...]" in run("chunk", TOWN).output
+    assert "[...]" in run(*published).output
 
 
 def test_json_lists_each_document(two_files):

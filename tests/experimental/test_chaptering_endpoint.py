@@ -173,7 +173,7 @@ def test_a_prompt_injection_moves_a_boundary_at_worst(order, run):
     assert [chunk.text for chunk in results[1]] == [CATS, COURTS]
     assert set().union(*(chunk.metadata for chunk in results[0])) <= {
         "chapter", "title_path", "section", "chunker", "fallback_from", "chunk_id", "word_count", "strategy",
-        "advchunk_keys",
+        "start_line", "end_line", "advchunk_keys",
     }  # fmt: skip
 
 

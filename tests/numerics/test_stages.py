@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk.layout import Contexts, fit_to_blocks
+from advchunk.contexts import Contexts
+from advchunk.layout import fit_to_blocks
 from advchunk.numerics import costs, cutting, graphs, signals
 from advchunk.numerics.graphs import Edges
 from advchunk.readers import markdown

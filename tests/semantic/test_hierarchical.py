@@ -264,7 +264,7 @@ def test_resources_and_parameters_reach_the_levels():
     assert (finest.tokenizer, finest.language) == ("words", "en")
     for chunk in chunker.chunk(GUIDE):
         assert chunk.tokens <= [80, 40, 9][chunk.level]
-        assert chunk.tokens == (len(chunk.text.split()) if chunk.level == 2 else len(chunk.text))
+        assert chunk.tokens == (len(chunk.embed_text.split()) if chunk.level == 2 else len(chunk.embed_text))
 
 
 def test_an_embedder_is_used_by_the_levels_that_need_it():

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from advchunk import sizes
-from advchunk.chunkers.boundaries import boundary_offsets, plan_parts
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
 from advchunk.engine import Job, Plan, completed, drive
 from advchunk.engine.runner import (
@@ -38,15 +37,14 @@ from advchunk.engine.runner import (
 )
 from advchunk.errors import ConfigurationError, InvalidSegmentation, Unreadable, first_line, is_integer, require
 from advchunk.layout import (
-    Contexts,
+    SPLIT_APART,
     Locator,
     fit_to_blocks,
-    has_long_table,
     inherited_metadata,
     join_definitions,
     keep_headings,
+    plain_levels,
     prefer_layout,
-    split_levels,
     tile_prose,
 )
 from advchunk.models.cache import CacheLike, with_cache
@@ -56,7 +54,6 @@ from advchunk.models.identity import identity
 from advchunk.models.token_embedders import as_token_embedder
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.readers import files, formats
-from advchunk.readers.outline import outlined, with_headings
 from advchunk.records import (
     Chunk,
     Document,
@@ -330,14 +327,12 @@ class Chunker(Params, ABC):
         if document.text.strip():
             try:
                 document = self.outlined(self.read(document))
-                breaks = boundary_offsets(document.text, self.boundaries)
             except ConfigurationError as error:
                 raise Unreadable(*error.args) from error
             if document.markup == "code":
                 document = join_definitions(document, self.limits(document))
         if document.text.strip():
-            parts = plan_parts(self.plan, document, breaks) if breaks else self.plan(document)
-            explanation = yield from parts
+            explanation = yield from (self._plan_parts(document) if self.boundaries else self.plan(document))
             self._describe(explanation, failed)
             if type(self).postprocess is not Chunker.postprocess:
                 chunks = yield from self.postprocess(explanation)
@@ -348,6 +343,15 @@ class Chunker(Params, ABC):
             return explanation
         sentences = partial(self._sentences, explanation)
         return replace(explanation, chunks=(yield from vectors.add(explanation.chunks, document.text, sentences)))
+
+    def _plan_parts(self, document: Document) -> Plan[Explanation]:
+        from advchunk.chunkers.boundaries import boundary_offsets, plan_parts
+
+        try:
+            offsets = boundary_offsets(document.text, self.boundaries)
+        except ConfigurationError as error:
+            raise Unreadable(*error.args) from error
+        return (yield from (plan_parts(self.plan, document, offsets) if offsets else self.plan(document)))
 
     @property
     def _chunk_vectors(self) -> ChunkVectors:
@@ -403,11 +407,12 @@ class Chunker(Params, ABC):
 
     def outlined(self, document: Document) -> Document:
         """Return a document with the units that match ``headings`` as blocks, or those that are recognized in its text."""
-        if document.outline or document.markup == "code":
+        is_recognized = self.outline and not document.markup
+        if document.outline or document.markup == "code" or not (self.headings or is_recognized):
             return document
-        if self.headings:
-            return with_headings(document, self.headings)
-        return outlined(document) if self.outline and not document.markup else document
+        from advchunk.readers import outline  # its expressions take longer to compile than a short text to chunk
+
+        return outline.with_headings(document, self.headings) if self.headings else outline.outlined(document)
 
     @classmethod
     def reads_all_formats(cls) -> bool:
@@ -488,12 +493,13 @@ class Chunker(Params, ABC):
             self.size("min_tokens"),
             self.size("overlap_tokens"),
             self.counter,
-            **split_levels(document, self.sentence_tiler),
+            **plain_levels(document, self.sentence_tiler),
         )
-        has_turns = any(block.kind == "turn" for block in document.blocks or ())
-        if self.include_context or has_turns or (limits.own_levels and has_long_table(document, self.max_tokens)):
-            return replace(limits, context=Contexts(document, limits, titled=self.include_context))
-        return limits
+        if not self.include_context and SPLIT_APART.isdisjoint([block.kind for block in document.blocks or ()]):
+            return limits
+        from advchunk.contexts import with_contexts
+
+        return with_contexts(limits, document, titled=self.include_context)
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return the units the algorithm works on (sentences), each within the limits, with strengths."""

@@ -126,8 +126,9 @@ class Params:
         check_markup(self.markup)
         rule = 'language must be a code such as "en" or "pt-BR"'
         require(_LANGUAGE.match(self.language) is not None, rule, self.language)
-        check_patterns("headings", self.headings)
-        check_patterns("boundaries", self.boundaries)
+        for name in "headings", "boundaries":
+            if (patterns := getattr(self, name)) is not None:
+                check_patterns(name, patterns)
         require(self.layout_weight >= 0, "layout_weight must be >= 0", self.layout_weight)
         require(self.timeout is None or self.timeout > 0, "timeout must be > 0 seconds or None", self.timeout)
 

@@ -128,7 +128,7 @@ _FEW = 4  # turns, at least
 _SHARE, _SHARE_STAMPED = 0.5, 0.3  # of the paragraphs, or of the lines, that begin with a turn
 
 
-class Head(NamedTuple):
+class TurnHead(NamedTuple):
     """The beginning of a turn, up to its first word.
 
     Parameters
@@ -153,13 +153,13 @@ def flatten(text: str) -> str:
     return text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in text else text
 
 
-def find_heads(text: str, start: int = 0, end: int | None = None) -> list[Head]:
+def find_heads(text: str, start: int = 0, end: int | None = None) -> list[TurnHead]:
     r"""Return the possible heads of turns in a text whose lines end with "\\n" (`flatten`).
 
     >>> [(head.name, head.stamps) for head in find_heads("Ann Lee (Chair): Tea?\n[00:01:02] Bob: Yes.\nCy  1:03\nMilk.")]
     [('Ann Lee', ()), ('Bob', (62.0,)), ('Cy', (63.0,))]
     """
-    heads, end = list[Head](), len(text) if end is None else end
+    heads, end = list[TurnHead](), len(text) if end is None else end
     for match in filter(None, (_HEAD.match(text, line, end) for line in _lines(text, start, end))):
         group = next(name for name in ("asked", "name", "named", "timed") if match[name])
         name, stamp = match[group], match["first"] or match["after"] or match["time"] or match["stamp"]
@@ -167,7 +167,7 @@ def find_heads(text: str, start: int = 0, end: int | None = None) -> list[Head]:
             stamps = tuple(seconds(clock) for clock in _TIMES.findall(stamp or ""))
             first = match.start() + len(match[0]) - len(match[0].lstrip())
             label_end = _label_end(text, match.end(group), match.end())
-            heads.append(Head(first, match.end(), name, match.start(group), label_end, stamps, not stamps))
+            heads.append(TurnHead(first, match.end(), name, match.start(group), label_end, stamps, not stamps))
     return heads
 
 
@@ -216,7 +216,7 @@ def is_name(name: str) -> bool:
     return not any(word[0].islower() and word not in _PARTICLES for word in words)
 
 
-def is_conversation(heads: Sequence[Head], text: str, paragraphs: Iterable[tuple[int, int]]) -> bool:
+def is_conversation(heads: Sequence[TurnHead], text: str, paragraphs: Iterable[tuple[int, int]]) -> bool:
     """Return True if heads are those of a conversation: several speakers recur, and most paragraphs begin with one.
 
     Without time stamps, what is speeches must be more than the values of fields: most of it ends like a sentence or is long; and

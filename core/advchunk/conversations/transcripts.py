@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from advchunk.conversations.derivation import Derivation, times
-from advchunk.conversations.heads import Head, find_heads, flatten, is_conversation
+from advchunk.conversations.heads import TurnHead, find_heads, flatten, is_conversation
 from advchunk.readers import markdown
 from advchunk.records import Block, Document, Span, written_metadata
 from advchunk.text.tiling import next_non_space, paragraph_edges
@@ -24,7 +24,7 @@ class _Turn(NamedTuple):
     """A block, and the head that it begins with, if any."""
 
     block: Block
-    head: Head | None = None
+    head: TurnHead | None = None
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
@@ -96,7 +96,7 @@ def _paragraphs(blocks: Iterable[Block]) -> list[Block]:
     return [block for block in blocks if block.kind == "paragraph"]
 
 
-def _heads(text: str, blocks: Iterable[Block]) -> list[Head]:
+def _heads(text: str, blocks: Iterable[Block]) -> list[TurnHead]:
     flat = flatten(text)
     return [head for block in _paragraphs(blocks) for head in find_heads(flat, *_line(text, block.span))]
 
@@ -109,11 +109,11 @@ def _line(text: str, span: Span) -> Span:
     return Span(start, span.end)
 
 
-def _is_conversation(text: str, blocks: Iterable[Block], heads: Sequence[Head]) -> bool:
+def _is_conversation(text: str, blocks: Iterable[Block], heads: Sequence[TurnHead]) -> bool:
     return is_conversation(heads, text, [block.span for block in _paragraphs(blocks)])
 
 
-def _recurring(text: str, blocks: Iterable[Block], heads: Sequence[Head]) -> list[Head]:
+def _recurring(text: str, blocks: Iterable[Block], heads: Sequence[TurnHead]) -> list[TurnHead]:
     """Leave out a name that occurs once, without a time, in a line where no paragraph begins although turns do there."""
     counts = Counter(head.name for head in heads)
     starts = {next_non_space(text, block.span.start) for block in blocks}
@@ -123,7 +123,7 @@ def _recurring(text: str, blocks: Iterable[Block], heads: Sequence[Head]) -> lis
 
 
 def _turns(
-    text: str, blocks: Iterable[Block], kept: Sequence[Head], current: Mapping[str, Any] | None = None
+    text: str, blocks: Iterable[Block], kept: Sequence[TurnHead], current: Mapping[str, Any] | None = None
 ) -> list[_Turn]:
     """Divide paragraphs at heads, and give each block the speaker and the times of the last head above it.
 
@@ -145,7 +145,7 @@ def _turns(
     return turns
 
 
-def _end_times(heads: Sequence[Head]) -> list[float | None]:
+def _end_times(heads: Sequence[TurnHead]) -> list[float | None]:
     """Return the end of each turn: its own second stamp, or the start of the next turn, if that is known."""
     ends, following = list[float | None](), None
     for head in reversed(heads):
@@ -155,7 +155,7 @@ def _end_times(heads: Sequence[Head]) -> list[float | None]:
 
 
 def _add(
-    turns: list[_Turn], text: str, block: Block, span: Span, current: Mapping[str, Any], head: Head | None = None
+    turns: list[_Turn], text: str, block: Block, span: Span, current: Mapping[str, Any], head: TurnHead | None = None
 ) -> None:
     """Add a part of a block; a head without a text is joined with what follows."""
     end = span.start + len(text[slice(*span)].rstrip())

@@ -13,8 +13,9 @@ import numpy as np
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import RESOURCE, Params
 from advchunk.chunkers.sections import SectionedChunker
+from advchunk.contexts import Contexts
 from advchunk.errors import ConfigurationError, require
-from advchunk.layout import Contexts, protected
+from advchunk.layout import protected
 from advchunk.readers import formats
 from advchunk.records import Block, BlockKind, Document, Place, Strength, Units
 from advchunk.sizes import Limits

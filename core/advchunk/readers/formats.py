@@ -266,7 +266,7 @@ def refine_document(document: Document, markup: str) -> Document:
     """Return a document in a format with the blocks that other readers find in it."""
     for row in _refining(markup):
         with report_reader(row.name, document.id):
-            document = check_read(row.load().refine_layout(document), row.name)
+            document = check_read(row.load().refine_layout(document), row.name, document.text)
     return document
 
 

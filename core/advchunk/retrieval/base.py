@@ -212,19 +212,19 @@ class BaseRetriever(ABC):
         search = self._search_for(query, answer)
         vector = self._embed(query, search)
         with self._snapshot() as now:
-            return _rank(now, query, vector, search, depth or self._depth)
+            return self._rank(now, query, vector, search, depth or self._depth)
 
     async def arank(self, query: str, depth: int | None = None, *, answer: AnswerLength | None = None) -> Ranking:
         """Await `rank`."""
         search = self._search_for(query, answer)
         vector = await self._aembed(query, search)
         with self._snapshot() as now:
-            return _rank(now, query, vector, search, depth or self._depth)
+            return self._rank(now, query, vector, search, depth or self._depth)
 
     def _find(self, query: str, vector: Floats | None, search: Search, k: int, highlights: bool) -> list[Hit]:
         require(is_integer(k, 1), "k must be a whole number >= 1", k)
         with self._snapshot() as now:
-            ranking = _rank(now, query, vector, search, max(self._depth, k))
+            ranking = self._rank(now, query, vector, search, max(self._depth, k))
             hits = now.collection.hits(now.collection.first(ranking, k, search.merge))
         return self._cutter.highlights(query, hits) if highlights else hits
 
@@ -238,10 +238,17 @@ class BaseRetriever(ABC):
         whole_chunks: bool,
     ) -> list[Passage]:
         with self._snapshot() as now:
-            ranking = _rank(now, query, vector, search, max(self._depth, DEPTH_TO_CUT))
+            ranking = self._rank(now, query, vector, search, max(self._depth, DEPTH_TO_CUT))
             if whole_chunks or not now.collection.hierarchy.is_flat:
                 return now.collection.passages(ranking, budget, self._counter, order, search.merge)
             return now.collection.cut(query, ranking, budget, self._cutter, order)
+
+    def _rank(self, now: Snapshot, query: str, vector: Floats | None, search: Search, depth: int) -> Ranking:
+        collection = now.collection
+        depth = min(depth, max(len(collection), self._depth, DEPTH_TO_CUT))  # without more chunks than there are
+        most = depth if collection.hierarchy.is_flat else None  # of each level, so all
+        dense = None if vector is None else now.vectors.search(vector, most)
+        return collection.rank(query, dense, search, depth)
 
     @cached_property
     def _cutter(self) -> PassageCutter:
@@ -283,14 +290,6 @@ class BaseRetriever(ABC):
         if not self._keeps_vectors:
             return ""
         return own_identity(self._model.model) or model_name(self._model.model)
-
-
-def _rank(now: Snapshot, query: str, vector: Floats | None, search: Search, depth: int) -> Ranking:
-    collection = now.collection
-    depth = min(depth, max(len(collection), 1))
-    most = depth if collection.hierarchy.is_flat else None  # of each level, so all
-    dense = None if vector is None else now.vectors.search(vector, most)
-    return collection.rank(query, dense, search, depth)
 
 
 def additions(

@@ -11,7 +11,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from advchunk import sizes
-from advchunk.layout import Contexts, Headings, fit_to_blocks, join_definitions, split_levels, tile_prose
+from advchunk.contexts import Contexts, with_own_levels
+from advchunk.layout import Headings, fit_to_blocks, join_definitions, plain_levels, tile_prose
 from advchunk.readers import formats
 from advchunk.records import (
     Block,
@@ -144,7 +145,7 @@ class UnitReader:
         document = replace(document, above=tuple(enumerate(above, 1)))
         headings = Headings(text, document.blocks or (), document.above)
         tiler = partial(sentences, language=self.language)
-        limits = Limits(most, 0, 0, self.counter, **split_levels(document, tiler))
+        limits = with_own_levels(Limits(most, 0, 0, self.counter, **plain_levels(document, tiler)), document)
         if document.markup == "code":
             document = join_definitions(document, limits)
         units = _keep_headings(fit_to_blocks(tile_prose(document, tiler), document))

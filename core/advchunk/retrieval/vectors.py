@@ -11,7 +11,7 @@ import numpy as np
 from advchunk import sizes
 from advchunk.engine import EmbedTokens, Job, Plan, adrive, drive
 from advchunk.errors import require
-from advchunk.layout import fit_to_blocks, split_levels, tile_prose
+from advchunk.layout import fit_to_blocks, plain_levels, tile_prose
 from advchunk.models.cache import CacheLike, with_cache
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import EmbedderLike, as_embedder
@@ -202,9 +202,11 @@ def _add(
 
 def _sentences(document: Document, tiler: Tiler, limits: Limits) -> Units:
     """Return the sentences of a document, as chunkers do, none larger than its largest chunk."""
+    from advchunk.contexts import with_own_levels
+
     document = formats.read(document, "markdown")
     units = fit_to_blocks(tile_prose(document, tiler), document)
-    return sizes.fit(units, replace(limits, **split_levels(document, tiler)))
+    return sizes.fit(units, with_own_levels(replace(limits, **plain_levels(document, tiler)), document))
 
 
 def _text_of(chunks: Sequence[Chunk]) -> str:

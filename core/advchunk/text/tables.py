@@ -10,13 +10,12 @@ import html
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from advchunk.records import Units
-from advchunk.text.tiling import Tiler, from_ends, leading_space, lines, owning_space
+from advchunk.text.tiling import RowTiler, Tiler, from_ends, leading_space, lines, owning_space
 
 Form: TypeAlias = Literal["pipes", "html", "latex", "grid", "dashes", "lines"]
 """How a table is written; "grid" and "dashes" are those of Pandoc, "lines" has no mark of rows but line ends."""
@@ -79,17 +78,6 @@ _CAPTION = re.compile(r"\\caption\*?(?:\[[^\[\]]*+\])?\{")
 _COMMAND = re.compile(
     r"\\(?:textbf|textit|emph|text|textrm|makecell|thead|mathbf|mathrm|bf|shortstack)(?![a-zA-Z])\s*+"
 )
-
-
-@dataclass(frozen=True)
-class RowTiler:
-    """A tiler of rows or cells: none of those that fit is split because it is beside one that does not."""
-
-    tiler: Tiler
-
-    def __call__(self, text: str) -> Units:
-        """Tile a text."""
-        return self.tiler(text)
 
 
 class Head(NamedTuple):

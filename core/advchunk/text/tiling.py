@@ -7,6 +7,7 @@ line. White space at the start of the text belongs to the first unit, at the end
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import accumulate
 from typing import Any, TypeAlias
@@ -32,6 +33,17 @@ _WORD = re.compile(rf"\S++{OWN_SPACE}?|\s++(?:\S++{OWN_SPACE}?)?")
 # Kinds of code points that may be in one grapheme with the next or the last one (Unicode's Grapheme_Cluster_Break).
 _JOINING = ("CR", "Extend", "L", "Prepend", "RI", "SpacingMark", "T", "V", "ZWJ")
 _SPACE = re.compile(rf"(?P<own>{OWN_SPACE}?)\s*+")
+
+
+@dataclass(frozen=True)
+class RowTiler:
+    """A tiler of rows or cells: none of those that fit is split because it is beside one that does not."""
+
+    tiler: Tiler
+
+    def __call__(self, text: str) -> Units:
+        """Tile a text."""
+        return self.tiler(text)
 
 
 def from_ends(text: str, ends: Iterable[int]) -> Units:

@@ -56,7 +56,7 @@ def test_parents_come_in_the_order_of_langchains(task):
     assert max(len(chunk.row_texts) for chunk in chunks) > 3
     for question, order in zip(ASKED, ranking.tolist(), strict=True):
         texts = [document.page_content for document in retriever.invoke(question)]
-        assert [chunks[i].text for i in order] == texts
+        assert [chunks[i].embed_text for i in order] == texts
 
 
 def test_windows_come_in_the_order_of_llamaindexs(task):
