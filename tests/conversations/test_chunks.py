@@ -47,7 +47,9 @@ def test_metadata_is_in_every_front_end(file):
     run = CliRunner().invoke(main, ["chunk", str(path), "-m", "recursive", "--format", "jsonl"])
     record = json.loads(run.stdout)
     flat = flatten_places(expected)  # in the frameworks
-    for metadata, own in (chunk.metadata, expected), (piece.metadata, flat), (node.metadata, flat), (record["metadata"], flat):
+    for metadata, own in (
+        (chunk.metadata, expected), (record["metadata"], expected), (piece.metadata, flat), (node.metadata, flat),
+    ):  # fmt: skip
         assert {key: metadata.get(key) for key in own} == own
     assert piece.page_content.strip() == node.get_content().strip() == record["text"].strip() == chunk.text.strip()
 

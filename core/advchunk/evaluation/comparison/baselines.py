@@ -57,10 +57,10 @@ def parent_documents(size: int, child_tokens: int = CHILD_TOKENS) -> Candidate:
 def _split_twice(size: int, child_tokens: int, documents: Sequence[Document]) -> Chunks:
     """Return the chunks of each document, to be embedded by the smaller ones in them."""
     groups = _recursive_chunks(documents, size)
-    texts = [Document(chunk.text) for group in groups for chunk in group]
+    texts = [Document(chunk.embed_text) for group in groups for chunk in group]
     children = iter(_recursive_chunks(texts, child_tokens))
     return [
-        [replace(chunk, row_texts=tuple(child.text for child in next(children))) for chunk in group] for group in groups
+        [replace(chunk, row_texts=tuple(child.embed_text for child in next(children))) for chunk in group] for group in groups
     ]
 
 
