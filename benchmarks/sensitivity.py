@@ -137,12 +137,13 @@ def variations(chunker: SegmentingChunker | str) -> list[Variation]:
     * A number is varied by a fifth in both directions; a whole number is rounded, and changes by at least 1. If a rule
       forbids the value, the nearest permitted one is used, such as a bound.
     * A choice or a switch takes every other value; a seed, the next one.
-    * 0 and None, which turn something off, are not varied, except for a None that stands for a number; nor is free text.
+    * 0 and None, which turn something off, are not varied, except for a None that stands for a number; nor are free text and
+      regular expressions.
 
     A value that is rejected, or needs an extra that is not installed, is returned with the reason.
 
     >>> [(v.parameter, v.value) for v in variations("optimal-semantic") if v.judged]
-    [('penalty', 1.6), ('penalty', 2.4)]
+    [('layout_weight', 0.8), ('layout_weight', 1.2), ('penalty', 1.6), ('penalty', 2.4)]
     """
     base, values = _create(chunker), dict[str, Any]()
     kind: Any = type(base)
@@ -269,7 +270,7 @@ def _other_values(name: str, value: Any, hint: Any) -> list[tuple[Any, bool]]:
     if choice := _choices(hint):
         # The parameters of a preset are varied; with their values fixed, another preset would apply only in part.
         return [(other, False) for other in choice if other != value and (name != "preset" or value is None)]
-    if value is None or isinstance(value, str) or value == 0:
+    if not isinstance(value, int | float) or value == 0:
         return []
     if isinstance(value, int) and hint is not float:
         step = round(abs(value) / 5)

@@ -229,7 +229,9 @@ def test_sizes_are_measured_and_not_judged():
     (loss,) = [effect for effect in measured.effects if effect.significant]
     assert (loss.variation.parameter, loss.variation.value) == ("max_tokens", 410)
     assert loss.points < -BRITTLE_LOSS
-    assert not measured.judged
+    assert not loss.variation.judged
+    assert {effect.variation.parameter for effect in measured.judged} == {"layout_weight"}
+    assert not measured.brittle
 
 
 def test_a_loss_is_found_among_hundreds_of_effects():
@@ -246,6 +248,7 @@ def test_effects_are_what_a_plain_loop_finds():
     base, differences = replace(chunker, fallback=None), []
     expected = [
         ("max_tokens", 410), ("max_tokens", 614), ("include_context", True), ("add_scores", True), ("markup", "plain"),
+        ("outline", False), ("layout_weight", 0.8), ("layout_weight", 1.2),
         ("threshold", 0.096), ("threshold", 0.144), ("cliff", "near"), ("fails", True),
     ]  # fmt: skip
     for name, value in expected:
@@ -337,6 +340,15 @@ def test_none_is_varied_where_it_stands_for_a_number():
         2.4,
         3.6,
     ]
+
+
+@pytest.mark.parametrize("given", [{"1": "^A"}, ["^A"], ("^A",), "^A"])
+def test_regular_expressions_are_not_varied(given):
+    ours = {} if isinstance(given, dict) else {"boundaries": given}
+    varied_names = {variation.parameter for variation in variations(create("recursive", headings=given, **ours))}
+    assert varied_names == {variation.parameter for variation in variations("recursive")}
+    assert not varied_names & {"headings", "boundaries"}
+    assert varied_names >= {"outline", "layout_weight"}
 
 
 def test_a_value_that_a_preset_sets_is_varied_too():
@@ -437,7 +449,7 @@ def test_the_script_measures_what_data_there_is_and_does_not_publish_that(tmp_pa
     assert output.returncode == 0, output.stderr
     assert "|  | joined news | odes | encyclopedic |" in output.stdout
     assert "| texttiling, preset=fine | " in output.stdout
-    assert output.stderr == "recursive: 15 effects\ntexttiling, preset=fine: 45 effects\n"
+    assert output.stderr == "recursive: 24 effects\ntexttiling, preset=fine: 54 effects\n"
     refused = script("--data", tmp_path, "--write")
     assert refused.returncode == 1
     assert "--write without all texts of all types requires --only" in refused.stderr
