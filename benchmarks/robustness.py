@@ -138,11 +138,11 @@ def measure(
 def verdict(
     label: str, result: Sensitivity, of: Mapping[str, str], date: str, subset: Mapping[str, Any] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """Return the JSON entry of a chunker: its worst judged effect and whether it is brittle."""
+    """Return the JSON entry of a chunker: whether it is brittle, and its worst effect of those that make it so, else judged."""
     name, settings = configurations(STAND_IN)[label]
     version = catalog.chunker_class(name).version
     entry: dict[str, Any] = {"version": version, "measured": date, **subset, "brittle": bool(result.brittle)}
-    for worst in result.judged[:1]:
+    for worst in (result.brittle or result.judged)[:1]:  # a larger loss may be noise
         variation, difference = worst.variation, worst.difference
         entry |= {
             "parameter": variation.parameter, "default": variation.default, "value": variation.value, "type": worst.type,
