@@ -342,10 +342,10 @@ def test_none_is_varied_where_it_stands_for_a_number():
     ]
 
 
-@pytest.mark.parametrize("given", [{"1": "^A"}, ["^A"], ("^A",), "^A"])
-def test_regular_expressions_are_not_varied(given):
-    ours = {} if isinstance(given, dict) else {"boundaries": given}
-    varied_names = {variation.parameter for variation in variations(create("recursive", headings=given, **ours))}
+@pytest.mark.parametrize("parameters", [{"1": "^A"}, ["^A"], ("^A",), "^A"])
+def test_regular_expressions_are_not_varied(parameters):
+    ours = {} if isinstance(parameters, dict) else {"boundaries": parameters}
+    varied_names = {variation.parameter for variation in variations(create("recursive", headings=parameters, **ours))}
     assert varied_names == {variation.parameter for variation in variations("recursive")}
     assert not varied_names & {"headings", "boundaries"}
     assert varied_names >= {"outline", "layout_weight"}

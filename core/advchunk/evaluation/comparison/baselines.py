@@ -60,7 +60,8 @@ def _split_twice(size: int, child_tokens: int, documents: Sequence[Document]) ->
     texts = [Document(chunk.embed_text) for group in groups for chunk in group]
     children = iter(_recursive_chunks(texts, child_tokens))
     return [
-        [replace(chunk, row_texts=tuple(child.embed_text for child in next(children))) for chunk in group] for group in groups
+        [replace(chunk, row_texts=tuple(child.embed_text for child in next(children))) for chunk in group]
+        for group in groups
     ]
 
 
