@@ -73,7 +73,7 @@ class Parsed:
 
 def read_clair(folder: Path) -> list[Parsed]:
     """Return the documents of `clair`; without those that have no mentions."""
-    from pyarrow import parquet  # type: ignore[import-untyped]
+    from pyarrow import parquet
 
     results = []
     for path in sorted((folder / "adi_parsed").glob("*.json")):

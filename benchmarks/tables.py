@@ -207,7 +207,7 @@ def llamaindex(name: str, size: int) -> Splitter:
         lambda text: [
             part
             for node in sections.get_nodes_from_documents([Document(text=text)])
-            for part in inner.split_text(node.text)
+            for part in inner.split_text(node.get_content())
         ]
     )
 
@@ -236,9 +236,10 @@ def chonkie(name: str, size: int) -> Splitter:
 
 def semchunk(size: int) -> Splitter:
     """Return semchunk's chunker."""
-    import semchunk as library
+    from semchunk.semchunk import chunkerify
 
-    return plain(library.chunkerify(len, size))
+    chunker: Any = chunkerify(len, size)
+    return plain(chunker)
 
 
 def semantic_text_splitter(size: int) -> Splitter:
@@ -258,7 +259,7 @@ def docling(size: int) -> Splitter:
     from docling_core.transforms.chunker.hybrid_chunker import HybridChunker
     from docling_core.transforms.chunker.tokenizer.base import BaseTokenizer
 
-    class Characters(BaseTokenizer):
+    class Characters(BaseTokenizer):  # type: ignore[misc]  # where it is not installed
         def count_tokens(self, text: str) -> int:
             return len(text)
 
