@@ -128,7 +128,7 @@ def _lines(match: re.Match[str]) -> Iterator[Span]:
 
 def _content(row: str) -> str:
     """Return a row without tags and commands."""
-    return re.sub(r"<[^<>]*>|\\(?:multicolumn|multirow)\{[^{}]*\}\{[^{}]*\}|\\[a-zA-Z]+(?:\{[\d-]*\})?", " ", row)
+    return re.sub(r"<[^<>]*>|\\multi(?:column|row)(?:\[[^\[\]]*\])?\{[^{}]*\}\{[^{}]*\}|\\[a-zA-Z]+(?:\{[\d-]*\})?", " ", row)
 
 
 def words(text: str) -> list[str]:
@@ -161,8 +161,8 @@ def to_html(text: str) -> str:
 
 
 def ours(name: str, size: int) -> Splitter:
-    """Return one of our chunkers, with the headings and heads of tables as context, counted."""
-    chunker = create(name, max_tokens=size, tokenizer="characters", include_context=True)
+    """Return one of our chunkers; the context, which is the heads of tables, is counted."""
+    chunker = create(name, max_tokens=size, tokenizer="characters")
     return lambda text: [(chunk.context, chunk.text) for chunk in chunker.chunk(text)]
 
 
