@@ -57,7 +57,6 @@ _FORMULA_TAIL = re.compile(r"[ \t]*+[.,;]?[ \t]*+(?:\([^()]*\))?[ \t]*+")  # a c
 
 _BLANK = re.compile(r"\n(?:[ \t]*\n)+")
 _TITLE = 3  # maximum lines of an underlined heading
-_LINE_END = re.compile(r"\n")
 
 # The block of a heading includes the markers of enclosing quotes and items. A plain heading of another reader
 # ("1. Introduction") must keep its number, so markers are only stripped before # or above an underline.
@@ -83,7 +82,7 @@ _CAPTION = re.compile(
     rf"[ \t]*(?:\*{{1,2}}|_{{1,2}}|<(?:b|strong|em|i|p|center|div|figcaption)\b[^<>\n]{{0,200}}>|\s)*+(?:{_LABELS})[ \xa0]*"
     r"(?:[A-Z]{0,2}\d+(?:[.–-]\d+)*+[a-z]?|[IVXLC]+(?!\w)|[A-Z](?!\w))(?:[ \t]*(?:[.:：。、—–|)*_]|(?=[\n\r]|\Z))|[ \t]+(?=[^\Wa-z]|[(“\"]))"
 )
-_MAY_EMBED = re.compile(r"[<\\\f]|\}-|!\[")  # an inset, a picture, a form feed
+_EMBEDS = "<", "\\", "\f", "}-", "!["  # in an inset, a picture, or a mark of a page
 _MAX_CAPTION = 600  # characters
 _CAPTIONED: frozenset[BlockKind] = frozenset({"table", "figure", "code"})
 _PICTURE = re.compile(r"(?:\s*+(?:!\[[^\[\]]*+\]\([^()\n]*+\)|<img\b[^<>]*+>))++\s*+", re.IGNORECASE)
@@ -126,7 +125,7 @@ def blocks(text: str, *, is_start: bool = True, page: int | None = None) -> tupl
     if is_start and flat.startswith(("---", "+++", "\ufeff")) and (front_end := front_matter_end(text)):
         layout.append(Block("code", Span(begin, front_end)))
         begin = front_end
-    is_plain = page is None and _MAY_EMBED.search(flat) is None
+    is_plain = page is None and not any(piece in flat for piece in _EMBEDS)
     insets = [] if is_plain else embedded.insets(flat)
     for start, end, marked in _ranges(flat, begin, insets):
         if marked:
