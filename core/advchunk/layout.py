@@ -188,8 +188,9 @@ def _page(block: Block, place: int) -> int:
 
 def _is_caption_of(block: Block, around: Sequence[Block]) -> bool:
     """Return True for the caption of the figure or table above it, unless another is below."""
-    above, below = around[0], around[-1]
-    return block.kind == "caption" and above.kind in _PROTECTED and below.kind not in _CAPTIONED
+    above, *_, below = around
+    is_last = below is block
+    return block.kind == "caption" and above.kind in _PROTECTED and (is_last or below.kind not in _CAPTIONED)
 
 
 def _between(text: str, above: Block, below: Block, *, is_next_page: bool) -> int:
@@ -316,7 +317,8 @@ def may_have_atoms(document: Document) -> bool:
 def plain_levels(document: Document, tiler: Tiler) -> dict[str, Any]:
     """Return the levels at which parts of a document over the limits are split, as arguments of `Limits`.
 
-    In Markdown, inline code, links, tags and formulas are cut last. `contexts.split_levels` adds those of tables and formulas.
+    In Markdown, inline code, links, tags and formulas are cut last. `contexts.with_own_levels` adds those of tables and
+    formulas.
     """
     prose: Levels = (paragraphs, tiler, *WITHIN_SENTENCE)
     if may_have_atoms(document):

@@ -181,3 +181,12 @@ def test_other_algorithms_chunk_anew():
 def test_what_cannot_be_streamed(chunker, pieces, options, says):
     with pytest.raises(ConfigurationError, match=says):
         chunker.chunk_stream(pieces, **options)
+
+
+def test_a_stream_says_that_it_recognizes_no_numbered_units(caplog):
+    law = "".join(f"Article {i}\n\nThe buyer pays the price of part {i} at once.\n\n" for i in range(1, 9))
+    assert RecursiveChunker(max_tokens=20).chunk(law)[0].metadata["clause"] == "1"
+    for text, warns in (law, True), ("Tea is hot. Milk is cold.\n\n" * 20, False):
+        caplog.clear()
+        list(RecursiveChunker(max_tokens=20).chunk_stream([text], id="a"))
+        assert ("finds numbered units" in caplog.text) == warns

@@ -58,6 +58,12 @@ def test_strengths_tell_headings_from_blocks_items_lines_and_sentences():
     }
 
 
+@pytest.mark.parametrize("after", ["", "Sails fill."])
+def test_a_caption_stays_with_the_picture_above_it(after):
+    text = "Boats float.\n\n![boat](boat.png)\n\nFigure 1: A boat.\n\n" + after
+    assert strengths(text)["Figure 1: A boat.\n\n"] == Strength.KEEP_WITH_NEXT
+
+
 def test_lines_that_wrap_are_no_evidence():
     wrapped = "Cats purr. They nap all\nday. Judges sit. They rule\non law. Rivers flow. Sand\nsinks.\nSeas rise. Winds turn.\n"
     assert set(strengths(wrapped).values()) == {Strength.SENTENCE, Strength.BLOCK}

@@ -211,7 +211,7 @@ class Chunker(Params, ABC):
     ) -> Iterator[Chunk]:
         """Yield the chunks of a text that comes in pieces, and may be larger than the memory.
 
-        Offsets are those in the whole text. Numbered units are not recognized, as with ``outline=False``. Otherwise chunks
+        Offsets are those in the whole text. Numbered units are not recognized, with a warning in the log. Otherwise chunks
         and ids are those of `chunk` for the whole text, as long as no code
         block, table, or stretch without blank lines (for ``sliding-window`` in plain text: without white space) is longer
         than the window, and that is longer than some 30 chunks. Elsewhere the text is cut at the end of a chunk, and what

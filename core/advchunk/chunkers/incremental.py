@@ -21,7 +21,8 @@ from advchunk.engine.runner import IdGenerator
 from advchunk.errors import require
 from advchunk.layout import LINES, headings_above, inherited_metadata
 from advchunk.readers import formats, markdown
-from advchunk.readers.outline import has_marks
+from advchunk.readers.numbering import has_marks
+from advchunk.readers.outline import outlined
 from advchunk.records import Chunk, Document, Explanation, Span, write_metadata, written_keys, written_metadata
 from advchunk.text.tiling import line_ends, unit_end
 
@@ -59,9 +60,11 @@ def chunk_pieces(chunker: Any, pieces: Iterable[str], document: Document, window
     for name in ("headings", "boundaries"):
         rule = f"chunk_stream must be without {name}, which need the whole text, as chunk takes it"
         require(not getattr(chunker, name), rule, getattr(chunker, name))
-    chunker = varied(chunker, outline=False)
+    has_outline, chunker = chunker.outline, varied(chunker, outline=False)
     chunker.load()
-    return _number(_Parts(chunker, _slices(pieces, window // 2 + 1), document, window), document)
+    return _number(
+        _Parts(chunker, _slices(pieces, window // 2 + 1), document, window, has_outline=has_outline), document
+    )
 
 
 def _number(parts: _Parts, document: Document) -> Iterator[Chunk]:
@@ -168,15 +171,18 @@ class _Parts:
     base, lines, above : where the text starts in the whole, the lines before it, and the headings that it is under.
     start : where the first chunk starts in the text.
     skip : number of the first chunks that are left out, because they only lead to the overlap of the next.
+    has_outline : True if `chunk` would recognize numbered units, which a warning then says.
     """
 
     def __init__(
         self, chunker: Any, pieces: Iterable[str], document: Document, window: int, *, target: int | None = None,
         base: int = 0, lines: int = 0, above: tuple[tuple[int, str], ...] = (), start: int = 0, skip: int = 0,
+        has_outline: bool = False,
     ) -> None:  # fmt: skip
         self._chunker, self._pieces, self._of = chunker, iter(pieces), document
         self._window, self._target = window, target or window // 2 + 1
         self._base, self._lines, self._above, self._start, self._skip = base, lines, above, start, skip
+        self._has_outline = has_outline
         self._page: int | None = None  # that the text begins on, if it is known
         self._repeats = int(chunker.size("overlap_tokens") > 0)
         self.restarts = set[int]()  # ends of the chunks of the last part at which chunking can restart, in the whole
@@ -195,6 +201,8 @@ class _Parts:
             part = _Part(self._chunker, text, self._above, is_first=self._base == 0, page=self._page)
             if not self._base and _is_refined(part.document, self._chunker.markup):
                 _log.warning("%r: only chunk, with the whole text, finds the turns of speakers", self._of.source)
+            if not self._base and self._has_outline and outlined(part.document).outline:
+                _log.warning("%r: only chunk, with the whole text, finds numbered units", self._of.source)
             if not self._base and self._chunker.markup == "markdown":
                 self._of = _with_front_matter(self._of, text)
             is_forced = len(text) >= self._window

@@ -53,8 +53,9 @@ class Params:
     markup : format of texts without a layout: "markdown" protects code, tables and formulas and finds headings; "plain"
         treats all characters as prose; "code" keeps functions and classes whole while they fit, and needs the name of the
         file or the language (`code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed", "docling" (JSON) and "xml" (any
-        other) are converted to text without tags (`readers.formats`), which is chunked. "auto" detects the format. Packages may add
-        formats (`advchunk.registry`).
+        other) are converted to text without tags (`readers.formats`), which is chunked; so are "transcript", "vtt", "srt",
+        "whatsapp" and "chat" (JSON), to turns of speakers. "auto" detects the format. Packages may add formats
+        (`advchunk.registry`).
     language : two- or three-letter code of the language ("en-US" counts as "en"), for sentences, stop words and stems.
         In an unsupported language sentences are split as in English, and words are left unchanged.
     headings : regular expressions of your own headings, outermost first: a mapping of names to expressions,

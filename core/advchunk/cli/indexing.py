@@ -139,9 +139,8 @@ class Library:
     def read(self, reader: FileReader, files: Sequence[str]) -> None:
         """Read the files that have changed, in these files and folders, and forget those that are gone from the folders."""
         stored = self.retriever if isinstance(self.retriever, StoredRetriever) else None
-        require(
-            stored is None or reader.chunker.is_flat, "an index must be of a method with chunks of one level", reader
-        )
+        rule = "an index must be of a method with chunks of one level"
+        require(stored is None or reader.chunker.is_flat, rule, reader.chunker.algorithm)
         names = {_place(name): name for file in files for name in expand_folder(file, jsonl=True)}
         if stored is not None:
             names.pop(_place(str(stored.path)), None)

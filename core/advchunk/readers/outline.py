@@ -14,134 +14,37 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, chain, islice, pairwise
-from typing import Any, Final, NamedTuple, TypeAlias
+from itertools import accumulate, chain, pairwise
+from typing import Any, Final, NamedTuple
 
 from advchunk.readers.markdown import heading_text
+from advchunk.readers.numbering import (
+    EDGES,
+    FEWEST,
+    RANKS,
+    RUN_IN_WORDS,
+    TITLE_LENGTH,
+    WIDE,
+    Mark,
+    Value,
+    end_of_line,
+    find_marks,
+    is_capitalized,
+    is_title,
+)
 from advchunk.records import Block, BlockKind, Document, Span
 from advchunk.text.patterns import Patterns, find_all, named
 from advchunk.text.tiling import next_non_space, paragraph_edges
 
-Value: TypeAlias = tuple[int, ...]
-
-# The words before a number, by kind, from the widest to the narrowest.
-_WORDS: Final[Mapping[str, str]] = {
-    "part": "Part|PART|Partie|PARTIE|Teil|TEIL|Parte|PARTE|Book|BOOK|Buch|BUCH|Livre|LIVRE|Часть|ЧАСТЬ",
-    "annex": "Annex|ANNEX|Annexe|ANNEXE|Appendix|APPENDIX|Schedule|SCHEDULE|Exhibit|EXHIBIT|Anhang|ANHANG|Anlage|ANLAGE",
-    "act": "Act|ACT|Acte|ACTE|Akt|AKT|Aufzug|AUFZUG",
-    "title": "Title|TITLE|Titre|TITRE|Titel|TITEL|Título|TÍTULO|Titolo|TITOLO",
-    "chapter": "Chapter|CHAPTER|Kapitel|KAPITEL|Chapitre|CHAPITRE|Capítulo|CAPÍTULO|Capitolo|CAPITOLO|Глава|ГЛАВА",
-    "scene": "Scene|SCENE|Scène|SCÈNE|Szene|SZENE|Auftritt|AUFTRITT",
-    "section": "Section|SECTION|Sec.|SEC.|Abschnitt|ABSCHNITT|Sección|SECCIÓN|Sezione|SEZIONE|Раздел|РАЗДЕЛ",
-    "article": "Article|ARTICLE|Art.|ART.|Artikel|ARTIKEL|Artículo|ARTÍCULO|Articolo|ARTICOLO|Artigo|ARTIGO|Статья|СТАТЬЯ",
-    "clause": "Clause|CLAUSE|Klausel|KLAUSEL",
-    "paragraph": "§",
-    "rule": "Rule|RULE|Regel|REGEL|Règle|RÈGLE",
-    "item": "Item|ITEM|Agenda item|Agenda Item|AGENDA ITEM|Tagesordnungspunkt|TOP|Point|POINT",
-}  # fmt: skip
-_KINDS: Final = {word: kind for kind, words in _WORDS.items() for word in words.split("|")}
-_RANKS: Final = {kind: rank for rank, kind in enumerate(_WORDS)}
-_WIDE: Final = frozenset({"part", "annex", "act", "title", "chapter", "scene"})
-_HAN_KINDS: Final = {
-    **dict.fromkeys("编編篇部편", "part"), **dict.fromkeys("章장", "chapter"), **dict.fromkeys("节節절", "section"),
-    **dict.fromkeys("条條조", "article"), **dict.fromkeys("款项項", "clause"), "幕": "act", "场": "scene", "場": "scene",
-}  # fmt: skip
-
-_HAN: Final = {
-    digit: value for value, digits in enumerate(("〇零", "一", "二两", *"三四五六七八九")) for digit in digits
-}
-_HAN_TENS: Final = {"十": 10, "百": 100, "千": 1000}
-_HAN_DIGITS: Final = "〇零一二两三四五六七八九十百千"
-_ROMAN: Final = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
-_NUMBER_WORDS: Final = {
-    word: value
-    for value, words in enumerate(
-        ("One|First|Premier|Première|Ier|Iᵉʳ|1er|1ᵉʳ|1re", "Two|Second|Deuxième", "Three|Third|Troisième", "Four|Fourth",
-         "Five|Fifth", "Six|Sixth", "Seven|Seventh", "Eight|Eighth", "Nine|Ninth", "Ten|Tenth", "Eleven", "Twelve"), 1,
-    )
-    for form in words.split("|")
-    for word in (form, form.upper(), *([form.lower()] if form.startswith("Premi") else ()))
-}  # fmt: skip
-
-_WORD_NUMBER = "|".join(sorted(map(re.escape, _NUMBER_WORDS), key=len, reverse=True))
-_COUNT = rf"(?:(?:{_WORD_NUMBER})|[0-9]{{1,4}}+(?:\.[0-9]{{1,3}}+){{0,5}}+[a-z]?|[IVXLC]{{1,7}}+[a-z]?|[A-Z])"
-# The next word of a reference, as in "Article 5 of the Act", "Artikel 5 Absatz 2", "Section 3(b)", "Article 6 is".
-_PROSE = r"(?![^\S\n]*+(?:[(,;)]|[a-zà-ÿ]|Abs\b|Absatz\b|Satz\b|Nr\b|Nummer\b|Buchst|und\b|and\b))"
-_PROSE_HAN = r"(?![规規定所的第及和与、，,；)）之至到])"
-_SECOND_LETTERS = {
-    first: sorted({word[1] for word in _KINDS if word[0] == first != "§"}) for first in {word[0] for word in _KINDS}
-}
-_WORD_STARTS = "|".join(f"{first}[{''.join(second)}]" for first, second in _SECOND_LETTERS.items() if second)
-_SPACE = r"[ \t\u3000\xa0]"
-_LABEL = re.compile(
-    rf"""
-    \n{_SPACE}*+(?P<hash>\#{{1,6}}{_SPACE}++)?(?:\*\*\*?|__)?+
-    (?P<label>
-      (?P<word>§|(?:{_WORD_STARTS})[A-Za-zÀ-ÿЀ-я]{{0,18}}+\.?+(?:[ ][Ii]tem|[ ]ITEM)?+){_SPACE}*+(?P<count>{_COUNT})(?!\w)[.)]?+{_PROSE}
-    | (?=[第제0-9(（一二三四五六七八九十])(?:
-        [第제]{_SPACE}*+(?P<ordinal>[0-9]{{1,4}}+|[{_HAN_DIGITS}]{{1,9}}+){_SPACE}*+(?P<han>[{"".join(_HAN_KINDS)}]){_PROSE_HAN}
-      | (?P<item>[(（][一二三四五六七八九十]{{1,3}}+[)）]|[一二三四五六七八九十]{{1,3}}+(?=、))、?+
-      | (?P<decimal>[0-9]{{1,4}}+(?:\.[0-9]{{1,3}}+){{1,6}}+)\.?+(?=[\s*_])
-      | (?P<number>[0-9]{{1,3}}+[.)]|\([0-9]{{1,3}}+\)|[0-9]{{1,2}}+(?={_SPACE}++[A-Z]))(?=[\s*_])
-      )
-    | (?P<letter>\(?+[A-Za-z]{{1,7}}+[.)])(?=[\s*_])
-    )
-    """,
-    re.VERBOSE,
-)
-_LEADERS = re.compile(
-    r"\.{4,}|(?:\. ){3}|…{2}|·{4,}|_{4,}|\.{2}[\s.]*+[0-9]{1,4}\s*+\Z"
-)  # a table of contents, or a form
-_DOTS: Final = ("..", ". .", "…", "··", "__", "qquad")
-_REFERENCES: Final = frozenset(
-    word
-    for words in _WORDS.values()
-    for single in words.split("|")
-    for word in (single, single.lower(), f"{single}s", f"{single.lower()}s")
-) | {
-    "§§",
-    "paragraph",
-    "paragraphs",
-    "Paragraph",
-    "Absatz",
-    "No.",
-    "Nr.",
-}  # at the end of a line, with the number in the next
 _RUN_IN = re.compile(r"[^\n.:;]{2,70}?(?=[.:][*_]*\s[\s*_]*\S)")
-_STRIP = " \t\u3000\xa0*_.:–—-"
-_TITLE_LENGTH: Final = 100  # most characters of a title
-_TITLE_WORDS: Final = 14
-_RUN_IN_WORDS: Final = 8
-_HAN_TITLE: Final = 25  # characters
 _PLAIN_LENGTH: Final = 120  # mean characters of units that are plainly not items of a list
 _TOC_LENGTH: Final = 200  # most mean characters of an entry in a table of contents
 _WEAK: Final = frozenset({"1.1", "1)", "I.", "I)", "A.", "A)", "一、", "（一）"})  # styles that lists have, too
 _SMALL: Final = frozenset({"(1)", "(a)", "(A)", "(i)", "(I)", "a.", "a)", "i.", "i)"})  # styles of units without titles
-_FEWEST: Final = 3  # units of an outline
 _DEEPEST: Final = 12
 _CODE: Final = 100
 _MISSING: Final = 8  # units for each number that may be missing
 _MAX_STEP: Final = 3  # of a number that skips others
-_SCANNED: frozenset[BlockKind] = frozenset({"paragraph", "item", "heading"})
-
-
-class Mark(NamedTuple):
-    """The beginning of a line that may begin a unit.
-
-    Parameters
-    ----------
-    line, start, end : offsets of the line, of its label, and of the end of the label.
-    readings : style and value of each way in which the label can be read: "(i)" is a letter or a Roman number.
-    number : the number as it is written, without punctuation.
-    in_heading : True if the line is a heading of the text's format.
-    """
-
-    line: int
-    start: int
-    end: int
-    readings: tuple[tuple[str, Value], ...]
-    number: str
-    in_heading: bool
 
 
 @dataclass(eq=False, slots=True)
@@ -206,8 +109,8 @@ def outlined(document: Document) -> Document:
     """
     flat = document.text.replace("\r\n", " \n").replace("\r", "\n")
     blocks = document.blocks or ()
-    marks = _marks(flat, blocks)
-    if len(marks) < _FEWEST:
+    marks = find_marks(flat, blocks)
+    if len(marks) < FEWEST:
         return document
     blocks = blocks or _paragraphs(flat)
     runs = _read_runs(marks)
@@ -278,155 +181,10 @@ def _first_group(match: Any) -> str:
     return next((group.strip() for group in match.groups() if group), "")
 
 
-def has_marks(text: str) -> bool:
-    """Return True if a text has enough lines that begin like numbered units; without, it has no outline."""
-    flat = "\n" + text.replace("\r", "\n")
-    return next(islice(_LABEL.finditer(flat), _FEWEST - 1, None), None) is not None
-
-
 def _paragraphs(text: str) -> tuple[Block, ...]:
     """Return the paragraphs of a plain text as blocks."""
     spans = ((start, start + len(text[start:end].rstrip())) for start, end in pairwise(paragraph_edges(text)))
     return tuple(Block("paragraph", Span(start, end)) for start, end in spans if end > start)
-
-
-# Marks.
-
-
-def _marks(flat: str, blocks: Sequence[Block]) -> list[Mark]:
-    """Return the marks of a text in reading order, those of code, tables and the like left out."""
-    labels = _LABEL.finditer("\n" + flat)  # offsets are those in the text plus 1
-    matches = [match for match in labels if match["word"] is None or match["word"] in _KINDS]
-    if len(matches) < _FEWEST:
-        return []
-    ends = [block.span.end for block in blocks]
-    marks = list[Mark]()
-    for match in matches:
-        line, start, end = match.start(), match.start("label") - 1, match.end("label") - 1
-        kind: BlockKind = "paragraph"
-        if blocks:
-            place = bisect_left(ends, start + 1)
-            inside = place < len(blocks) and blocks[place].span.start <= start
-            kind = blocks[place].kind if inside else "code"
-        in_heading = kind == "heading"
-        if kind not in _SCANNED or (match["hash"] and not in_heading):
-            continue
-        line_end = flat.find("\n", end)
-        rest = flat[end : line_end if line_end >= 0 else len(flat)]
-        if (any(dots in rest for dots in _DOTS) and _LEADERS.search(rest[-200:])) or _is_reference(flat, line):
-            continue
-        if (readings := tuple(_read_label(match, rest, in_heading))) and (number := _number(match)):
-            marks.append(Mark(line, start, end, readings, number, in_heading))
-    return marks
-
-
-def _is_reference(flat: str, line: int) -> bool:
-    """Return True if the line before ends with a word that the number in this one belongs to: "under Section / 5."."""
-    before = flat[max(line - 24, 0) : max(line - 1, 0)].rsplit(None, 1)
-    return bool(before) and before[-1] in _REFERENCES
-
-
-def _number(match: re.Match[str]) -> str:
-    """Return the number of a label as it is written, or in digits if it is a word or Chinese."""
-    if match["han"]:
-        return str(_han_value(match["ordinal"]))
-    if match["item"]:
-        return str(_han_value(match["item"].strip("()（）、")))
-    if match["word"]:
-        return str(_NUMBER_WORDS.get(match["count"], match["count"]))
-    return match["label"].strip("().、")
-
-
-def _read_label(match: re.Match[str], rest: str, in_heading: bool) -> Iterator[tuple[str, Value]]:
-    """Yield each style and value of a label."""
-    label = match["label"]
-    if match["han"]:
-        yield _HAN_KINDS[match["han"]], (_han_value(match["ordinal"]), 0)
-    elif match["item"]:
-        style = "（一）" if label[0] in "(（" else "一、"
-        yield style, (_han_value(match["item"].strip("()（）")),)
-    elif match["word"]:
-        kind, count = _KINDS[match["word"]], match["count"]
-        if "." in count:
-            yield f"{kind} 1.1", _decimal(count.rstrip("abcdefghijklmnopqrstuvwxyz"))
-        else:
-            yield from ((kind, value) for value in _counts(count))
-    elif match["decimal"]:
-        yield "1.1", _decimal(match["decimal"])
-    elif match["number"]:
-        digits = label.strip("().")
-        if label == digits and not (in_heading or _is_title(rest)):
-            return
-        style = label.replace(digits, "1")
-        yield ("1.1" if style in {"1", "1."} else style), (int(digits),)
-    else:
-        yield from _read_letters(label)
-
-
-def _read_letters(label: str) -> Iterator[tuple[str, Value]]:
-    """Yield each style and value of letters: a letter, a repeated one, a Roman number."""
-    letters = label.strip("().")
-    if (label[0] == "(" and label[-1] == ".") or not (letters.islower() or letters.isupper()):
-        return  # "(a." and "Ia)"
-    if len(letters) == 1 or (len(letters) == 2 and letters[0] == letters[1] and letters[0].upper() not in _ROMAN):
-        style = label.replace(letters, "a" if letters.islower() else "A")
-        yield style, (ord(letters[0].lower()) - 96 + 26 * (len(letters) - 1),)
-    if value := _roman_value(letters):
-        yield label.replace(letters, "i" if letters.islower() else "I"), (value,)
-
-
-def _decimal(number: str) -> Value:
-    """Return the parts of a number; "1.0" is that of "1"."""
-    parts = tuple(map(int, number.split(".")))
-    return parts[:-1] if len(parts) == 2 and parts[-1] == 0 else parts
-
-
-def _counts(count: str) -> Iterator[Value]:
-    """Yield each value of the number after a word, with that of a letter after it: "5a" is (5, 1)."""
-    if count in _NUMBER_WORDS:
-        yield _NUMBER_WORDS[count], 0
-        return
-    suffix = ord(count[-1]) - 96 if count[-1].islower() and len(count) > 1 else 0
-    stem = count[:-1] if suffix else count
-    if stem.isdecimal():
-        yield int(stem), suffix
-    elif value := _roman_value(stem):
-        yield value, suffix
-    if len(count) == 1 and count.isupper():
-        yield ord(count) - 64, 0
-
-
-def _roman_value(letters: str) -> int:
-    """Return the value of a Roman number; 0 if it is none.
-
-    >>> _roman_value("xiv"), _roman_value("IIII"), _roman_value("ab")
-    (14, 0, 0)
-    """
-    upper = letters.upper()
-    if not re.fullmatch(r"C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})", upper):
-        return 0
-    values = [_ROMAN[letter] for letter in upper]
-    return sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
-
-
-def _han_value(digits: str) -> int:
-    """Return the value of a Chinese number.
-
-    >>> _han_value("十二"), _han_value("一百零三"), _han_value("一二"), _han_value("45")
-    (12, 103, 12, 45)
-    """
-    if digits.isascii():
-        return int(digits)
-    if _HAN_TENS.keys().isdisjoint(digits):
-        return int("".join(str(_HAN[digit]) for digit in digits))
-    total, digit = 0, None
-    for letter in digits:
-        if letter in _HAN_TENS:
-            total += (1 if digit is None else digit) * _HAN_TENS[letter]
-            digit = None
-        else:
-            digit = _HAN[letter] or None
-    return total + (digit or 0)
 
 
 # Runs.
@@ -476,7 +234,7 @@ def _continued(mark: Mark, stack: Sequence[_Run], *, skipping: bool) -> _Place |
                 continue
             if not skipping and _is_next(style, before, value):
                 return _Place(run, i, style, value)
-            at = 0 if style in _RANKS else -1  # a letter is after the number of an article
+            at = 0 if style in RANKS else -1  # a letter is after the number of an article
             step = value[at] - before[at]
             is_near = value[:at] == before[:at] or at == 0
             is_code = mark.in_heading and value[at] >= _CODE  # the sections of a code are numbered with gaps
@@ -488,7 +246,7 @@ def _continued(mark: Mark, stack: Sequence[_Run], *, skipping: bool) -> _Place |
 
 def _is_next(style: str, before: Value, value: Value) -> bool:
     """Return True if a value is the next one of a style: 5, 5a, 6; or 2.1, 2.2."""
-    if style in _RANKS:
+    if style in RANKS:
         return value in {(before[0], before[1] + 1), (before[0] + 1, 0)}
     return before[:-1] == value[:-1] and value[-1] == before[-1] + 1
 
@@ -496,18 +254,18 @@ def _is_next(style: str, before: Value, value: Value) -> bool:
 def _begun(mark: Mark, stack: Sequence[_Run], last: Mapping[str, Value]) -> _Place | None:
     """Return the place of a mark in a run that it begins."""
     for style, value in mark.readings:
-        if style in _RANKS and style in last and _is_next(style, last[style], value):
+        if style in RANKS and style in last and _is_next(style, last[style], value):
             return _Place(_Run(style, None, continues=True), _depth(style, stack), style, value)
     for style, value in mark.readings:
         if style.endswith("1.1"):
             depth = _decimal_depth(style, value, stack, mark.in_heading and style not in last)
             if depth is not None:
                 return _Place(_Run(style, None, _outer(style, value, stack[:depth])), depth, style, value)
-        elif value == ((1, 0) if style in _RANKS else (1,)):
+        elif value == ((1, 0) if style in RANKS else (1,)):
             depth = _depth(style, stack)
             return _Place(_Run(style, None, _outer(style, value, stack[:depth])), depth, style, value)
     for style, value in mark.readings:
-        if style in _RANKS and style not in last:  # a part of a document begins with any article
+        if style in RANKS and style not in last:  # a part of a document begins with any article
             return _Place(_Run(style, None), _depth(style, stack), style, value)
     return None
 
@@ -524,12 +282,12 @@ def _is_alike(run: _Run, style: str, value: Value) -> bool:
 def _depth(style: str, stack: Sequence[_Run]) -> int:
     """Return the number of open runs that can hold a new one: not two of its style, and none of narrower kinds."""
     depth = len(stack)
-    if style in _RANKS:
-        most = _RANKS[style] if style in _WIDE else _RANKS["item"]
-        while depth and _RANKS.get(stack[depth - 1].style.split(" ")[0], len(_RANKS)) > most:
+    if style in RANKS:
+        most = RANKS[style] if style in WIDE else RANKS["item"]
+        while depth and RANKS.get(stack[depth - 1].style.split(" ")[0], len(RANKS)) > most:
             depth -= 1
     same = [
-        i for i in range(depth) if stack[i].style == style and (style in _RANKS or len(stack[i].members[-1].value) == 1)
+        i for i in range(depth) if stack[i].style == style and (style in RANKS or len(stack[i].members[-1].value) == 1)
     ]
     return same[1] if len(same) > 1 else depth
 
@@ -546,7 +304,7 @@ def _decimal_depth(style: str, value: Value, stack: Sequence[_Run], is_free: boo
             return i + 1
         if stack[i].style == style and len(before) == len(value) and _is_next(style, before[:-1], value[:-1]):
             return i
-        if stack[i].style in _RANKS and before[0] == value[0] and set(value[1:]) == {1}:
+        if stack[i].style in RANKS and before[0] == value[0] and set(value[1:]) == {1}:
             return i + 1
     is_first = not any(run.style == style for run in stack) and set(value) == {1}
     return len(stack) if is_first or is_free else None
@@ -577,7 +335,7 @@ def _accept(flat: str, runs: Sequence[_Run], marks: Sequence[Mark], blocks: Sequ
         trees.setdefault(root, []).append(unit)
     contents = _contents(flat, trees)
     kept = [tree for root, tree in trees.items() if root not in contents and _has_text(flat, tree)]
-    return list(chain.from_iterable(kept)) if sum(map(len, kept)) >= _FEWEST else []
+    return list(chain.from_iterable(kept)) if sum(map(len, kept)) >= FEWEST else []
 
 
 def _admit(flat: str, runs: Sequence[_Run], blocks: Sequence[Block]) -> None:
@@ -587,11 +345,11 @@ def _admit(flat: str, runs: Sequence[_Run], blocks: Sequence[Block]) -> None:
         skips[run.form] += run.skips
         sizes[run.form] += len(run.members)
         if run.parent is not None:
-            kind = run.style if run.form[1] > 1 or run.style in _RANKS else ""
+            kind = run.style if run.form[1] > 1 or run.style in RANKS else ""
             below.setdefault(run.parent.run, Counter())[kind] += len(run.members)
     parts = sum(len(run.members) for run in runs if run.style == "1.1" and len(run.members[0].value) > 1)
     for run in runs:
-        is_explicit = run.style.split(" ")[0] in _RANKS or run.form[1] > 1
+        is_explicit = run.style.split(" ")[0] in RANKS or run.form[1] > 1
         of, among = (skips[run.form], sizes[run.form]) if is_explicit else (run.skips, len(run.members))
         if run.skips and _MISSING * of > among:
             continue
@@ -618,19 +376,19 @@ def _contents(flat: str, trees: Mapping[_Run, Sequence[_Unit]]) -> set[_Run]:
 
 def _is_root(flat: str, run: _Run, below: Mapping[_Run, Counter[str]], parts: int, blocks: Sequence[Block]) -> bool:
     """Return True if a run without a parent is an outline."""
-    if run.style.split(" ")[0] in _RANKS:
-        return len(run.members) > 1 or run.continues or any(style in _RANKS for style in below.get(run, ()))
-    if run.style == "1.1" and parts >= _FEWEST:
+    if run.style.split(" ")[0] in RANKS:
+        return len(run.members) > 1 or run.continues or any(style in RANKS for style in below.get(run, ()))
+    if run.style == "1.1" and parts >= FEWEST:
         return len(run.members[0].value) > 1 or below.get(run, Counter())["1.1"] > 1 or _is_plain(flat, run, blocks)
     return run.style in _WEAK and _is_plain(flat, run, blocks)
 
 
 def _is_below(run: _Run, parent: _Unit) -> bool:
     """Return True if a run below an accepted unit belongs to the outline: "1." in a section named 2.3 is a list."""
-    if run.style.split(" ")[0] in _RANKS or len(run.members[0].value) > 1:
+    if run.style.split(" ")[0] in RANKS or len(run.members[0].value) > 1:
         return True
     above = parent.style.split(" ")[0]
-    is_list = run.style in {"1.1", "1)"} and (above in _WIDE or (above == "1.1" and run.style == "1.1"))
+    is_list = run.style in {"1.1", "1)"} and (above in WIDE or (above == "1.1" and run.style == "1.1"))
     return len(run.members) > 1 and not is_list
 
 
@@ -638,7 +396,7 @@ def _is_plain(flat: str, run: _Run, blocks: Sequence[Block]) -> bool:
     """Return True if a run without words or parts is plainly not a list."""
     units, n = run.members, len(run.members)
     length = units[-1].mark.line - units[0].mark.line
-    if n < _FEWEST or run.skips or 5 * length < 2 * len(flat):
+    if n < FEWEST or run.skips or 5 * length < 2 * len(flat):
         return False
     starts = [block.span.start for block in blocks]
     places = [bisect_left(starts, unit.mark.start) for unit in units]
@@ -662,7 +420,7 @@ def _root(unit: _Unit) -> _Run:
 
 def _has_text(flat: str, tree: Sequence[_Unit]) -> bool:
     """Return True if a tree of units has enough of them, with text, and is not what the headings of the format say."""
-    main = [unit for unit in tree if unit.style.split(" ")[0] in _RANKS or unit.style in _WEAK]
+    main = [unit for unit in tree if unit.style.split(" ")[0] in RANKS or unit.style in _WEAK]
     ends = [*(unit.mark.line for unit in main[1:]), len(flat)]
     leaves = [
         (unit, end)
@@ -670,9 +428,9 @@ def _has_text(flat: str, tree: Sequence[_Unit]) -> bool:
         if later is None or later.run.parent is not unit
     ]
     bare = sum(_is_bare(flat, unit, end) for unit, end in leaves)
-    named = any(unit.style.split(" ")[0] in _RANKS for unit in main)
+    named = any(unit.style.split(" ")[0] in RANKS for unit in main)
     inside = sum(not unit.mark.in_heading for unit in tree)
-    fewest = 2 if named else _FEWEST
+    fewest = 2 if named else FEWEST
     return len(tree) >= fewest and 2 * bare <= len(leaves) and (named or 3 * inside > len(tree))
 
 
@@ -680,8 +438,8 @@ def _is_bare(flat: str, unit: _Unit, end: int) -> bool:
     """Return True if a unit is only a title, or another line that does not end as text does."""
     text = flat[unit.mark.start : end].rstrip("\n \t\xa0*_")
     if unit.body:
-        return not flat[unit.body : end].strip(_STRIP + "\n")
-    return len(text) <= 2 * _TITLE_LENGTH and "\n" not in text and text[-1:] not in ".:;,。：；，)"
+        return not flat[unit.body : end].strip(EDGES + "\n")
+    return len(text) <= 2 * TITLE_LENGTH and "\n" not in text and text[-1:] not in ".:;,。：；，)"
 
 
 # Titles.
@@ -701,9 +459,9 @@ def _read_titles(flat: str, units: Sequence[_Unit], blocks: Sequence[Block], lin
         if mark.in_heading:
             unit.title, unit.body = block.title or _one_line(flat[slice(*block.span)]), block.span.end
             continue
-        line_end = _line_end(flat, mark.end)
+        line_end = end_of_line(flat, mark.end)
         title, is_whole = _title(flat, mark)
-        is_label = not flat[mark.end : line_end].strip(_STRIP)
+        is_label = not flat[mark.end : line_end].strip(EDGES)
         is_line = is_whole and unit.style not in _SMALL and not _continues(flat, line_end, block)
         if is_line and title.rstrip()[-1] in ".:：":  # a short sentence, unless it has something below it
             beside = later is not None and later.run.parent is not unit
@@ -711,7 +469,7 @@ def _read_titles(flat: str, units: Sequence[_Unit], blocks: Sequence[Block], lin
             is_line = bool(flat[line_end:next_text].strip())
         if is_label or is_line:
             unit.body = line_end
-            if is_label and (unit.style in _RANKS or not mark.readings):
+            if is_label and (unit.style in RANKS or not mark.readings):
                 unit.body = _end_of_title_below(flat, line_end, blocks, place, lines) or line_end
             unit.title = _one_line(flat[mark.start : unit.body])
         else:
@@ -720,44 +478,12 @@ def _read_titles(flat: str, units: Sequence[_Unit], blocks: Sequence[Block], lin
 
 def _title(flat: str, mark: Mark) -> tuple[str, bool]:
     """Return the title behind a label, and True if it is the rest of the line; "" if the text goes on at once."""
-    rest = flat[mark.end : _line_end(flat, mark.end)]
-    if _is_title(rest):
+    rest = flat[mark.end : end_of_line(flat, mark.end)]
+    if is_title(rest):
         return rest, True
-    run_in = _RUN_IN.match(rest, len(rest) - len(rest.lstrip(_STRIP)))
-    is_title = run_in is not None and len(run_in[0].split()) <= _RUN_IN_WORDS and _is_capitalized(run_in[0])
-    return (rest[: run_in.end()] if run_in and is_title else "", False)
-
-
-def _is_title(rest: str) -> bool:
-    """Return True if the rest of a line behind a label looks like a title.
-
-    >>> _is_title(" Scope"), _is_title(". Term and Termination."), _is_title(" The seller pays the buyer."), _is_title("")
-    (True, True, False, False)
-    """
-    title = rest.strip(" \t\u3000*_")
-    words = title.split()
-    first = title.lstrip(_STRIP + "([\"“„«'’‘【（《")[:1]
-    if (
-        not first
-        or first.islower()
-        or len(title) > _TITLE_LENGTH
-        or len(words) > _TITLE_WORDS
-        or title[-1] in ";,；，、。!?！？"
-    ):
-        return False
-    if not first.isascii() and len(words) < 3 and len(title) > _HAN_TITLE and first >= "\u2e80":
-        return False
-    return title[-1] not in ".:：" or (len(words) <= _RUN_IN_WORDS and _is_capitalized(title))
-
-
-def _is_capitalized(title: str) -> bool:
-    """Return True if most longer words of a title begin with a capital."""
-    words = [word.lstrip("\"“„«'’‘([") for word in title.split()]
-    words = [word for word in words if word[:1].isalpha()]
-    long = [word for word in words if len(word) > 3] or words
-    return (
-        bool(words) and not words[0][0].islower() and 5 * sum(not word[0].islower() for word in long) >= 3 * len(long)
-    )
+    run_in = _RUN_IN.match(rest, len(rest) - len(rest.lstrip(EDGES)))
+    is_short = run_in is not None and len(run_in[0].split()) <= RUN_IN_WORDS and is_capitalized(run_in[0])
+    return (rest[: run_in.end()] if run_in and is_short else "", False)
 
 
 def _continues(flat: str, line_end: int, block: Block) -> bool:
@@ -771,18 +497,13 @@ def _end_of_title_below(flat: str, line_end: int, blocks: Sequence[Block], place
         start = line_end + 1
     elif place + 2 < len(blocks) and blocks[place + 1].kind == "paragraph":
         start = blocks[place + 1].span.start
-        if _line_end(flat, start) < blocks[place + 1].span.end:
+        if end_of_line(flat, start) < blocks[place + 1].span.end:
             return 0
     else:
         return 0
-    end = _line_end(flat, start)
-    is_title = start not in lines and _is_title(flat[start:end]) and flat[start:end].strip()[-1:] not in ".:："
-    return end if is_title and flat[end:].strip()[:1] else 0
-
-
-def _line_end(flat: str, offset: int) -> int:
-    end = flat.find("\n", offset)
-    return len(flat) if end < 0 else end
+    end = end_of_line(flat, start)
+    is_whole = start not in lines and is_title(flat[start:end]) and flat[start:end].strip()[-1:] not in ".:："
+    return end if is_whole and flat[end:].strip()[:1] else 0
 
 
 def _one_line(source: str) -> str:
@@ -805,7 +526,7 @@ def _clauses(units: Sequence[_Unit], blocks: Sequence[Block]) -> None:
     continued = {unit.style for unit in units if unit.run.continues}
     ends, ambiguous = dict[Any, int](), set[_Run]()
     for unit in units:
-        parent, number, is_named = unit.run.parent, unit.mark.number, unit.style in _RANKS
+        parent, number, is_named = unit.run.parent, unit.mark.number, unit.style in RANKS
         key, first = (unit.style, unit.value[:-1], parent), unit.run.members[0]
         if unit is first and key in ends and bisect_left(headings, ends[key]) == bisect_left(headings, unit.mark.line):
             ambiguous.add(unit.run)
