@@ -184,12 +184,12 @@ SIX_LINES = "Tea is good.\n\nGreen tea is made of leaves.\nIt is drunk hot.\n\nM
 @pytest.mark.parametrize(
     ("imports", "call", "files", "functions"),
     [
-        ("from advchunk import RecursiveChunker", f"RecursiveChunker().chunk({SIX_LINES!r})", 12, 55),
-        ("from advchunk import RecursiveChunker", f"RecursiveChunker(max_tokens=8).chunk({SIX_LINES!r})", 17, 105),
+        ("from advchunk import RecursiveChunker", f"RecursiveChunker().chunk({SIX_LINES!r})", 13, 55),
+        ("from advchunk import RecursiveChunker", f"RecursiveChunker(max_tokens=8).chunk({SIX_LINES!r})", 18, 105),
         (
             "from langchain_advchunk import RecursiveSplitter\nfrom langchain_core.documents import Document",
             f"RecursiveSplitter().split_documents([Document({SIX_LINES!r})])",
-            15,
+            16,
             91,
         ),
     ],
