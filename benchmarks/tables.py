@@ -128,7 +128,9 @@ def _lines(match: re.Match[str]) -> Iterator[Span]:
 
 def _content(row: str) -> str:
     """Return a row without tags and commands."""
-    return re.sub(r"<[^<>]*>|\\multi(?:column|row)(?:\[[^\[\]]*\])?\{[^{}]*\}\{[^{}]*\}|\\[a-zA-Z]+(?:\{[\d-]*\})?", " ", row)
+    return re.sub(
+        r"<[^<>]*>|\\multi(?:column|row)(?:\[[^\[\]]*\])?\{[^{}]*\}\{[^{}]*\}|\\[a-zA-Z]+(?:\{[\d-]*\})?", " ", row
+    )
 
 
 def words(text: str) -> list[str]:
