@@ -23,6 +23,7 @@ _NAMES = by_module({
     ".indexes": "IndexRetriever",
     ".retrievers": "AdvchunkRetriever",
     ".splitters": "splitter_class",
+    ".surroundings": "MetadataRange StoreChunks mapping_filter qdrant_filter",
     ".vectors": "avectors_for vectors_for",
 })  # fmt: skip
 __getattr__, __dir__ = lazy_names(__name__, _NAMES, classes=".splitters:Splitter")

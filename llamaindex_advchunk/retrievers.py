@@ -25,13 +25,14 @@ from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 from advchunk.chunkers.other_names import check_names
 from advchunk.errors import is_integer, require
 from advchunk.models.counters import TokenizerLike, as_counter
-from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, Texts, as_cutter
+from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
 from advchunk.retrieval.warning_log import WarningLog
 from llamaindex_advchunk.base import UNCHECKED, first_error
 from llamaindex_advchunk.collection import Pool, PoolReader, check_nodes, nodes_in, with_sections
+from llamaindex_advchunk.surroundings import AnySource, can_find, surroundings_of
 
 _log = logging.getLogger("advchunk")
 
@@ -144,6 +145,7 @@ class AdvchunkRetriever(BaseRetriever):
         language: str = "en",
         depth: int = DEPTH,
         filters: MetadataFilters | None = None,
+        texts: AnySource | None = None,
         tokenizer: TokenizerLike = None,
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,
@@ -181,11 +183,20 @@ class AdvchunkRetriever(BaseRetriever):
         self._once = WarningLog()
         object_map = getattr(index, "_object_map", None)
         super().__init__(callback_manager=callback_manager, object_map=object_map, verbose=verbose)
-        docstore = None if index is None else index.docstore
+        sources_of_texts: list[Any] = [texts] + ([] if index is None else [index.docstore])
+        store = index.vector_store if index is not None and texts is None and can_find(index.vector_store) else None
         words_in = None if mode == "dense" else language
         cutter = as_cutter(cutter).within(language, counter)
+        self._asks_store = store is not None
         self._source = PoolReader(
-            counter, self._once, docstore, self.object_map, filters, words_in, cutter=None if whole_chunks else cutter
+            counter,
+            self._once,
+            surroundings_of(sources_of_texts, self._once),
+            surroundings_of([*sources_of_texts, store], self._once),
+            self.object_map,
+            filters,
+            words_in,
+            None if whole_chunks else cutter,
         )
 
     def refresh(self, nodes: Iterable[BaseNode] | None = None) -> None:
@@ -253,7 +264,7 @@ class AdvchunkRetriever(BaseRetriever):
             self.refresh()
             pool = self._read()
             self._is_partial = pool.lacks(hits)
-        if hits and not len(pool) and (self._search.neighbors or self._mode is None):
+        if hits and not len(pool) and not self._asks_store and (self._search.neighbors or self._mode is None):
             reason = "no nodes are known, so hits are re-ranked among themselves, without a search by words: pass nodes"
             self._once.warn("nodes", reason)
         if self._index is not None and self._index.vector_store.class_name() in _EXPONENTIAL:
@@ -334,7 +345,12 @@ class NodePostprocessor(BaseNodePostprocessor):
         return self._pool
 
     def _reader(self) -> PoolReader:
-        return PoolReader(as_counter(self.tokenizer), self._once, self.docstore)
+        source = surroundings_of(self._texts(), self._once)
+        return PoolReader(as_counter(self.tokenizer), self._once, source, source)
+
+    def _texts(self) -> AnySource | None:
+        """Return the source of what stands around hits."""
+        return self.docstore
 
 
 class NeighborPostprocessor(NodePostprocessor):
@@ -398,11 +414,11 @@ class PassagePostprocessor(NodePostprocessor):
     docstore: Annotated[BaseDocumentStore | None, UNCHECKED] = Field(
         default=None, exclude=True, repr=False, description="A docstore with the documents, or with the nodes."
     )
-    texts: Annotated[Texts | None, UNCHECKED] = Field(
+    texts: Annotated[AnySource | None, UNCHECKED] = Field(
         default=None,
         exclude=True,
         repr=False,
-        description="The texts of documents: a mapping or a function, by their ids or names.",
+        description="The texts of documents, by their ids or names: a mapping, a function, a folder; or any source of what stands around hits.",
     )
     budget: int = Field(default=1000, ge=1, description="Tokens of all passages.")
     depth: int = Field(default=DEPTH_TO_CUT, ge=1, le=DEPTH_TO_CUT, description="Nodes that are cut, best first.")
@@ -419,8 +435,9 @@ class PassagePostprocessor(NodePostprocessor):
         query = query_bundle.query_str if query_bundle else ""
         return self._respond(query, nodes, None, size=len(nodes), budget=self.budget)
 
+    def _texts(self) -> AnySource | None:
+        return [self.texts, self.docstore]
+
     def _reader(self) -> PoolReader:
-        rule = "texts must be a mapping or a function from the id or name of a document to its text"
-        require(self.texts is None or isinstance(self.texts, Mapping) or callable(self.texts), rule, self.texts)
         reader = super()._reader()
-        return replace(reader, texts=self.texts, cutter=as_cutter(self.cutter).within(self.language, reader.counter))
+        return replace(reader, cutter=as_cutter(self.cutter).within(self.language, reader.counter))

@@ -136,7 +136,8 @@ class CheckedSurroundings:
         require(not wrong, "texts must be strings or documents", *wrong[:1] or [None])
         wrong = [hit for hit in around.beside if not (isinstance(hit, Hit) and isinstance(hit.chunk.text, str))]
         require(not wrong, f"{self.name} must return hits that have a text", *wrong[:1] or [None])
-        self._warn_of_missing(hits, around)
+        if not isinstance(self.source, (TextSource, _Several)):  # which may have the texts of some documents only
+            self._warn_of_missing(hits, around)
         if not around.beside:
             return around
         ids = {hit.chunk.id: hit.chunk.text for hit in hits if hit.chunk.id}
@@ -156,11 +157,10 @@ class CheckedSurroundings:
         return Neighborhood([hit for hit, _ in kept], around.texts, [item for _, item in kept])
 
     def _warn_of_missing(self, hits: Sequence[Hit], around: Neighborhood) -> None:
-        """Log that hits are not in a source of chunks, or none of them in one of texts, which may be of some documents."""
+        """Log that documents of hits are not in a source."""
         documents = {*around.texts, *(hit.document for hit in around.beside)}
-        placed = [hit.document for hit in hits if hit.chunk.spans]
-        missing = [document for document in placed if document not in documents]
-        if missing and (around.beside or len(missing) == len(placed)):
+        missing = [hit.document for hit in hits if hit.chunk.spans and hit.document not in documents]
+        if missing:
             reason = "%d of %d hits, such as one of %r, are of documents that %s does not have: they are used as they are"
             self.warnings.warn(f"missing {self.name}", reason, len(missing), len(hits), missing[0], self.name)
 
@@ -195,7 +195,8 @@ def as_surroundings(
         return source
     own: Any = FolderTexts(source) if isinstance(source, (str, Path)) else source
     if isinstance(own, Sequence):
-        own = _Several([as_surroundings(part, warnings, naming=naming, partial=partial) for part in own])
+        parts = [as_surroundings(part, warnings, naming=naming, partial=partial) for part in own if part is not None]
+        own = _Several([part for part in parts if part.source is not None])
     elif isinstance(own, Mapping) or (callable(own) and not hasattr(own, "read")):
         own = TextSource(_each(own), naming)
     rule = "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these"
@@ -222,7 +223,7 @@ class _Several:
     @property
     def name(self) -> str:
         """The names of the sources."""
-        return " and ".join(source.name for source in self.sources if source.source is not None)
+        return " and ".join(source.name for source in self.sources) or "texts"
 
     def read(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
         """Return what the sources have together."""
