@@ -36,5 +36,9 @@ from langchain_advchunk.splitters import SlidingWindowSplitter as SlidingWindowS
 from langchain_advchunk.splitters import TextTilingSplitter as TextTilingSplitter
 from langchain_advchunk.splitters import UniversalSemanticSplitter as UniversalSemanticSplitter
 from langchain_advchunk.splitters import splitter_class as splitter_class
+from langchain_advchunk.surroundings import MetadataRange as MetadataRange
+from langchain_advchunk.surroundings import StoreChunks as StoreChunks
+from langchain_advchunk.surroundings import mapping_filter as mapping_filter
+from langchain_advchunk.surroundings import qdrant_filter as qdrant_filter
 from langchain_advchunk.vectors import avectors_for as avectors_for
 from langchain_advchunk.vectors import vectors_for as vectors_for

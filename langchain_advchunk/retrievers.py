@@ -64,11 +64,12 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     The chunks may be those of any splitter, and an existing store is used as it is::
 
         retriever = AdvchunkRetriever(vectorstore=store)                 # re-ranks the hits of the store
-        retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks)  # adds words, and chunks beside hits
+        retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks)  # adds words
 
-    Without ``chunks``, the first ``depth`` hits are re-ranked by their neighbors among them. With the chunks that were
-    indexed, they are also searched by their words (BM25), and a chunk beside good hits is found even if it does not match
-    the query itself (`advchunk.retrieval.rerank_by_neighbors`). The index of words is built at once, and does not follow the
+    The first ``depth`` hits are re-ranked by their neighbors, and a chunk beside good hits is found even if it does not match
+    the query itself (`advchunk.retrieval.rerank_by_neighbors`). These are asked of the store, with one call for a query, if it is
+    an `InMemoryVectorStore`, `Chroma` or `QdrantVectorStore`, or else of ``texts``, such as `StoreChunks`; without, hits are
+    re-ranked among themselves. With the chunks that were indexed, they are also searched by their words (BM25). The index of words is built at once, and does not follow the
     store: make a new retriever when chunks were added, changed or removed. Hits that are not among the chunks, or have another
     text there, are ranked in place of them, with a warning in the log; such rows (sentences) are left out.
 
@@ -125,7 +126,8 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     search_kwargs : arguments for the vector store or retriever, such as ``filter``; ``k`` is not one for a store, see
         ``depth``. A filter also restricts words and neighbors. Metadata keys with their values, such as
         ``{"source": "guide.md"}``, are applied to ``chunks`` as well; for any other filter, pass the same as ``chunk_filter``.
-    chunk_filter : returns True for a chunk that may be returned.
+    chunk_filter : returns True for a chunk that may be returned. A filter for the store that is not metadata keys with values needs
+        it for what stands around hits.
     id_key : for a store of rows, such as the sentences of `AdvchunkSplitter.split_with_rows`: the metadata key of the id of
         a row's chunk, such as "doc_id". A chunk ranks by its best row. It is looked up in ``chunks``, or in ``docstore``.
     docstore : the chunks by their id, as in LangChain's ``MultiVectorRetriever``. Without an ``id_key``, they are read at once, in
@@ -134,7 +136,9 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         "source", "document_id", "doc_id" and "file_path". Chunks with one name and, from another splitter, one ``page`` must
         count ``start_index`` from the same text; with ``chunks``, several such texts may follow each other.
     texts : the texts of documents by their names, in which ``chunks`` are located, or else hits, and what stands around these: a
-        mapping, a function that returns None for a name that it does not know, or a ``BaseStore`` of strings or documents.
+        mapping, a function that returns None for a name that it does not know, the path of a folder, a ``BaseStore`` of strings or
+        documents, a vector store (`StoreChunks`), any `advchunk.retrieval.Surroundings`, or several of these. None asks the
+        vector store, and {} nothing.
     length_function : counts tokens, as in the splitters; None uses the tokenizer of the store's embeddings, else the embedded
         WordPiece.
 

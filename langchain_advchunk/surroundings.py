@@ -31,6 +31,7 @@ AnySource: TypeAlias = SurroundingsLike | BaseStore[str, Any] | VectorStore
 
 _MOST = 10_000  # chunks that a vector store returns for a question
 
+
 class MetadataRange(NamedTuple):
     """A part of a document, by the metadata of its chunks: those with ``start`` <= ``metadata["start_index"]`` < ``end``.
 
@@ -105,7 +106,7 @@ class StoreChunks:
     def __init__(
         self,
         store: VectorStore,
-        filter: Callable[[Sequence[MetadataRange]], Any] | None = None,  # noqa: A002 - as LangChain names it
+        filter: Callable[[Sequence[MetadataRange]], Any] | None = None,
         *,
         ids: Callable[[str, int], str] | None = None,
         document_key: str | Callable[[Document], str] | None = None,
@@ -204,7 +205,10 @@ class StoreChunks:
             by_name.setdefault(str(own.document), []).append(own)
         chunks = list[Document]()
         for row in list(store.store.values()):
-            chunk, start = Document(row["text"], id=row["id"], metadata=row["metadata"]), row["metadata"].get("start_index")
+            chunk, start = (
+                Document(row["text"], id=row["id"], metadata=row["metadata"]),
+                row["metadata"].get("start_index"),
+            )
             if start is not None and any(own.start <= start < own.end for own in by_name.get(self._name(chunk), ())):
                 chunks.append(chunk)
         return chunks

@@ -143,9 +143,7 @@ class Pool:
             ]
         return nodes, Ranking.from_hits(numbers, [hit.get_score() for hit in hits] if has_scores else None), texts
 
-    def _unified(
-        self, nodes: Collection[BaseNode], ranking: Ranking, texts: Mapping[str, str]
-    ) -> Collection[BaseNode]:
+    def _unified(self, nodes: Collection[BaseNode], ranking: Ranking, texts: Mapping[str, str]) -> Collection[BaseNode]:
         """Return nodes with the texts of the documents to cut, in which hits stand beside the nodes that are known.
 
         Nodes whose places are estimated stay in texts of their own. Under filters, only nodes that pass stand around hits.

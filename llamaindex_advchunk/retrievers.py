@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Self, get_args
 
@@ -54,7 +54,8 @@ class AdvchunkRetriever(BaseRetriever):
     With the nodes, they are also searched by their words (BM25), and a node beside good hits is found even if it does not match
     the query itself (`advchunk.retrieval.rerank_by_neighbors`). Nodes in the docstore of an index are read at the first search,
     and again when the index has changed; after other changes, such as of ``nodes``, call `refresh`. Hits that are not among the
-    nodes are ranked with them, with a warning in the log. Without nodes, hits are re-ranked by their neighbors among the hits.
+    nodes are ranked with them, with a warning in the log. Without nodes, hits are re-ranked by their neighbors in ``texts`` or in a
+    vector store that has ``get_nodes`` (`StoreNodes`), else among the hits.
 
     The place of a node in its document, which is that of its ``ref_doc_id``, is read from our metadata (`chunk_spans`), or else
     from ``start_char_idx``. Nodes without, and those of LlamaIndex's `HierarchicalNodeParser`, which count from their parent,
@@ -104,6 +105,9 @@ class AdvchunkRetriever(BaseRetriever):
     language : of stems and stop words, such as "en" (`advchunk.retrieval.LexicalIndex`).
     depth : nodes that are fetched from the index, and found by words, >= 1; at least similarity_top_k, and 200 for passages.
     filters : restrict vectors, words, neighbors, and what stands around hits.
+    texts : the texts of documents by their ids or names, or another source of what stands around hits: a mapping, a function that
+        returns None for a name that it does not know, the path of a folder, a docstore, `StoreNodes`, any
+        `advchunk.retrieval.Surroundings`, or several of these. None asks the vector store if no nodes are known.
     tokenizer : counts the tokens of a budget, as in the node parsers; None uses the tokenizer of the index's embed model, else
         the embedded WordPiece.
 

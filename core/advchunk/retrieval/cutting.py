@@ -18,9 +18,9 @@ from advchunk.records import Floats, Span, with_context
 from advchunk.retrieval.evidence import WindowScoring
 from advchunk.retrieval.locating import Finder, is_whole, place_in_text
 from advchunk.retrieval.neighbors import TEMPERATURE
-from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.passage_units import Reading, Run, UnitReader, UnitTable, runs_in_text, runs_of_chunks
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_order, sort_passages, with_lines
+from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.surroundings import SurroundingsLike, as_surroundings, characters_of
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter

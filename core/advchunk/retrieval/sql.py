@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,6 +37,7 @@ class SqlTable:
     table : its name, preceded by that of its schema and a "." if need be.
     document, start, end, text, id : columns: the name of a chunk's document, the offsets of its text there, the text, and its
         id, None if there is none. A row whose text is not as long as its offsets say is not used.
+    metadata : column of the chunk's metadata, as JSON, from which citations have headings, lines and pages; None if there is none.
     paramstyle : of parameters; None is that of the connection's module.
     quote : the character around names, "`" for MySQL.
 
@@ -51,18 +53,20 @@ class SqlTable:
     end: str = "end"
     text: str = "text"
     id: str | None = "id"
+    metadata: str | None = None
     paramstyle: ParamStyle | None = None
     quote: str = '"'
 
     def __post_init__(self) -> None:
         can_connect = callable(self.connect) or hasattr(self.connect, "cursor")
         require(can_connect, "connect must be a connection of DB-API 2, or a function that returns one", self.connect)
-        columns = {"document": self.document, "start": self.start, "end": self.end, "text": self.text, "id": self.id}
-        for name, value in {"table": self.table, **columns}.items():
+        columns = {"document": self.document, "start": self.start, "end": self.end, "text": self.text}
+        optional = {"id": self.id, "metadata": self.metadata}
+        for name, value in {"table": self.table, **columns, **optional}.items():
             parts = str(value).split(".") if name == "table" else [value]
             valid = all(isinstance(part, str) and _NAME.fullmatch(part) for part in parts)
             rule = f"{name} must be a name of letters, digits and underscores"
-            require(valid or (name == "id" and value is None), rule, value)
+            require(valid or (name in optional and value is None), rule, value)
         styles = get_args(ParamStyle)
         require(self.paramstyle in (None, *styles), f"paramstyle must be one of {styles} or None", self.paramstyle)
         require(self.quote in ('"', "`"), "quote must be a double quote or a backtick", self.quote)
@@ -105,7 +109,8 @@ class SqlTable:
         """Return a query for three values a range, and its parameters."""
         marks = [_MARKS[style].format(i) for i in range(1, len(values) + 1)]
         document, start, end, text = map(self._quoted, (self.document, self.start, self.end, self.text))
-        columns = ", ".join([document, start, end, text] + ([] if self.id is None else [self._quoted(self.id)]))
+        others = ["NULL" if name is None else self._quoted(name) for name in (self.id, self.metadata)]
+        columns = ", ".join([document, start, end, text, f"{others[0]} AS a", f"{others[1]} AS b"])
         places = " OR ".join(
             f"({document} = {marks[i]} AND {start} < {marks[i + 1]} AND {end} > {marks[i + 2]})"
             for i in range(0, len(marks), 3)
@@ -119,6 +124,7 @@ class SqlTable:
 
 
 def _to_hit(row: Any) -> Hit:
-    document, start, end, text, *own_id = row.values() if isinstance(row, Mapping) else row
-    name = "" if not own_id or own_id[0] is None else str(own_id[0])
-    return Hit(Chunk(text, (Span(start, end),), 0, id=name), document, 0.0)
+    document, start, end, text, own_id, metadata = row.values() if isinstance(row, Mapping) else row
+    values = json.loads(metadata) if isinstance(metadata, (str, bytes)) else metadata or {}
+    chunk = Chunk(text, (Span(start, end),), 0, id="" if own_id is None else str(own_id), metadata=values)
+    return Hit(chunk, document, 0.0)

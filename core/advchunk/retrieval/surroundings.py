@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from advchunk.errors import ConfigurationError, StoreUnavailable, first_line, require
 from advchunk.readers.files import read_file
-from advchunk.records import Chunk, Span
+from advchunk.records import Span
 from advchunk.retrieval.locating import is_whole
 from advchunk.retrieval.passages import Hit
 from advchunk.retrieval.warning_log import WarningLog
@@ -142,7 +142,9 @@ class CheckedSurroundings:
             return around
         ids = {hit.chunk.id: hit.chunk.text for hit in hits if hit.chunk.id}
         places = {(hit.document, hit.chunk.spans, hit.chunk.text) for hit in hits}
-        stale = [chunk.id for chunk in (hit.chunk for hit in around.beside) if ids.get(chunk.id, chunk.text) != chunk.text]
+        stale = [
+            chunk.id for chunk in (hit.chunk for hit in around.beside) if ids.get(chunk.id, chunk.text) != chunk.text
+        ]
         if stale:
             reason = "%d of %d hits have another text in %s, such as %r: the text of the hits counts"
             self.warnings.warn(f"stale {self.name}", reason, len(stale), len(hits), self.name, ids[stale[0]][:60])
@@ -161,7 +163,9 @@ class CheckedSurroundings:
         documents = {*around.texts, *(hit.document for hit in around.beside)}
         missing = [hit.document for hit in hits if hit.chunk.spans and hit.document not in documents]
         if missing:
-            reason = "%d of %d hits, such as one of %r, are of documents that %s does not have: they are used as they are"
+            reason = (
+                "%d of %d hits, such as one of %r, are of documents that %s does not have: they are used as they are"
+            )
             self.warnings.warn(f"missing {self.name}", reason, len(missing), len(hits), missing[0], self.name)
 
 
@@ -261,12 +265,12 @@ class TextSource:
     ) -> None:
         self._find, self._naming, self._afind, self.name = find, naming, afind, name
 
-    def read(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
+    def read(self, hits: Sequence[Hit], _reach: float, /) -> Neighborhood:
         """Return the texts of the documents of hits, with one call."""
         names = self._names(hits)
         return self._chosen(hits, names, self._find(names))
 
-    async def aread(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
+    async def aread(self, hits: Sequence[Hit], _reach: float, /) -> Neighborhood:
         """Await `read`."""
         names = self._names(hits)
         values = await asyncio.to_thread(self._find, names) if self._afind is None else await self._afind(names)
@@ -281,7 +285,9 @@ class TextSource:
     def _chosen(self, hits: Iterable[Hit], names: Sequence[str], values: Iterable[Any]) -> Neighborhood:
         """Return for each document the text under the first of its names that has one."""
         by_name = {name: value for name, value in zip(names, values, strict=True) if value is not None}
-        texts = {hit.document: by_name[name] for hit in hits for name in [*self._names_of(hit)][::-1] if name in by_name}
+        texts = {
+            hit.document: by_name[name] for hit in hits for name in [*self._names_of(hit)][::-1] if name in by_name
+        }
         return Neighborhood(texts=texts)
 
 
@@ -299,7 +305,8 @@ def _each(texts: Texts) -> Callable[[list[str]], list[str | None]]:
             try:
                 values.append(find_text(texts, name))
             except Exception as error:
-                raise unavailable("texts", [name], error) from error
+                failure = unavailable("texts", [name], error)
+                raise failure from error
         return values
 
     return find
