@@ -21,7 +21,7 @@ from advchunk.retrieval.neighbors import TEMPERATURE
 from advchunk.retrieval.passage_units import Reading, Run, UnitReader, UnitTable, runs_in_text, runs_of_chunks
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_order, sort_passages, with_lines
 from advchunk.retrieval.positions import ChunkPositions
-from advchunk.retrieval.surroundings import SurroundingsLike, as_surroundings, characters_of
+from advchunk.retrieval.surroundings import Neighborhood, SurroundingsLike, as_surroundings, characters_of
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
 from advchunk.text.terms import check_language
@@ -139,8 +139,8 @@ class PassageCutter:
         require(is_integer(budget, 1), "budget must be a whole number >= 1", budget)
         check_order(order)
         hits = list(hits)
-        around = as_surroundings(texts, self._warnings).read(hits, self.reach(hits))
-        evidence = self._evidence(question, hits, [*beside, *around.beside], around.texts, budget, files or {})
+        around = self._around(hits, beside, texts)
+        evidence = self._evidence(question, hits, around, budget, files or {})
         room, excess, passages = budget, 1, list[Passage]()
         while excess > 0:  # for a tokenizer whose counts of sentences do not add up to those of passages
             passages = [evidence.passage(*place) for place in self._fill(evidence, room)] if room > 0 else []
@@ -164,8 +164,7 @@ class PassageCutter:
         See `cut` for the parameters; the scores are those by which it chooses at the same ``budget``.
         """
         hits = list(hits)
-        around = as_surroundings(texts, self._warnings).read(hits, self.reach(hits))
-        evidence = self._evidence(question, hits, [*beside, *around.beside], around.texts, budget)
+        evidence = self._evidence(question, hits, self._around(hits, beside, texts), budget)
         return [evidence.sentence(unit) for unit in range(len(evidence.scores))]
 
     def reach(self, hits: Iterable[Hit]) -> float:
@@ -183,7 +182,7 @@ class PassageCutter:
         matters, have none.
         """
         hits = list(hits)
-        evidence = self._evidence(question, hits, (), {})
+        evidence = self._evidence(question, hits, Neighborhood())
         return [replace(hit, highlights=evidence.highlights(hit)) for hit in hits]
 
     @cached_property
@@ -203,21 +202,29 @@ class PassageCutter:
             self.__dict__["reader"] = reader
         return reader
 
+    def _around(self, hits: Sequence[Hit], beside: Iterable[Hit], texts: SurroundingsLike | None) -> Neighborhood:
+        """Return the texts of the documents of hits, and of those without one, the chunks near hits."""
+        source, beside = as_surroundings(texts, self._warnings), list(beside)
+        if source.source is None and not beside:
+            return Neighborhood()
+        reach = self.reach(hits)
+        around = source.read(hits, reach)
+        chunks = [hit for hit in (*beside, *around.beside) if hit.document not in around.texts]
+        return Neighborhood(_near(hits, chunks, reach), around.texts)
+
     def _evidence(
         self,
         question: str,
         hits: Sequence[Hit],
-        beside: Iterable[Hit],
-        texts: Mapping[str, str],
+        around: Neighborhood,
         budget: int = 0,
         files: Mapping[str, str] = MappingProxyType({}),
     ) -> _Evidence:
         """Return the sentences of hits and of what stands around them, scored for a question."""
         require(isinstance(question, str), "question must be a string", question)
         reader = self._reader
-        near = _near(hits, [hit for hit in beside if hit.document not in texts], self.reach(hits))
-        pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in near)]
-        sources = self._sources(pairs, texts, partial(reader.read, budget=budget), files)
+        pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in around.beside)]
+        sources = self._sources(pairs, around.texts, partial(reader.read, budget=budget), files)
         table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])
         postings = table.postings(reader.vocabulary.look_up(question))
         scores = self.scoring.score(postings, table.regions, table.tokens, table.words)
