@@ -21,7 +21,7 @@ import langchain_advchunk
 import llamaindex_advchunk
 from advchunk import ConfigurationError
 from advchunk.errors import StoreUnavailable
-from advchunk.retrieval import Neighborhood, PassageCutter, SqlTable, as_surroundings
+from advchunk.retrieval import SqlTable, as_surroundings
 from langchain_advchunk import (
     DefaultEmbeddings,
     HierarchicalSplitter,
@@ -182,10 +182,11 @@ class TestLangChain:
             name = "the store Broken"
 
             def read(self, hits, reach):
-                raise ConnectionError("refused")
+                msg = "refused"
+                raise ConnectionError(msg)
 
         with pytest.raises(
-            StoreUnavailable, match="the store Broken failed for hits of 'town'.*: ConnectionError: refused"
+            StoreUnavailable, match=r"the store Broken failed for hits of 'town'.*: ConnectionError: refused"
         ):
             retrieved(store, texts=Broken())
         with caplog.at_level(logging.WARNING, "advchunk"):

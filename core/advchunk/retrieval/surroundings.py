@@ -202,7 +202,7 @@ def as_surroundings(
         parts = [as_surroundings(part, warnings, naming=naming, partial=partial) for part in own if part is not None]
         own = _Several([part for part in parts if part.source is not None])
     elif isinstance(own, Mapping) or (callable(own) and not hasattr(own, "read")):
-        own = TextSource(_each(own), naming)
+        own = TextSource(_one_by_one(own), naming)
     rule = "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these"
     require(own is None or callable(getattr(own, "read", None)), rule, source)
     return CheckedSurroundings(own, warnings or WarningLog(), partial)
@@ -296,7 +296,7 @@ def find_text(texts: Texts, document: str) -> str | None:
     return texts(document) if callable(texts) else texts.get(document)
 
 
-def _each(texts: Texts) -> Callable[[list[str]], list[str | None]]:
+def _one_by_one(texts: Texts) -> Callable[[list[str]], list[str | None]]:
     """Return a function that looks names up one by one, and names the one at which it fails."""
 
     def find(names: list[str]) -> list[str | None]:
