@@ -224,7 +224,7 @@ class PoolReader:
     cutter: PassageCutter | None = None
 
     def around(self, nodes: Sequence[BaseNode], tokens: float, *, has_nodes: bool) -> Neighborhood:
-        """Return what stands around nodes, at least so many tokens on either side of each.
+        """Return the texts and chunks around nodes, at least so many tokens on either side of each.
 
         Parameters
         ----------

@@ -168,7 +168,7 @@ class PassageCutter:
         return [evidence.sentence(unit) for unit in range(len(evidence.scores))]
 
     def reach(self, hits: Iterable[Hit]) -> float:
-        """Return how many characters ``around`` is, by the texts of hits."""
+        """Return ``around`` in characters, by the texts of hits."""
         return characters_of(self.around, hits, self._reader.counter)
 
     def within(self, language: str, counter: Counter) -> Self:

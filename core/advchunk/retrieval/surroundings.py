@@ -50,7 +50,7 @@ class Neighborhood:
         return list(zip(self.beside, self.items or [None] * len(self.beside), strict=True))
 
     def joined(self, other: Neighborhood) -> Neighborhood:
-        """Return what both have; of two texts of a document, the first."""
+        """Return both together; of two texts of a document, the first counts."""
         pairs = [*self.pairs, *other.pairs]
         items = [item for _, item in pairs]
         return Neighborhood([hit for hit, _ in pairs], {**other.texts, **self.texts}, items)
@@ -64,7 +64,7 @@ class Surroundings(Protocol):
     """
 
     def read(self, hits: Sequence[Hit], reach: float, /) -> Neighborhood:
-        """Return what stands around hits, at least ``reach`` characters on either side of each, as far as it is known."""
+        """Return the texts and chunks around hits, at least ``reach`` characters on either side of each, as far as they are known."""
         ...
 
 
@@ -93,7 +93,7 @@ class CheckedSurroundings:
         return str(getattr(self.source, "name", None) or f"the source {type(self.source).__name__}")
 
     def read(self, hits: Iterable[Hit], reach: float) -> Neighborhood:
-        """Return what stands around hits that have the name of a document, without these.
+        """Return the texts and chunks around hits that have the name of a document, without these.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class CheckedSurroundings:
         return Neighborhood()
 
     def _checked(self, hits: Sequence[Hit], around: Neighborhood) -> Neighborhood:
-        """Return what a source returned, without chunks that are hits, or have no place."""
+        """Return the answer of a source without chunks that are hits, or have no place."""
         require(isinstance(around, Neighborhood), f"{self.name} must return a Neighborhood", around)
         wrong: list[Any] = [text for text in around.texts.values() if not isinstance(text, str)]
         require(not wrong, "texts must be strings or documents", *wrong[:1] or [None])
@@ -230,7 +230,7 @@ class _Several:
         return " and ".join(source.name for source in self.sources) or "texts"
 
     def read(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
-        """Return what the sources have together."""
+        """Return the texts and chunks of all sources."""
         whole = Neighborhood()
         for source in self.sources:
             whole = whole.joined(source.read((hit for hit in hits if hit.document not in whole.texts), reach))
