@@ -287,9 +287,9 @@ class PoolReader:
         chunks = list(map(_to_chunk, nodes))
         runs, keys = _runs(nodes), list(map(_document, nodes))
         own_texts = {
-            key: texts[node.ref_doc_id]
-            for key, node, chunk in zip(keys, nodes, chunks, strict=True)
-            if node.ref_doc_id in texts and (are_all or not chunk.spans)
+            key: texts[name]
+            for key, name, chunk in zip(keys, (node.ref_doc_id for node in nodes), chunks, strict=True)
+            if name is not None and name in texts and (are_all or not chunk.spans)
         }
         finders = {key: Finder(text) for key, text in own_texts.items()}
         unplaced = [i for i, chunk in enumerate(chunks) if chunk.text and not chunk.spans]
