@@ -191,6 +191,7 @@ def as_surroundings(
     ------
     ConfigurationError : the source is anything else.
 
+    >>> from advchunk import Chunk
     >>> hit = Hit(Chunk("Add tea.", (Span(6, 14),), 3), "guide", 1.0)
     >>> as_surroundings({"guide": "Boil. Add tea. Wait."}).read([hit], 50).texts
     {'guide': 'Boil. Add tea. Wait.'}
