@@ -51,6 +51,7 @@ from advchunk.records import Span, remove_written, write_metadata, written_keys,
 from advchunk.retrieval.vectors import Vectors
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
+from llamaindex_advchunk.corpora import check_is_whole
 
 
 class Resource:
@@ -171,9 +172,16 @@ class AdvchunkNodeParser(TextSplitter):
         return self._convert(parents, chunks)
 
     def _sources(self, nodes: Sequence[BaseNode], show_progress: bool) -> Iterator[Source]:
-        for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes"):
-            metadata = node.metadata if self.include_metadata else {}
-            yield Source(node.get_content(MetadataMode.NONE), node.node_id, metadata=metadata)
+        if self.core().is_corpus_level:
+            check_is_whole()
+        return (
+            Source(
+                node.get_content(MetadataMode.NONE),
+                node.node_id,
+                metadata=node.metadata if self.include_metadata else {},
+            )
+            for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes")
+        )
 
     def _convert(self, parents: Sequence[BaseNode], results: list[list[Chunk]]) -> list[BaseNode]:
         """Return the chunks of each parent as linked nodes."""
