@@ -6,6 +6,7 @@ from langchain_advchunk.base import LexicalSplitter as LexicalSplitter
 from langchain_advchunk.base import LinearSplitter as LinearSplitter
 from langchain_advchunk.base import chunk_key as chunk_key
 from langchain_advchunk.base import chunk_spans as chunk_spans
+from langchain_advchunk.base import record_key as record_key
 from langchain_advchunk.compressors import PassageCompressor as PassageCompressor
 from langchain_advchunk.embeddings import ChunkEmbeddings as ChunkEmbeddings
 from langchain_advchunk.embeddings import DefaultEmbeddings as DefaultEmbeddings

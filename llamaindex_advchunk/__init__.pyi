@@ -5,6 +5,7 @@ from llamaindex_advchunk.base import EmbeddingNodeParser as EmbeddingNodeParser
 from llamaindex_advchunk.base import LexicalNodeParser as LexicalNodeParser
 from llamaindex_advchunk.base import LinearNodeParser as LinearNodeParser
 from llamaindex_advchunk.base import chunk_spans as chunk_spans
+from llamaindex_advchunk.corpora import update_nodes as update_nodes
 from llamaindex_advchunk.embedding import DefaultEmbedding as DefaultEmbedding
 from llamaindex_advchunk.embedding import HybridEmbedding as HybridEmbedding
 from llamaindex_advchunk.enrich import ChunkEnricher as ChunkEnricher
