@@ -66,7 +66,7 @@ def check_is_whole() -> None:
 
     A pipeline with a docstore passes those that are new or changed, and one with ``num_workers`` a batch to each process.
     """
-    frame, below = sys._getframe(), ""  # noqa: SLF001  # `inspect` reads the source of every frame
+    frame, below = sys._getframe(), ""  # `inspect.stack` reads the source of every frame
     while frame is not None:
         caller: Any = frame.f_locals.get("self")
         if isinstance(caller, IngestionPipeline) and caller.docstore is not None:

@@ -10,8 +10,13 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.vector_stores import SimpleVectorStore
 
 from advchunk import ConfigurationError
-from llamaindex_advchunk import DefaultEmbedding, GraphRAGNodeParser, HierarchicalNodeParser, RecursiveNodeParser
-from llamaindex_advchunk import update_nodes
+from llamaindex_advchunk import (
+    DefaultEmbedding,
+    GraphRAGNodeParser,
+    HierarchicalNodeParser,
+    RecursiveNodeParser,
+    update_nodes,
+)
 
 SEA = "Captain Ahab hunts Moby Dick. Captain Ahab sails with Mr Starbuck. Mr Starbuck fears Moby Dick."
 LAW = "Judge Judy fined Emil Egan. Emil Egan sued Dora Dunn. Judge Judy heard Dora Dunn."
@@ -28,8 +33,8 @@ def documents(texts):
     return [Document(text=text, id_=name, metadata={"file_path": name}) for name, text in texts.items()]
 
 
-class Interrupted(Exception):
-    """The process ends here."""
+def arun(pipeline, **options):
+    return asyncio.run(pipeline.arun(**options))
 
 
 class Steps:
@@ -41,7 +46,7 @@ class Steps:
     def count(self):
         if self.left is not None:
             if self.left == 0:
-                raise Interrupted
+                raise InterruptedError
             self.left -= 1
 
 
@@ -90,7 +95,7 @@ def test_an_interrupted_update_is_completed_by_the_next(parser):
         steps.left = number
         try:
             update_nodes(index, during)
-        except Interrupted:
+        except InterruptedError:
             steps.left = None
         else:
             break
@@ -120,7 +125,7 @@ def test_documents_in_the_docstore_stay_while_they_have_nodes():
         }
 
 
-@pytest.mark.parametrize("run", [IngestionPipeline.run, lambda *args, **kw: asyncio.run(IngestionPipeline.arun(*args, **kw))])
+@pytest.mark.parametrize("run", [IngestionPipeline.run, arun])
 def test_a_pipeline_that_would_pass_a_part_of_a_corpus_is_refused(run):
     *_, parser = PARSERS
     pipeline = IngestionPipeline(
@@ -134,7 +139,7 @@ def test_a_pipeline_that_would_pass_a_part_of_a_corpus_is_refused(run):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("run", [IngestionPipeline.run, lambda *args, **kw: asyncio.run(IngestionPipeline.arun(*args, **kw))])
+@pytest.mark.parametrize("run", [IngestionPipeline.run, arun])
 def test_processes_of_a_pipeline_parse_documents_alone_and_refuse_a_corpus(run):
     parser, _, of_corpus = PARSERS
     sources = documents(EDITIONS[1])

@@ -5,8 +5,10 @@ import inspect
 import json
 import pickle
 import pydoc
+from datetime import date
 from functools import partial
 from pathlib import Path
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -38,6 +40,7 @@ from langchain_advchunk import (
     UniversalSemanticSplitter,
     chunk_key,
     chunk_spans,
+    record_key,
 )
 
 TEXT = "A. x A. A. B. A. "
@@ -246,8 +249,21 @@ def test_index_adds_again_only_what_changed():
         documents = splitter.split_documents([Document(words, id="d", metadata={"source": "s"})])
         counts = index(documents, records, store, cleanup="full", source_id_key="source", key_encoder=chunk_key)
         assert (counts["num_added"], counts["num_deleted"]) == (added, 0)
-    with pytest.raises(ConfigurationError, match="chunk_key needs documents with an id"):
-        chunk_key(Document("x"))
+    for key in (chunk_key, record_key):
+        with pytest.raises(ConfigurationError, match=f"{key.__name__} needs documents with an id"):
+            key(Document("x"))
+
+
+def test_the_key_of_a_record_changes_with_all_that_a_store_has():
+    chunk = Document("x", id="a", metadata={"start_index": 1, "source": "s", "on": date(2026, 1, 1)})
+    others = [
+        chunk.model_copy(update=values)
+        for values in ({"id": "b"}, {"page_content": "y"}, {"metadata": {**chunk.metadata, "start_index": 2}})
+    ]
+    assert len({record_key(document) for document in (chunk, *others)}) == 4
+    assert UUID(record_key(chunk)).version == 5
+    turned = Document("x", id="a", metadata=dict(reversed(chunk.metadata.items())))
+    assert record_key(turned) == record_key(chunk)
 
 
 def test_parent_document_retriever():
