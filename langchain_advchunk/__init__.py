@@ -21,6 +21,7 @@ _NAMES = by_module({
     ".embeddings": "ChunkEmbeddings DefaultEmbeddings HybridEmbeddings",
     ".enrich": "ChunkEnricher",
     ".indexes": "IndexRetriever",
+    ".loaders": "AdvchunkLoader",
     ".retrievers": "AdvchunkRetriever",
     ".splitters": "splitter_class",
     ".vectors": "avectors_for vectors_for",

@@ -13,6 +13,7 @@ from langchain_advchunk.embeddings import DefaultEmbeddings as DefaultEmbeddings
 from langchain_advchunk.embeddings import HybridEmbeddings as HybridEmbeddings
 from langchain_advchunk.enrich import ChunkEnricher as ChunkEnricher
 from langchain_advchunk.indexes import IndexRetriever as IndexRetriever
+from langchain_advchunk.loaders import AdvchunkLoader as AdvchunkLoader
 from langchain_advchunk.retrievers import AdvchunkRetriever as AdvchunkRetriever
 from langchain_advchunk.splitters import AutoSplitter as AutoSplitter
 from langchain_advchunk.splitters import BayesSegSplitter as BayesSegSplitter

@@ -24,6 +24,7 @@ _NAMES = by_module({
     ".enrich": "ChunkEnricher",
     ".indexes": "IndexRetriever",
     ".node_parsers": "node_parser_class",
+    ".readers": "AdvchunkReader",
     ".retrievers": "AdvchunkRetriever NeighborPostprocessor PassagePostprocessor",
     ".vectors": "avectors_for vectors_for",
 })  # fmt: skip
