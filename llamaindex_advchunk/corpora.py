@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 from llama_index.core import VectorStoreIndex
@@ -66,7 +67,8 @@ def check_is_whole() -> None:
 
     A pipeline with a docstore passes those that are new or changed, and one with ``num_workers`` a batch to each process.
     """
-    frame, below = sys._getframe(), ""  # `inspect.stack` reads the source of every frame
+    frame: FrameType | None = sys._getframe()  # `inspect.stack` reads the source of every frame
+    below = ""
     while frame is not None:
         caller: Any = frame.f_locals.get("self")
         if isinstance(caller, IngestionPipeline) and caller.docstore is not None:
