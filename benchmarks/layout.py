@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from quality import read_meetings
 
 from advchunk import create, settings
 from advchunk.evaluation import EvaluationTask, candidate, evaluate, pk, read_corpus, read_folder, read_questions
@@ -43,7 +44,6 @@ from advchunk.evaluation.metrics.statistics import Interval, mean_interval, pair
 from advchunk.models.embedders import as_embedder
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.records import Document, Span
-from quality import read_meetings
 
 Spans: TypeAlias = Sequence[tuple[int, int]]
 Split: TypeAlias = Callable[[str], Spans]
@@ -264,13 +264,17 @@ def cell(value: float | Interval, factor: float = 100) -> str:
     return f"{factor * value:.1f}"
 
 
+def cells(row: Mapping[str, float | Interval]) -> dict[str, str]:
+    """Return the cells of a row by column."""
+    return {name: f"{value}" if name == "chunks" else cell(value) for name, value in row.items()}
+
+
 def table(results: Mapping[str, Mapping[str, float | Interval]]) -> str:
     """Return the results as a table in Markdown."""
     names = list(next(iter(results.values())))
     lines = ["| | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
     for label, row in results.items():
-        cells = [f"{value}" if name == "chunks" else cell(value) for name, value in row.items()]
-        lines.append(f"| {label} | " + " | ".join(cells) + " |")
+        lines.append(f"| {label} | " + " | ".join(cells(row).values()) + " |")
     return "\n".join(lines)
 
 
@@ -307,7 +311,8 @@ def cost(folder: Path, names: Sequence[str]) -> dict[str, Interval]:
     for name in names:
         if questions.exists():
             weighted = [
-                candidate(name, str(weight), layout_weight=weight, cache=cache, embedder=embedder) for weight in (0.0, 1.0)
+                candidate(name, str(weight), layout_weight=weight, cache=cache, embedder=embedder)
+                for weight in (0.0, 1.0)
             ]
             before, after = (result.recall for result in evaluate(weighted, task))
         else:
@@ -346,7 +351,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     results = dict[str, dict[str, float | Interval]]()
     for label, size, split in rows_of(args):
         results[f"{label}, {size}" if size else label] = row = measure(split, clair, ohr, size, full=args.all)
-        print(label, size, {name: cell(value) for name, value in row.items()}, file=sys.stderr, flush=True)
+        print(label, size, cells(row), file=sys.stderr, flush=True)
     print(json.dumps(results, indent=1) if args.json else table(results))
 
 

@@ -18,7 +18,9 @@ ROOT = Path(__file__).parents[1]
 METHODS = ("mst-semantic", "semantic-threshold")
 BROWSERS = ("chromium", "google-chrome", "chromium-browser")
 # They go to a chunk with two passages, and to one with a context.
-TENTH = "for (const key of 'jjjjjjjjjj') document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}))"
+TENTH = (
+    "for (const key of 'jjjjjjjjjj') document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}))"
+)
 AFTER = "document.querySelector('.column:last-of-type [data-chunk=\"CHUNK\"]').click()"
 
 
@@ -99,7 +101,13 @@ def draw(picture: Picture, folder: str) -> None:
     html = View(picture.explanations, title=picture.title).html
     html = html.replace("script-src '", f"script-src 'sha256-{digest}' '", 1)
     page.write_text(html.replace("</body>", f"<script>{picture.script}</script></body>"), encoding="utf-8")
-    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder}/profile"]
+    flags = [
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        f"--user-data-dir={folder}/profile",
+    ]
     image = ROOT / "docs" / "images" / f"{picture.name}.png"
     size = f"--window-size=1200,{picture.height}"
     subprocess.run([browser, *flags, size, f"--screenshot={image}", page.as_uri()], check=True)

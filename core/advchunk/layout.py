@@ -217,7 +217,12 @@ def _between(text: str, above: Block, below: Block, *, is_next_page: bool) -> in
     start, end = below.span.start, _text_end(text, *above.span)
     if _is_indented(text, below) and (above.kind == "item" or _is_indented(text, above)):
         return Strength.LINE
-    if below.kind == "quote" and below.title == "" and "\n" not in text[above.span.start : end] and text[end - 1] not in _STOPS:
+    if (
+        below.kind == "quote"
+        and below.title == ""
+        and "\n" not in text[above.span.start : end]
+        and text[end - 1] not in _STOPS
+    ):
         return Strength.KEEP_WITH_NEXT
     if below.kind not in _PROSE or above.kind not in _PROSE:
         return Strength.BLOCK

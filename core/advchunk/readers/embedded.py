@@ -7,7 +7,7 @@ closed ends at a blank line, and is not searched twice.
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -52,7 +52,8 @@ _TAGS_AFTER = re.compile(r"(?:[ \t]*</[a-zA-Z]++\s*>)*+", re.IGNORECASE)
 _ENDS = re.compile(r"(?:[\s>]++|<!--(?:[^-]|-(?!->)){0,300}+-->)*+(?:<[^<>]*+)?\Z")
 _DETAILS_TAG = re.compile(rf"<(?P<close>/?)details(?![\w-]){_TAG_END}", re.IGNORECASE)
 _SUMMARY = re.compile(
-    rf"\s*+<details(?![\w-]){_TAG_END}(?:\s*+<summary(?![\w-]){_TAG_END}(?P<title>(?:[^<]|<(?!/summary))*+))?", re.IGNORECASE
+    rf"\s*+<details(?![\w-]){_TAG_END}(?:\s*+<summary(?![\w-]){_TAG_END}(?P<title>(?:[^<]|<(?!/summary))*+))?",
+    re.IGNORECASE,
 )
 # The beginning of a block that is none of prose, of a heading, a comment, or other details.
 _NOT_PROSE = re.compile(
@@ -116,17 +117,11 @@ def insets(flat: str) -> list[Inset]:
 
 def open_start(flat: str) -> int:
     """Return the offset of the first table, listing, or details not closed, so that what follows may belong to it; else the length."""
-    tables, details, pending = list[int](), list[int](), list[tuple[str, int]]()
-    for tag in _DETAILS_TAG.finditer(flat):
-        if not tag["close"]:
-            details.append(tag.start())
-        elif details:
-            details.pop()
-    for tag in _TABLE_TAG.finditer(flat):
-        if not tag["close"] and (_BEGINS_ROWS.match(flat, tag.end()) or _ENDS.match(flat, tag.end())):
-            tables.append(tag.start())
-        elif tag["close"] and tables:
-            tables.pop()
+    tags = _TABLE_TAG.finditer(flat)
+    tables = _unclosed(
+        tag for tag in tags if tag["close"] or _BEGINS_ROWS.match(flat, tag.end()) or _ENDS.match(flat, tag.end())
+    )
+    details, pending = _unclosed(_DETAILS_TAG.finditer(flat)), list[tuple[str, int]]()
     for token in _ENVIRONMENT.finditer(flat):
         if not _IS_TABLE.fullmatch(token["name"]) and not _IS_VERBATIM.fullmatch(token["name"]):
             continue
@@ -137,6 +132,17 @@ def open_start(flat: str) -> int:
     framed = [frame.span() for frame in _FRAME.finditer(flat)][-1:]
     starts = [start for start, end in framed if not _DASHED.search(flat, end - 1)]
     return min([len(flat), *tables[:1], *details[:1], *(start for _, start in pending[:1]), *starts])
+
+
+def _unclosed(tags: Iterable[re.Match[str]]) -> list[int]:
+    """Return the offsets of the tags that no later one closes."""
+    offsets = list[int]()
+    for tag in tags:
+        if not tag["close"]:
+            offsets.append(tag.start())
+        elif offsets:
+            offsets.pop()
+    return offsets
 
 
 def breaks(flat: str, of: Sequence[Inset]) -> list[int]:
@@ -183,10 +189,10 @@ def _details(flat: str) -> Iterator[Inset]:
             start = None
 
 
-def summary(block: str) -> str | None:
-    """Return the summary of details, as it is written, "" if they have none; None for another block.
+def details_summary(block: str) -> str | None:
+    r"""Return the summary of details, as it is written, "" if they have none; None for another block.
 
-    >>> summary("<details>\n<summary>More <b>tea</b></summary>\nGreen.\n</details>")
+    >>> details_summary("<details>\n<summary>More <b>tea</b></summary>\nGreen.\n</details>")
     'More <b>tea</b>'
     """
     match = _SUMMARY.match(block)

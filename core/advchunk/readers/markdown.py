@@ -232,7 +232,7 @@ def parse_blocks(flat: str, start: int, end: int, insets: Sequence[Inset] | None
 
 def _title(kind: BlockKind, source: str) -> str | None:
     """Return the title of a heading, or of details that are kept whole; else None."""
-    title = embedded.summary(source) if kind == "quote" else source
+    title = embedded.details_summary(source) if kind == "quote" else source
     return heading_text(title) if kind in {"heading", "quote"} and title is not None else None
 
 
