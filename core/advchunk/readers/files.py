@@ -132,11 +132,16 @@ def read_text(
     return Document(text, str(path), metadata=metadata or {})
 
 
-def read_record(line: bytes, encoding: str | None = None, metadata: Mapping[str, Any] | None = None) -> Document:
+def read_record(
+    line: bytes, encoding: str | None = None, metadata: Mapping[str, Any] | None = None, *, name: str = ""
+) -> Document:
     """Return the document of a line of JSON: its ``id`` and ``text``; all else is its metadata, in which NaN is null.
+
+    A line without "text" is a record, which is read as JSON is (`data.objects`).
 
     Parameters
     ----------
+    name : of a line that has no "id".
     metadata : is added to that of the line, which overrides it.
     """
     text = decode_text(line, encoding=encoding)
@@ -145,12 +150,15 @@ def read_record(line: bytes, encoding: str | None = None, metadata: Mapping[str,
     except (ValueError, RecursionError) as error:
         msg = f"a line must be JSON ({error})"
         raise ConfigurationError(msg) from None
-    rule = 'a line must be an object with "text"'
-    require(isinstance(record, dict) and isinstance(record.get("text"), str), rule, record)
-    name = record.pop("id", "")
-    valid = isinstance(name, str | int) and not isinstance(name, bool) and name != ""
-    require(valid, 'a line must have an "id", text or a whole number', name)
-    return Document(record.pop("text"), str(name), metadata={**(metadata or {}), **record})
+    require(isinstance(record, dict), "a line must be an object", record)
+    own = record.get("id", name)
+    valid = isinstance(own, str | int) and not isinstance(own, bool) and own != ""
+    require(valid, 'a line must have an "id", text or a whole number', own)
+    if not isinstance(record.get("text"), str):
+        document: Document = formats.find_reader("json").write(record, "json", name or str(own), metadata)
+        return document
+    rest = {key: value for key, value in record.items() if key not in ("id", "text")}
+    return Document(record["text"], str(own), metadata={**(metadata or {}), **rest})
 
 
 def decode_text(data: bytes, name: str = "", encoding: str | None = None) -> str:
