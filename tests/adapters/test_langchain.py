@@ -26,6 +26,7 @@ from advchunk import Document as Source
 from advchunk.models.static import default_embedder
 from advchunk.records import Explanation
 from langchain_advchunk import (
+    AdvchunkLoader,
     AutoSplitter,
     ChunkerSplitter,
     DefaultEmbeddings,
@@ -410,9 +411,9 @@ def test_files_that_cannot_be_read_are_failures(tmp_path):
     good.write_text("Tea.", "utf-8")
     broken.write_text("<TEI><text>", "utf-8")
     late.write_text("Tea.", "utf-8")
-    failures, paths = [], [good, broken, missing, good]
+    failures, paths = [], [good, broken, missing, good]  # of which one is named twice
     chunks = RecursiveSplitter(on_error=failures.append).split_files(paths)
-    assert [piece.page_content for piece in chunks] == ["Tea.", "Tea."]
+    assert [piece.page_content for piece in chunks] == ["Tea."]
     assert [(failure.index, failure.source, type(failure.error)) for failure in failures] == [
         (1, str(broken), ConfigurationError),
         (2, str(missing), FileNotFoundError),
@@ -452,9 +453,18 @@ def test_papers_pages_and_records_come_as_page_content():
     assert (chunks.page_content, chunks.metadata["title_path"]) == ("Kinds\n\nGreen tea.", "Kinds")
 
 
-def test_one_path_is_not_several():
-    with pytest.raises(ConfigurationError, match=r"paths must be a collection, such as \[path\], got 'guide.md'"):
-        RecursiveSplitter().split_files("guide.md")
+def test_files_are_split_as_a_folder_a_path_and_paths(tmp_path, caplog):
+    (tmp_path / "a.md").write_text("# Tea\n\nGreen.", "utf-8")
+    (tmp_path / "cup.png").write_bytes(b"\x89PNG")
+    splitter, path = RecursiveSplitter(), tmp_path / "a.md"
+    [piece] = splitter.split_files(tmp_path)
+    assert (piece.metadata["source"], piece.metadata["section"]) == (str(path), "Tea")
+    assert "1 skipped (no reader: .png 1)" in caplog.text
+    assert splitter.split_files(str(path)) == splitter.split_files([path]) == [piece]
+    loaded = AdvchunkLoader(tmp_path, splitter)
+    assert loaded.load() == list(loaded.lazy_load()) == [piece]
+    with pytest.raises(ConfigurationError, match="splitter must be a splitter"):
+        AdvchunkLoader(tmp_path, RecursiveChunker())
 
 
 def test_the_core_is_built_once_and_anew_after_a_change(monkeypatch):

@@ -21,7 +21,7 @@ from advchunk.engine.runner import Failure, OnErrors, Progress, ProgressReporter
 from advchunk.engine.workers import portable, run_in_processes
 from advchunk.errors import ConfigurationError, MissingExtra, WorkerDied, is_integer, require
 from advchunk.readers.files import read_record
-from advchunk.readers.sources import Inventory, Source, find_files, read_sources
+from advchunk.readers.sources import FileSource, Inventory, find_files, read_sources
 from advchunk.records import Chunk, Document
 
 _log = logging.getLogger("advchunk")
@@ -40,7 +40,7 @@ class SourceResult(NamedTuple):
 
 
 def read_source(
-    chunker: Chunker, source: Source, *, by_name: bool = True, encoding: str | None = None, key: str = ""
+    chunker: Chunker, source: FileSource, *, by_name: bool = True, encoding: str | None = None, key: str = ""
 ) -> list[Document]:
     """Return the documents of a source.
 
@@ -72,14 +72,14 @@ class SourceChunker:
 
     chunker: Chunker
     convert: Callable[[Document, list[Chunk], float], Any]
-    read: Callable[[Chunker, Source], list[Document]]
+    read: Callable[[Chunker, FileSource], list[Document]]
 
-    def __call__(self, sources: Iterable[Source]) -> list[SourceResult]:
+    def __call__(self, sources: Iterable[FileSource]) -> list[SourceResult]:
         """Return the result of each source."""
         results = self.stream(sources)
         return [result._replace(failures=list(map(_as_portable, result.failures))) for result in results]
 
-    def stream(self, sources: Iterable[Source]) -> Iterator[SourceResult]:
+    def stream(self, sources: Iterable[FileSource]) -> Iterator[SourceResult]:
         """Yield the result of each source, in order, as soon as it is known."""
         # Results, and documents that are read but not yet chunked.
         pending = deque[tuple[SourceResult, deque[Document]]]()
@@ -150,14 +150,14 @@ class SourceRun:
     files: Sequence[str]
     inventory: Inventory = field(default_factory=Inventory)
     of_lines: bool | None = None
-    skip: Callable[[Source], bool] = field(default=lambda _: False)
+    skip: Callable[[FileSource], bool] = field(default=lambda _: False)
     workers: int = 1
 
     def results(self) -> Generator[FileResult, None, None]:
         """Yield the result of each source, in order; a file that cannot be read is a failure."""
         places, unreadable = deque[tuple[int, str]](), deque[FileResult]()
 
-        def sources() -> Iterator[Source]:
+        def sources() -> Iterator[FileSource]:
             for index, name in enumerate(self.files):
                 try:
                     for source in read_sources(name, self.inventory, of_lines=self.of_lines):
@@ -177,7 +177,7 @@ class SourceRun:
                 yield FileResult(index, name, result._replace(failures=failures))
         yield from unreadable
 
-    def _run(self, sources: Iterator[Source]) -> Generator[SourceResult | WorkerDied, None, None]:
+    def _run(self, sources: Iterator[FileSource]) -> Generator[SourceResult | WorkerDied, None, None]:
         if self.workers == 1:
             yield from self.process.stream(sources)
         else:
@@ -224,7 +224,7 @@ class ChunkedFiles:
                 last = index
             for _ in range(last, len(run.files)):
                 reporter.update()
-        if self.inventory.plain or self.inventory.skipped:
+        if not self.inventory.is_complete:
             _log.warning("%s", self.inventory)
 
 

@@ -21,7 +21,7 @@ from advchunk.cli.files import list_inputs, open_output, open_resumable, read_in
 from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
 from advchunk.errors import ConfigurationError, require
 from advchunk.readers.files import read_record
-from advchunk.readers.sources import Inventory, Source, is_jsonl
+from advchunk.readers.sources import FileSource, Inventory, is_jsonl
 from advchunk.records import Chunk, Document
 
 _to_json = partial(json.dumps, ensure_ascii=False)
@@ -146,7 +146,7 @@ class _Run:
                         yield text
                 self._bar.update()
 
-    def _skip(self, source: Source) -> bool:
+    def _skip(self, source: FileSource) -> bool:
         try:
             name = read_record(source.data, name=source.name).id if source.is_line and source.data is not None else source.name
         except ConfigurationError:

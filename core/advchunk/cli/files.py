@@ -17,21 +17,22 @@ from advchunk.cli.common import exit_on_termination
 from advchunk.models.atomic import open_atomic
 from advchunk.readers import formats
 from advchunk.readers.files import decode_text, read_bytes
-from advchunk.readers.sources import Inventory, Source, find_files
+from advchunk.readers.sources import FileSource, Inventory, find_files
 from advchunk.records import Document
 
 
-def list_inputs(files: Sequence[str], inventory: Inventory, out: str = "-") -> list[str]:
+def list_inputs(files: Sequence[str], inventory: Inventory, out: str = "-", index: str = "-") -> list[str]:
     """Return the files that arguments stand for (`readers.sources.find_files`), or "-" for standard input without any.
 
-    The output is passed over in folders, and must not be a file that is named.
+    The output and the index are passed over in folders. The output must not be named as a file; the index is passed over.
     """
-    outputs = [] if out == "-" else [out]
-    names = list(find_files(files or ["-"], inventory, outputs))
-    sources = [name for name in names if name != "-" and outputs and Path(name).resolve() == Path(out).resolve()]
-    if sources:
+    written = {Path(path).resolve(): path for path in (out, index) if path != "-"}
+    names = list(find_files(files or ["-"], inventory, written))
+    same = [name for name in names if name != "-" and Path(name).resolve() in written]
+    if any(written[Path(name).resolve()] == out for name in same):
         msg = f"--out must not be a file that is read, got {out}"
         raise click.UsageError(msg)
+    names = [name for name in names if name not in same]
     if "-" in names and sys.stdin.isatty():
         click.echo("advchunk: reading standard input", err=True)
     if not names:
@@ -40,12 +41,12 @@ def list_inputs(files: Sequence[str], inventory: Inventory, out: str = "-") -> l
 
 
 def report_inventory(inventory: Inventory) -> None:
-    """Print what became of the files in folders and archives, if there were any."""
-    if inventory.total:
+    """Print the inventory, unless all files were read by readers for their suffixes."""
+    if not inventory.is_complete:
         click.echo(f"advchunk: {inventory}", err=True)
 
 
-def read_input(chunker: Chunker, source: Source, *, by_name: bool, encoding: str | None) -> list[Document]:
+def read_input(chunker: Chunker, source: FileSource, *, by_name: bool, encoding: str | None) -> list[Document]:
     """Return the documents of a source (`chunkers.sources.read_source`), or of standard input."""
     if source.name != "-" or source.is_line or source.data is None:
         return read_source(chunker, source, by_name=by_name, encoding=encoding)

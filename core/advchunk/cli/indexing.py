@@ -132,10 +132,8 @@ class Library:
         stored = self.retriever if isinstance(self.retriever, StoredRetriever) else None
         rule = "an index must be of a method with chunks of one level"
         require(stored is None or reader.chunker.is_flat, rule, reader.chunker.algorithm)
-        inventory = Inventory()
-        names = {
-            _place(name): name for name in list_inputs(files, inventory, "-" if stored is None else str(stored.path))
-        }
+        inventory, index = Inventory(), "-" if stored is None else str(stored.path)
+        names = {_place(name): name for name in list_inputs(files, inventory, index=index)}
         states = {place: _state(name, reader) for place, name in names.items()}
         changed = [place for place in names if states[place] is None or states[place] != self._note(place)["state"]]
         folders = [Path(file).absolute() for file in files if Path(file).is_dir()]

@@ -36,7 +36,7 @@ _OWN_OUTPUT = re.compile(
 _DAMAGES = (zipfile.BadZipFile, tarfile.TarError, EOFError, NotImplementedError, RuntimeError, ValueError)
 
 
-class Source(NamedTuple):
+class FileSource(NamedTuple):
     """A file that is to be read, or a part of one: a line of a file of documents, or a member of an archive.
 
     Parameters
@@ -63,7 +63,7 @@ class Source(NamedTuple):
 
 @dataclass
 class Inventory:
-    """What became of the files in folders and archives, by their suffixes.
+    """The files in folders and archives by their suffixes: those that were read, and those that were not.
 
     Parameters
     ----------
@@ -83,6 +83,11 @@ class Inventory:
     def total(self) -> int:
         """The number of files."""
         return self.read.total() + self.plain.total() + len(self.skipped)
+
+    @property
+    def is_complete(self) -> bool:
+        """True if all files were read by readers for their suffixes."""
+        return not self.plain and not self.skipped
 
     def __str__(self) -> str:
         parts = [f"{self.read.total()} read{_listed(self.read)}"]
@@ -201,8 +206,8 @@ def _head_of(path: Path) -> bytes:
         return b""
 
 
-def read_sources(name: str, inventory: Inventory, *, of_lines: bool | None = None) -> Iterator[Source]:
-    """Yield what is to be read of a file: itself, the members of an archive, or the lines that are not blank of a file of documents.
+def read_sources(name: str, inventory: Inventory, *, of_lines: bool | None = None) -> Iterator[FileSource]:
+    """Yield the sources in a file: itself, the members of an archive, or the lines that are not blank of a file of documents.
 
     Members are read in memory, one at a time, and never written. Those that are encrypted, links, too large (`MAX_MEMBER`), archives
     themselves, or that have a path out of the archive are skipped, as are those that `find_files` skips in folders.
@@ -221,11 +226,11 @@ def read_sources(name: str, inventory: Inventory, *, of_lines: bool | None = Non
         with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
-                    yield Source(f"{name}:{number}", line, is_line=True)
+                    yield FileSource(f"{name}:{number}", line, is_line=True)
     elif is_archive(name):
         yield from _read_archive(name, inventory)
     else:
-        yield Source(name, sys.stdin.buffer.read() if name == "-" else None)
+        yield FileSource(name, sys.stdin.buffer.read() if name == "-" else None)
 
 
 class _Member(NamedTuple):
@@ -237,7 +242,7 @@ class _Member(NamedTuple):
     refusal: str = ""
 
 
-def _read_archive(name: str, inventory: Inventory) -> Iterator[Source]:
+def _read_archive(name: str, inventory: Inventory) -> Iterator[FileSource]:
     room = MAX_ARCHIVE
     try:
         for member in _zip_members(name) if name.lower().endswith(".zip") else _tar_members(name):
@@ -256,7 +261,7 @@ def _read_archive(name: str, inventory: Inventory) -> Iterator[Source]:
             if len(data) > MAX_MEMBER:  # in spite of its declared size
                 inventory.skipped[own] = "too large"
             elif inventory.admit(own, data[:_HEAD]):
-                yield Source(own, data)
+                yield FileSource(own, data)
     except (*_DAMAGES, zlib.error, lzma.LZMAError) as error:
         if isinstance(error, ConfigurationError):
             raise
