@@ -61,7 +61,7 @@ def read_documents(
     options: Mapping[str, Any] | None = None,
     data: bytes | None = None,
 ) -> list[Document]:
-    """Read the documents in a file: each of several records of PubMed, with its own id; else one, as `read_file` does.
+    """Read the documents in a file: each of several records of PubMed, with its own id, and each message and attachment of mail; else one, as `read_file` does.
 
     Parameters
     ----------
@@ -71,7 +71,12 @@ def read_documents(
     name = (markup in (None, "auto") and formats.binary_format(path)) or markup
     if name and formats.is_binary(name):
         data = Path(path).read_bytes() if data is None else data
-        return [read_bytes(data, name, id=str(path), metadata=metadata, options=options)]
+        reader = formats.find_reader(name)
+        if not hasattr(reader, "read_records"):
+            return [read_bytes(data, name, id=str(path), metadata=metadata, options=options)]
+        with formats.report_reader(name, str(path)):
+            records = reader.read_records(data, id=str(path), metadata=metadata)
+        return [formats.check_read(record, name) for record in records]
     document = read_text(path, metadata=metadata, encoding=encoding, data=data)
     name = name or formats.detect_file_format(document.id, document.text)
     return split_records(document, name) or [formats.read(document, name)]
@@ -137,7 +142,7 @@ def read_record(
 ) -> Document:
     """Return the document of a line of JSON: its ``id`` and ``text``; all else is its metadata, in which NaN is null.
 
-    A line without "text" is a record, which is read as JSON is (`data.objects`).
+    A line without "text" is a record, which is read as JSON is (`data_files.objects`).
 
     Parameters
     ----------

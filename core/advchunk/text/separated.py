@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Final, Literal, TypeAlias
 
 Separation: TypeAlias = Literal["commas", "semicolons", "tabs"]
@@ -74,7 +74,7 @@ def cells(text: str, kind: Separation) -> list[str]:
     ['a', 'b "c", d']
     """
     edges = [0, *cell_ends(text, kind), len(text)]
-    parts = [text[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    parts = [text[start:end] for start, end in pairwise(edges)]
     parts = [part.removesuffix(SEPARATORS[kind]) for part in parts[:-1]] + [parts[-1].rstrip("\r\n")]
     return [_unquoted(part) for part in parts]
 

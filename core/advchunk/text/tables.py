@@ -261,7 +261,8 @@ def opening(text: str, end: int) -> Head:
         units = cells(part, kind).strings()
         row = [plain_html(cell) if kind == "html" else plain_latex(cell.lstrip("& \t\n")) for cell in units]
     elif kind in separated.SEPARATORS:
-        row = [" ".join(cell.split()) for cell in separated.cells(part, kind)]
+        is_first = next(separated.records(text, kind))[1] >= end
+        row = [" ".join(cell.split()) for cell in separated.cells(part, kind)] if is_first else []
     elif kind == "pipes":
         row = [cell.strip() for cell in _CELL_END.split(part.strip("> \t\r\n").split("\n", 1)[0].removeprefix("|"))]
     else:
@@ -271,12 +272,9 @@ def opening(text: str, end: int) -> Head:
 
 
 def _rows(text: str, kind: Form) -> list[_Row]:
-    if kind == "html":
-        return _html_rows(text)
-    if kind == "latex":
-        return _latex_rows(text)
-    if kind == "dashes":
-        return _dashed_rows(text)
+    read = {"html": _html_rows, "latex": _latex_rows, "dashes": _dashed_rows}
+    if kind in read:
+        return read[kind](text)
     if kind in separated.SEPARATORS:
         is_head = separated.has_head(text, kind)
         return [_Row(*span, 1, is_head and not i) for i, span in enumerate(separated.records(text, kind))]

@@ -17,7 +17,7 @@ REGISTRATIONS = (
     Registration(
         kind="reader",
         name="csv",
-        path="advchunk.data.separated_values",
+        path="advchunk.data_files.separated_values",
         summary="tables of separated values",
         suffixes=(".csv", ".tsv", ".tab"),
         media_types=("text/csv", "text/tab-separated-values"),
@@ -25,16 +25,16 @@ REGISTRATIONS = (
     Registration(
         kind="reader",
         name="json",
-        path="advchunk.data.objects",
+        path="advchunk.data_files.objects",
         summary="JSON of any other form",
         shared_suffixes=(".json",),
         media_types=("application/json",),
-        detect="advchunk.data:detect_json",
+        detect="advchunk.data_files:detect_json",
     ),
     Registration(
         kind="reader",
         name="yaml",
-        path="advchunk.data.yaml",
+        path="advchunk.data_files.yaml",
         summary="YAML",
         extra="yaml",
         suffixes=(".yaml", ".yml"),
@@ -43,7 +43,7 @@ REGISTRATIONS = (
     Registration(
         kind="reader",
         name="ipynb",
-        path="advchunk.data.notebooks",
+        path="advchunk.data_files.notebooks",
         summary="notebooks of Jupyter",
         suffixes=(".ipynb",),
         media_types=("application/x-ipynb+json",),

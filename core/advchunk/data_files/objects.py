@@ -115,7 +115,7 @@ class _Writer:
 
     def _record(self, value: Any, path: str) -> _Part:
         lines = "\n".join(self._lines(value, 0))
-        return _Part("code", path, f"{path}\n{lines}" if path else lines)
+        return _Part("code", path, f"{path}\n{lines}" if path and lines.strip() else lines)
 
     def _lines(self, value: Any, depth: int) -> Iterator[str]:
         """Yield the lines of a value, in which members of members are indented."""
@@ -151,7 +151,9 @@ class _Writer:
 def _has_records(value: Any) -> bool:
     """Return True for a list of records, and for what has one."""
     if isinstance(value, Mapping):
-        return any(isinstance(item, list) and any(isinstance(part, Mapping) for part in item) for item in value.values())
+        return any(
+            isinstance(item, list) and any(isinstance(part, Mapping) for part in item) for item in value.values()
+        )
     return isinstance(value, list) and any(isinstance(item, Mapping) for item in value)
 
 
