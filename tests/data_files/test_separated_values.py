@@ -26,9 +26,10 @@ def write(rows, kind="commas", **options):
 def test_records_and_cells_are_those_of_the_csv_module(rows, kind, end):
     text = write(rows, kind, lineterminator=end, quoting=csv.QUOTE_ALL)
     spans = list(separated.records(text, kind))
-    assert [separated.cells(text[slice(*span)], kind) for span in spans] == rows
+    assert [separated.values(text[slice(*span)], kind) for span in spans] == rows
     assert "".join(text[slice(*span)] for span in spans) == text
-    assert separated.separation(text) == kind
+    if not any(sign in text for own, sign in SEPARATORS.items() if own != kind):
+        assert separated.separation(text) == kind
 
 
 @given(st.text(st.sampled_from('ab",\n\r'), max_size=40), st.sampled_from([*SEPARATORS]))

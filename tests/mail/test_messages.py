@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, RecursiveChunker, chunk_files, read_file
-from advchunk.mail.messages import read, read_records
+from advchunk.mail.messages import read, read_all
 
 
 def message(text="Green tea?\n\nAnn wrote:\n> Which tea?\n> Or rum?\nNone.\n\n-- \nBob\n", **headers):
@@ -73,7 +73,7 @@ def test_messages_in_messages_end():
         outer = message("Outer.")
         outer.add_attachment(mail)
         mail = outer
-    assert len(read_records(mail.as_bytes(), id="a.eml")) == 4
+    assert len(read_all(mail.as_bytes(), id="a.eml")) == 4
 
 
 @pytest.mark.parametrize("data", [b"", b"only text", b"\xff\xfe\x00\x01"])
@@ -100,7 +100,7 @@ def test_damaged_messages_give_documents_or_one_clear_error(data):
     at, change = data.draw(st.integers(0, len(whole) - 1)), data.draw(st.binary(max_size=3))
     damaged = whole[:at] + change + whole[at + data.draw(st.integers(0, 9)) :]
     try:
-        documents = read_records(damaged, id="x.eml")
+        documents = read_all(damaged, id="x.eml")
     except ConfigurationError:
         return
     assert all(isinstance(document.text, str) for document in documents)

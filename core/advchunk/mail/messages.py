@@ -23,16 +23,16 @@ _MAX_DEPTH = 3  # messages in messages
 
 
 def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    r"""Read a message, or a mailbox of one message, without attachments; see `read_records`.
+    r"""Read a message, or a mailbox of one message, without attachments; see `read_all`.
 
     >>> document = read(b"Subject: Tea\nFrom: Ann <ann@a.org>\n\nGreen.\n\nBob wrote:\n> Which tea?\n")
     >>> document.metadata["title"], [(block.kind, document.text[slice(*block.span)]) for block in document.blocks]
     ('Tea', [('paragraph', 'Green.'), ('paragraph', 'Bob wrote:'), ('quote', '> Which tea?')])
     """
-    return next(iter(read_records(data, id=id, metadata=metadata)), Document("", id, (), metadata or {}, markup="mail"))
+    return next(iter(read_all(data, id=id, metadata=metadata)), Document("", id, (), metadata or {}, markup="mail"))
 
 
-def read_records(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> list[Document]:
+def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> list[Document]:
     """Read the messages of a file, each followed by its attachments, which are read by their names.
 
     A message is its text without the signature, or else its HTML. Paragraphs that are quoted from the message that it answers are

@@ -10,6 +10,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from advchunk import registry
 from advchunk.errors import ConfigurationError, require
 from advchunk.readers import formats, magic
 from advchunk.records import Document
@@ -72,10 +73,10 @@ def read_documents(
     if name and formats.is_binary(name):
         data = Path(path).read_bytes() if data is None else data
         reader = formats.find_reader(name)
-        if not hasattr(reader, "read_records"):
+        if not hasattr(reader, "read_all"):
             return [read_bytes(data, name, id=str(path), metadata=metadata, options=options)]
         with formats.report_reader(name, str(path)):
-            records = reader.read_records(data, id=str(path), metadata=metadata)
+            records = reader.read_all(data, id=str(path), metadata=metadata)
         return [formats.check_read(record, name) for record in records]
     document = read_text(path, metadata=metadata, encoding=encoding, data=data)
     name = name or formats.detect_file_format(document.id, document.text)
@@ -160,6 +161,7 @@ def read_record(
     valid = isinstance(own, str | int) and not isinstance(own, bool) and own != ""
     require(valid, 'a line must have an "id", text or a whole number', own)
     if not isinstance(record.get("text"), str):
+        require(registry.find("reader", "json") is not None, 'a line must be an object with "text"', record)
         document: Document = formats.find_reader("json").write(record, "json", name or str(own), metadata)
         return document
     rest = {key: value for key, value in record.items() if key not in ("id", "text")}

@@ -20,14 +20,14 @@ _NUMBER = re.compile(r"[-+(]?[^\w\s]{0,2}\d[\d.,:/\s'%-]*[^\w\s]{0,2}\)?")
 
 
 def separation(text: str) -> Separation | None:
-    r"""Return how the cells of a table are separated: all of the first records have as many cells, at least two.
+    r"""Return the separation with which all of the first records have the same number of cells, at least two; None if none has.
 
     >>> separation("tea;price\ngreen;1,50"), separation("Boil it, then wait."), separation("a,b\n\"1,5\",2")
     ('semicolons', None, 'commas')
     """
     counts = dict[Separation, int]()
     for kind in SEPARATORS:
-        sizes = [len(cells(text[start:end], kind)) for start, end in islice(records(text, kind), _SAMPLE)]
+        sizes = [len(values(text[start:end], kind)) for start, end in islice(records(text, kind), _SAMPLE)]
         if len(sizes) > 1 and len(set(sizes)) == 1 and sizes[0] > 1:
             counts[kind] = sizes[0]
     return max(counts, key=counts.__getitem__, default=None)
@@ -67,10 +67,10 @@ def cell_ends(text: str, kind: Separation) -> list[int]:
     return ends
 
 
-def cells(text: str, kind: Separation) -> list[str]:
+def values(text: str, kind: Separation) -> list[str]:
     """Return the texts of the cells of a record, without quotes.
 
-    >>> cells('a,"b ""c"", d"', "commas")
+    >>> values('a,"b ""c"", d"', "commas")
     ['a', 'b "c", d']
     """
     edges = [0, *cell_ends(text, kind), len(text)]
@@ -86,7 +86,7 @@ def has_head(text: str, kind: Separation) -> bool:
     (True, False)
     """
     first = next(records(text, kind), None)
-    names = [name.strip() for name in cells(text[slice(*first)], kind)] if first else []
+    names = [name.strip() for name in values(text[slice(*first)], kind)] if first else []
     filled = [name for name in names if name]
     return 2 * len(filled) > len(names) and len({*filled}) == len(filled) and not any(map(_NUMBER.fullmatch, filled))
 

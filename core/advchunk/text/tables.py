@@ -262,7 +262,7 @@ def opening(text: str, end: int) -> Head:
         row = [plain_html(cell) if kind == "html" else plain_latex(cell.lstrip("& \t\n")) for cell in units]
     elif kind in separated.SEPARATORS:
         is_first = next(separated.records(text, kind))[1] >= end
-        row = [" ".join(cell.split()) for cell in separated.cells(part, kind)] if is_first else []
+        row = [" ".join(cell.split()) for cell in separated.values(part, kind)] if is_first else []
     elif kind == "pipes":
         row = [cell.strip() for cell in _CELL_END.split(part.strip("> \t\r\n").split("\n", 1)[0].removeprefix("|"))]
     else:
@@ -297,7 +297,7 @@ def _separated_head(text: str, kind: Separation) -> Head:
     if not separated.has_head(text, kind):
         return Head()
     start, end = next(separated.records(text, kind))
-    names = separated.cells(text[start:end], kind)
+    names = separated.values(text[start:end], kind)
     return Head("", [[" ".join(name.split()).replace("|", "\\|") for name in names]], end)
 
 
