@@ -20,7 +20,8 @@ VALUES = st.recursive(
 
 def words_of(value):
     if isinstance(value, dict):
-        return [word for key, item in value.items() for word in [key, *words_of(item)]]
+        named = {key: item for key, item in value.items() if not isinstance(item, list) or words_of(item)}
+        return [word for key, item in named.items() for word in [key, *words_of(item)]]
     if isinstance(value, list):
         return [word for item in value for word in words_of(item)]
     if isinstance(value, str):
