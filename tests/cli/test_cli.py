@@ -104,14 +104,12 @@ def test_bad_lines_are_reported_and_skipped(tmp_path):
         f'{{"id": true, "text": "x"}}\n{"[" * 99_999}\n{{"id": {"1" * 9_999}, "text": "x"}}\n'
     )
     result = run("chunk", path, tmp_path / "none.jsonl", "-m", "recursive", "-f", "jsonl")
-    assert [row["document"] for row in lines(result.stdout)] == ["a"]
+    assert [row["document"] for row in lines(result.stdout)] == ["a", f"{path}:4", f"{path}:5"]
     assert result.exit_code == 1
     messages = result.stderr.splitlines()
-    assert len(messages) == 8
+    assert len(messages) == 6
     for expected in (
         f"advchunk: {path}:3: a line must be JSON (Expecting value: line 1 column 1 (char 0))",
-        f"""advchunk: {path}:4: a line must be an object with "text", got {{'id': 'b'}}""",
-        f"""advchunk: {path}:5: a line must have an "id", text or a whole number, got ''""",
         "advchunk: a: another document has the same name",
         f"""advchunk: {path}:7: a line must have an "id", text or a whole number, got True""",
     ):

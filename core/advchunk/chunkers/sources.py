@@ -51,7 +51,7 @@ def read_source(
     """
     metadata = {key: source.name} if key else None
     if source.is_line and source.data is not None:
-        return [read_record(source.data, encoding, metadata)]
+        return [read_record(source.data, encoding, metadata, name=source.name)]
     options: dict[str, Any] = {"metadata": metadata, "encoding": encoding}
     return chunker.read_documents(source.name, by_name=by_name, data=source.data, **options)
 

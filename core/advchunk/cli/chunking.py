@@ -148,7 +148,11 @@ class _Run:
 
     def _skip(self, source: FileSource) -> bool:
         try:
-            name = read_record(source.data).id if source.is_line and source.data is not None else source.name
+            name = (
+                read_record(source.data, name=source.name).id
+                if source.is_line and source.data is not None
+                else source.name
+            )
         except ConfigurationError:
             return False
         is_done = hash(name) in self._done and self._is_done(name)

@@ -10,6 +10,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from advchunk import registry
 from advchunk.errors import ConfigurationError, require
 from advchunk.readers import formats, magic
 from advchunk.records import Document
@@ -61,7 +62,7 @@ def read_documents(
     options: Mapping[str, Any] | None = None,
     data: bytes | None = None,
 ) -> list[Document]:
-    """Read the documents in a file: each of several records of PubMed, with its own id; else one, as `read_file` does.
+    """Read the documents in a file: each of several records of PubMed, with its own id, and each message and attachment of mail; else one, as `read_file` does.
 
     Parameters
     ----------
@@ -71,7 +72,12 @@ def read_documents(
     name = (markup in (None, "auto") and formats.binary_format(path)) or markup
     if name and formats.is_binary(name):
         data = Path(path).read_bytes() if data is None else data
-        return [read_bytes(data, name, id=str(path), metadata=metadata, options=options)]
+        reader = formats.find_reader(name)
+        if not hasattr(reader, "read_all"):
+            return [read_bytes(data, name, id=str(path), metadata=metadata, options=options)]
+        with formats.report_reader(name, str(path)):
+            records = reader.read_all(data, id=str(path), metadata=metadata)
+        return [formats.check_read(record, name) for record in records]
     document = read_text(path, metadata=metadata, encoding=encoding, data=data)
     name = name or formats.detect_file_format(document.id, document.text)
     return split_records(document, name) or [formats.read(document, name)]
@@ -132,11 +138,16 @@ def read_text(
     return Document(text, str(path), metadata=metadata or {})
 
 
-def read_record(line: bytes, encoding: str | None = None, metadata: Mapping[str, Any] | None = None) -> Document:
+def read_record(
+    line: bytes, encoding: str | None = None, metadata: Mapping[str, Any] | None = None, *, name: str = ""
+) -> Document:
     """Return the document of a line of JSON: its ``id`` and ``text``; all else is its metadata, in which NaN is null.
+
+    A line without "text" is a record, which is read as JSON is (`data_files.objects`).
 
     Parameters
     ----------
+    name : of a line that has no "id".
     metadata : is added to that of the line, which overrides it.
     """
     text = decode_text(line, encoding=encoding)
@@ -145,12 +156,16 @@ def read_record(line: bytes, encoding: str | None = None, metadata: Mapping[str,
     except (ValueError, RecursionError) as error:
         msg = f"a line must be JSON ({error})"
         raise ConfigurationError(msg) from None
-    rule = 'a line must be an object with "text"'
-    require(isinstance(record, dict) and isinstance(record.get("text"), str), rule, record)
-    name = record.pop("id", "")
-    valid = isinstance(name, str | int) and not isinstance(name, bool) and name != ""
-    require(valid, 'a line must have an "id", text or a whole number', name)
-    return Document(record.pop("text"), str(name), metadata={**(metadata or {}), **record})
+    require(isinstance(record, dict), "a line must be an object", record)
+    own = record.get("id", name)
+    valid = isinstance(own, str | int) and not isinstance(own, bool) and own != ""
+    require(valid, 'a line must have an "id", text or a whole number', own)
+    if not isinstance(record.get("text"), str):
+        require(registry.find("reader", "json") is not None, 'a line must be an object with "text"', record)
+        document: Document = formats.find_reader("json").write(record, "json", name or str(own), metadata)
+        return document
+    rest = {key: value for key, value in record.items() if key not in ("id", "text")}
+    return Document(record["text"], str(own), metadata={**(metadata or {}), **rest})
 
 
 def decode_text(data: bytes, name: str = "", encoding: str | None = None) -> str:

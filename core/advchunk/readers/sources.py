@@ -26,8 +26,11 @@ MAX_MEMBER = 256 * 2**20
 """Bytes of a member of an archive, at most."""
 MAX_ARCHIVE = 2**32
 """Bytes of all members of an archive, at most."""
+MAX_PART = 16 * 2**20
+"""Bytes above which a file of separated values is read in parts."""
 
 _HEAD = 8192  # bytes that decide whether a file is text
+_PARTED = (".csv", ".tsv", ".tab")
 _TARS = (".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz")
 _OWN_OUTPUT = re.compile(
     rb'\s*(?:\[\s*)?\{"document": .{0,8000}?"(?:spans|chunks)": \[|<!doctype html>.{0,300}name="generator" content="advchunk"',
@@ -209,6 +212,8 @@ def _head_of(path: Path) -> bytes:
 def read_sources(name: str, inventory: Inventory, *, of_lines: bool | None = None) -> Iterator[FileSource]:
     """Yield the sources in a file: itself, the members of an archive, or the lines that are not blank of a file of documents.
 
+    A large file of separated values (`MAX_PART`) is read in parts, with their numbers in their names, and their own places.
+
     Members are read in memory, one at a time, and never written. Those that are encrypted, links, too large (`MAX_MEMBER`), archives
     themselves, or that have a path out of the archive are skipped, as are those that `find_files` skips in folders.
 
@@ -229,8 +234,41 @@ def read_sources(name: str, inventory: Inventory, *, of_lines: bool | None = Non
                     yield FileSource(f"{name}:{number}", line, is_line=True)
     elif is_archive(name):
         yield from _read_archive(name, inventory)
+    elif PurePath(name).suffix.lower() in _PARTED and Path(name).stat().st_size > MAX_PART:
+        yield from _read_parts(name)
     else:
         yield FileSource(name, sys.stdin.buffer.read() if name == "-" else None)
+
+
+def _read_parts(name: str) -> Iterator[FileSource]:
+    """Yield the parts of a file of separated values, each of whole records and with the first, which may be the header."""
+    with Path(name).open("rb") as file:
+        head, number, first, size, part = b"", 0, 1, 0, list[bytes]()
+        for record in _read_records(file):
+            number += 1
+            if size + len(record) > MAX_PART and part:
+                yield FileSource(f"{name}, records {first}-{number - 1}", head + b"".join(part))
+                first, size, part = number, 0, []
+            if number == 1:
+                head = record
+            else:
+                part.append(record)
+            size += len(record)
+        yield FileSource(f"{name}, records {first}-{number}", head + b"".join(part))
+
+
+def _read_records(file: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the records of a file; line ends in quotes are in them, unless a quote is not closed soon."""
+    lines, size, is_open = list[bytes](), 0, False
+    for line in file:
+        lines.append(line)
+        size += len(line)
+        is_open ^= line.count(b'"') % 2 == 1
+        if not is_open or size > MAX_PART // 16:
+            yield b"".join(lines)
+            lines, size, is_open = [], 0, False
+    if lines:
+        yield b"".join(lines)
 
 
 class _Member(NamedTuple):
