@@ -205,6 +205,8 @@ class _Parts:
                 _log.warning("%r: only chunk, with the whole text, finds numbered units", self._of.source)
             if not self._base and self._chunker.markup == "markdown":
                 self._of = _with_front_matter(self._of, text)
+            if not self._base:
+                self._chunker = self._chunker.in_language_of(replace(self._of, text=text))
             is_forced = len(text) >= self._window
             end = len(text) if is_complete else part.last_end(start)
             chunks = self._chunk(part, start, end or len(text)) if end or is_forced else []
@@ -296,7 +298,11 @@ def _around_edit(chunker: Any, old: Sequence[Chunk], document: Document) -> list
         return None
     if chunker.markup == "markdown" and not (markdown.is_local(before) and markdown.is_local(after)):
         return None
-    chunker = varied(chunker, outline=False)
+    chunker, other = (
+        varied(chunker, outline=False).in_language_of(replace(document, text=text)) for text in (after, before)
+    )
+    if chunker.language != other.language:
+        return None
     same = _common_length(before, after)
     if chunker.markup == "markdown":
         front = markdown.front_matter_end(after)
