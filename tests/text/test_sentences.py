@@ -315,7 +315,7 @@ def test_marks_that_are_closed_enclose_nothing(text, first, at):
 def test_patterns_that_search_for_a_character_first_match_the_same(text):
     blank_line = re.compile(rf"(?>\r\n?|\n)[^\S\r\n]*{tiling._LINES_OWN}")
     assert tiling.paragraphs(text).edges.tolist() == tiling.after(text, blank_line).edges.tolist()
-    text = stops.find_stops(text) and re.sub(rf"[{stops.WIDE_STOPS}]", "!", text) or text
+    text = re.sub(rf"[{stops.WIDE_STOPS}]", "!", text)  # stops of other scripts need no white space
     plain_end = re.compile(rf"(?<=[.!?]){tiling.OWN_SPACE}")
     assert plain_sentences(text).edges.tolist() == tiling.after(text, plain_end).edges.tolist()
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from advchunk.errors import ConfigurationError
 from advchunk.records import Units
 from advchunk.text import sentences, splitters, tiling
+from advchunk.text.scripts import has_unspaced
 from growing import check_growth, repeated
 
 TILERS = [
