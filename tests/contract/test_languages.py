@@ -8,7 +8,7 @@ import regex
 
 from advchunk import Document, create
 from advchunk.models.counters import as_counter
-from advchunk.text.detection import detect_language
+from advchunk.text.detection import tell_language
 from front_ends import every_chunker, leaves
 from stand_ins import STAND_INS
 
@@ -52,7 +52,7 @@ def test_limits_in_words_hold_in_every_language(language):
 
 @pytest.mark.parametrize("language", TEXTS)
 def test_the_language_of_every_text_is_told(language):
-    assert detect_language(TEXTS[language]) == language
+    assert tell_language(TEXTS[language]) == language
     explanation = create("recursive", max_tokens=50, add_scores=True).explain(TEXTS[language])
     assert explanation.language == language
     assert {chunk.metadata["language"] for chunk in explanation.chunks} == {language}

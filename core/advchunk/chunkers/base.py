@@ -69,7 +69,7 @@ from advchunk.records import (
 from advchunk.retrieval.vectors import KINDS, ChunkVectors, Vectors
 from advchunk.sizes import Limits
 from advchunk.text.counters import Counter
-from advchunk.text.detection import AUTO, declared_language, detect_language, language_of
+from advchunk.text.detection import AUTO, declared_language, tell_language, language_of
 from advchunk.text.sentences import sentences
 from advchunk.text.splitters import SplitterLike, as_tiler
 from advchunk.text.tiling import Tiler
@@ -376,7 +376,7 @@ class Chunker(Params, ABC):
         source, locate = document.source, Locator(document)
         ran = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
         names_language = self.add_scores and "language" not in document.metadata
-        language = (explanation.language or detect_language(document.text)) if names_language else ""
+        language = (explanation.language or tell_language(document.text)) if names_language else ""
         for index, chunk in enumerate(explanation.chunks):
             written = chunk.metadata | locate(chunk.spans)
             if language:

@@ -294,7 +294,7 @@ def _may_restart(chunker: Any, before: str, document: Document) -> bool:
     if chunker.markup == "markdown" and not all(map(markdown.is_local, texts)):
         return False
     languages = [chunker.in_language_of(replace(document, text=text)).language for text in texts]
-    return languages[0] == languages[1]
+    return len(set(languages)) == 1
 
 
 def _is_refined(document: Document, markup: str) -> bool:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from advchunk.errors import require
 from advchunk.records import Floats, Ints
 from advchunk.retrieval.rankings import DEPTH, Ranking
-from advchunk.text.detection import AUTO, UNDETERMINED, detect_language
+from advchunk.text.detection import AUTO, UNDETERMINED, tell_language
 from advchunk.text.terms import (
     Terms,
     Wording,
@@ -36,7 +36,7 @@ _K1, _B = 1.5, 0.75  # of bm25s, which computes the scores in memory
 class TextTerms(NamedTuple):
     """The numbers of the terms of a text, in reading order, and the code of the language of their stems."""
 
-    ids: Ints
+    ids: NDArray[np.int32]
     language: str
 
 
@@ -168,7 +168,7 @@ def text_languages(texts: Sequence[str], language: str) -> list[str]:
     """
     if language != AUTO:
         return [language] * len(texts)
-    told, most = list(map(detect_language, texts)), language_of_all(texts)
+    told, most = list(map(tell_language, texts)), language_of_all(texts)
     return [most if code == UNDETERMINED else code for code in told]
 
 
@@ -182,7 +182,7 @@ def query_terms(query: str, languages: Sequence[str]) -> list[str]:
     """
     if len(languages) < 2:
         return index_terms([query], languages[0])[0] if languages else []
-    own, forms = stop_words("snowball", detect_language(query)), list[str]()
+    own, forms = stop_words("snowball", tell_language(query)), list[str]()
     rules = [(make_stemmer("snowball", code), stop_words("snowball", code)) for code in languages]
     for word in map(str.lower, searchable_words(query)):
         if word not in own:

@@ -50,7 +50,7 @@ class _Evidence(NamedTuple):
     letters: dict[str, tuple[tuple[int, float], ...]]
 
 
-def detect_language(text: str, declared: str = "") -> str:
+def tell_language(text: str, declared: str = "") -> str:
     """Return the two-letter code of the language of a text, or "und" if it cannot be told.
 
     The script decides where it has one language. Elsewhere each word that is among the forty commonest of a language counts
@@ -61,7 +61,7 @@ def detect_language(text: str, declared: str = "") -> str:
     ----------
     declared : code that decides where the text says too little, such as that of its metadata.
 
-    >>> detect_language("Der Zug fährt nicht, und die Leute warten."), detect_language("天気がいい。"), detect_language("x = 3")
+    >>> tell_language("Der Zug fährt nicht, und die Leute warten."), tell_language("天気がいい。"), tell_language("x = 3")
     ('de', 'ja', 'und')
     """
     if len(text) > _SLICES * _SLICE:
@@ -79,7 +79,7 @@ def language_of(text: str, language: str = AUTO, declared: str = "") -> str:
     """
     if language != AUTO:
         return language
-    code = detect_language(text, declared)
+    code = tell_language(text, declared)
     return "en" if code == UNDETERMINED else code
 
 

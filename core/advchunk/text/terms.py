@@ -14,7 +14,7 @@ import numpy as np
 
 from advchunk.errors import import_extra, require
 from advchunk.records import Ints
-from advchunk.text.detection import AUTO, UNDETERMINED, detect_language, language_of
+from advchunk.text.detection import AUTO, UNDETERMINED, tell_language, language_of
 from advchunk.text.scripts import UNSPACED
 from advchunk.text.sentences import language_code
 
@@ -164,7 +164,7 @@ def language_of_all(texts: Sequence[str]) -> str:
     >>> language_of_all(["Der Zug fährt nicht, und die Leute warten.", "1990", "Sie sind nicht da, weil es regnet."])
     'de'
     """
-    told = Counter(code for code in map(detect_language, texts) if code != UNDETERMINED)
+    told = Counter(code for code in map(tell_language, texts) if code != UNDETERMINED)
     return max(told, key=lambda code: told[code]) if told else language_of(" ".join(texts[:_FEW]))
 
 

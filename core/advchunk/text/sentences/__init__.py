@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 from typing import Any
 
 from advchunk.records import Span, SpanSet, Units
-from advchunk.text.detection import AUTO, detect_language, language_of
+from advchunk.text.detection import AUTO, tell_language, language_of
 from advchunk.text.sentences.brackets import is_enclosed, opening_marks
 from advchunk.text.sentences.stops import (
     CLOSING_MARKS,
@@ -104,7 +104,7 @@ def sentences(text: str, language: str = AUTO, *, by_paragraph: bool = False) ->
         if first >= last:
             continue
         if by_paragraph and last - first >= _TELLING:
-            own = detect_language(text[first : first + _TELLING], code)
+            own = tell_language(text[first : first + _TELLING], code)
             words, habits = get_words(own), get_habits(own)
         else:
             words, habits = get_words(code), get_habits(code)
