@@ -17,8 +17,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from advchunk import RecursiveChunker
+from advchunk import Chunk, RecursiveChunker
 from advchunk.retrieval import Retriever
 from advchunk.text.detection import tell_language
 from advchunk.text.sentences import sentences
@@ -104,7 +105,7 @@ def print_sentences(data: Path) -> None:
 
 def print_retrieval(data: Path) -> None:
     """Print the share of questions whose answer is in the first hits of search by words, alone and with all languages together."""
-    chunks, questions = dict[str, dict[str, list]](), dict[str, list]()
+    chunks, questions = dict[str, dict[str, list[Chunk]]](), dict[str, list]()
     for code in XQUAD:
         folder, chunker = data / "xquad" / code, RecursiveChunker(max_tokens=100)
         chunks[code] = {f"{code}/{p.name}": chunker.chunk(p.read_text(encoding="utf-8")) for p in folder.glob("*.txt")}
@@ -117,7 +118,7 @@ def print_retrieval(data: Path) -> None:
         print(f"| {code} | {' | '.join(row)} |")
 
 
-def _share(chunks: dict[str, list], questions: list, code: str, language: str) -> float:
+def _share(chunks: dict[str, list[Chunk]], questions: list[Any], code: str, language: str) -> float:
     retriever, found = Retriever(chunks, mode="lexical", neighbors=False, language=language), 0
     for question in questions:
         (place, *_) = question["references"]

@@ -69,7 +69,7 @@ from advchunk.records import (
 from advchunk.retrieval.vectors import KINDS, ChunkVectors, Vectors
 from advchunk.sizes import Limits
 from advchunk.text.counters import Counter
-from advchunk.text.detection import AUTO, declared_language, tell_language, language_of
+from advchunk.text.detection import AUTO, declared_language, language_of, tell_language
 from advchunk.text.sentences import sentences
 from advchunk.text.splitters import SplitterLike, as_tiler
 from advchunk.text.tiling import Tiler

@@ -14,7 +14,7 @@ import numpy as np
 
 from advchunk.errors import import_extra, require
 from advchunk.records import Ints
-from advchunk.text.detection import AUTO, UNDETERMINED, tell_language, language_of
+from advchunk.text.detection import AUTO, UNDETERMINED, language_of, tell_language
 from advchunk.text.scripts import UNSPACED
 from advchunk.text.sentences import language_code
 

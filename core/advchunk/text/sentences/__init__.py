@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 from typing import Any
 
 from advchunk.records import Span, SpanSet, Units
-from advchunk.text.detection import AUTO, tell_language, language_of
+from advchunk.text.detection import AUTO, language_of, tell_language
 from advchunk.text.sentences.brackets import is_enclosed, opening_marks
 from advchunk.text.sentences.stops import (
     CLOSING_MARKS,
