@@ -105,7 +105,7 @@ def print_sentences(data: Path) -> None:
 
 def print_retrieval(data: Path) -> None:
     """Print the share of questions whose answer is in the first hits of search by words, alone and with all languages together."""
-    chunks, questions = dict[str, dict[str, list[Chunk]]](), dict[str, list]()
+    chunks, questions = dict[str, dict[str, list[Chunk]]](), dict[str, list[Any]]()
     for code in XQUAD:
         folder, chunker = data / "xquad" / code, RecursiveChunker(max_tokens=100)
         chunks[code] = {f"{code}/{p.name}": chunker.chunk(p.read_text(encoding="utf-8")) for p in folder.glob("*.txt")}
