@@ -77,11 +77,11 @@ def print_exactness(tell: Callable[[str], str], declarations: Path, data: Path) 
         right, every, start = Counter[str](), Counter[str](), time.process_time()
         for code, text in samples(declarations, data, length):
             try:
-                told = tell(text).lower()
+                answer = tell(text).lower()
             except Exception as error:  # noqa: BLE001 - of any library
-                told = type(error).__name__
+                answer = type(error).__name__
             every[code] += 1
-            right[code] += _KIN.get(told, told) == _KIN.get(code, code)
+            right[code] += _KIN.get(answer, answer) == _KIN.get(code, code)
         micros = 1e6 * (time.process_time() - start) / every.total()
         mean = sum(right[code] / every[code] for code in every) / len(every)
         low = {code: round(right[code] / every[code], 2) for code in every if right[code] < 0.95 * every[code]}
@@ -119,13 +119,13 @@ def print_retrieval(data: Path) -> None:
 
 
 def _share(chunks: dict[str, list[Chunk]], questions: list[Any], code: str, language: str) -> float:
-    retriever, found = Retriever(chunks, mode="lexical", neighbors=False, language=language), 0
+    retriever, right = Retriever(chunks, mode="lexical", neighbors=False, language=language), 0
     for question in questions:
         (place, *_) = question["references"]
         hits = retriever.search(question["question"], _FIRST)
         own = [hit.chunk for hit in hits if hit.document == f"{code}/{place['document']}"]
-        found += any(chunk.start <= place["start"] and place["end"] <= chunk.end for chunk in own)
-    return 100 * found / len(questions)
+        right += any(chunk.start <= place["start"] and place["end"] <= chunk.end for chunk in own)
+    return 100 * right / len(questions)
 
 
 def main() -> None:

@@ -335,10 +335,10 @@ class Chunker(Params, ABC):
             if document.markup == "code":
                 document = join_definitions(document, self.limits(document))
         if document.text.strip():
-            told = self.in_language_of(document)
-            explanation = yield from (told._plan_parts(document) if self.boundaries else told.plan(document))
-            if told.language != AUTO:
-                explanation = replace(explanation, language=told.language)
+            own = self.in_language_of(document)
+            explanation = yield from (own._plan_parts(document) if self.boundaries else own.plan(document))
+            if own.language != AUTO:
+                explanation = replace(explanation, language=own.language)
             self._describe(explanation, failed)
             if type(self).postprocess is not Chunker.postprocess:
                 chunks = yield from self.postprocess(explanation)
@@ -451,14 +451,20 @@ class Chunker(Params, ABC):
         by_name: bool = True,
         metadata: Mapping[str, Any] | None = None,
         encoding: str | None = None,
+        data: bytes | None = None,
     ) -> list[Document]:
-        """Read the documents in a file for `chunk_many`: each of several records of PubMed; else one, as `read_file` does."""
+        """Read the documents in a file for `chunk_many`: each of several records of PubMed; else one, as `read_file` does.
+
+        Parameters
+        ----------
+        data : the bytes of the file; None reads them from ``path``.
+        """
         reads_all = self.reads_all_formats()
         binary = self.markup if formats.is_binary(self.markup) else formats.binary_format(path)
         if binary or (by_name and reads_all and self.markup == Chunker.markup):
-            options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "options": self.reader_options}
-            return files.read_documents(path, markup=binary or None, **options)
-        document = files.read_text(path, metadata=metadata, encoding=encoding)
+            options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "data": data}
+            return files.read_documents(path, markup=binary or None, options=self.reader_options, **options)
+        document = files.read_text(path, metadata=metadata, encoding=encoding, data=data)
         return files.split_records(document, self.markup if reads_all else "auto") or [document]
 
     @property
@@ -493,10 +499,10 @@ class Chunker(Params, ABC):
         """Return the chunker itself, or with "auto" a copy for the language of a document."""
         if self.language != AUTO:
             return self
-        told = copy(self)
-        told.language = self.language_for(document)
-        told.__dict__["_is_told"] = True
-        return told
+        own = copy(self)
+        own.language = self.language_for(document)
+        own.__dict__["_is_told"] = True
+        return own
 
     def language_for(self, document: Document) -> str:
         """Return the code of the language of a document, by its text, else its metadata, else English."""
@@ -569,10 +575,8 @@ class SegmentingChunker(Chunker):
         limits = Limits(self.max_tokens, self.size("min_tokens"), self.size("overlap_tokens"), self.counter)
         if len(units) < 2:
             return Segmentation(np.arange(len(units) + 1))
-        told = self.in_language_of(Document(units.text))
-        (segmentation,) = drive(
-            [Job(told.decide(replace(units, sizes=limits.counter.counts(units.strings())), limits))]
-        )
+        own = self.in_language_of(Document(units.text))
+        (segmentation,) = drive([Job(own.decide(replace(units, sizes=limits.counter.counts(units.strings())), limits))])
         return segmentation
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:

@@ -285,8 +285,8 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     def _check_update(self, corpus: Corpus, removed: Sequence[str]) -> None:
         require(isinstance(corpus, Corpus), "corpus must be a Corpus", corpus)
         rule = "corpus must be made with the parameters of this chunker"
-        told = self._in_language(corpus.settings.language)
-        made_alike = (corpus.maker, corpus.settings) == (Params.fingerprint(told), told._graph_settings)
+        own = self._in_language(corpus.settings.language)
+        made_alike = (corpus.maker, corpus.settings) == (Params.fingerprint(own), own._graph_settings)
         require(made_alike, rule, (corpus.maker, corpus.settings))
         rule = f"vectors must be of the kind, and of the embedder, of those of the corpus, {corpus.vectors!r}"
         require(corpus.vectors == self._vectors_name, rule, self._vectors_name)
@@ -297,9 +297,9 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         """Return a chunker whose names and stems are in a language, if it is told by the documents."""
         if self.language != AUTO:
             return self
-        told = copy(self)
-        told.language = language
-        return told
+        own = copy(self)
+        own.language = language
+        return own
 
     def _build_in_language(
         self, documents: Mapping[str, Explanation], previous: Corpus | None, removed: Sequence[str]

@@ -168,8 +168,8 @@ def text_languages(texts: Sequence[str], language: str) -> list[str]:
     """
     if language != AUTO:
         return [language] * len(texts)
-    told, most = list(map(tell_language, texts)), language_of_all(texts)
-    return [most if code == UNDETERMINED else code for code in told]
+    codes, most = list(map(tell_language, texts)), language_of_all(texts)
+    return [most if code == UNDETERMINED else code for code in codes]
 
 
 def query_terms(query: str, languages: Sequence[str]) -> list[str]:

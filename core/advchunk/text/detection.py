@@ -43,7 +43,7 @@ _LATIN = "Latin"
 
 
 class _Evidence(NamedTuple):
-    """How much a word, or a letter outside ASCII, says for each language of a script, by its number."""
+    """The weights of words, and of letters outside ASCII, for each language of a script, by its number."""
 
     codes: tuple[str, ...]
     words: dict[str, tuple[tuple[int, float], ...]]
@@ -105,14 +105,14 @@ def _detect(sample: str) -> str:
     evidence = _evidence(script)
     totals, witnesses = [0.0] * len(evidence.codes), set[str]()
     for word in words:
-        if said := evidence.words.get(word):
+        if weights := evidence.words.get(word):
             witnesses.add(word)
-            for number, weight in said:
+            for number, weight in weights:
                 totals[number] += weight
     for letter in "" if sample.isascii() else _ASCII.sub("", lowered):
-        if said := evidence.letters.get(letter):
+        if weights := evidence.letters.get(letter):
             witnesses.add(letter)
-            for number, weight in said:
+            for number, weight in weights:
                 totals[number] += weight
     best = max(totals)
     code = evidence.codes[totals.index(best)]
@@ -181,9 +181,9 @@ def _evidence(script: str) -> _Evidence:
             users[word].append(number)
         for letter in letters:
             spellers[letter].append(number)
-    said = {word: tuple((i, log(1 + n / len(own))) for i in own) for word, own in users.items()}
+    weights = {word: tuple((i, log(1 + n / len(own))) for i in own) for word, own in users.items()}
     spelled = {
         letter: tuple((i, _LETTER * log(1 + n / len(own)) if i in own else _NO_LETTER) for i in range(n))
         for letter, own in spellers.items()
     }
-    return _Evidence(tuple(table), said, spelled)
+    return _Evidence(tuple(table), weights, spelled)

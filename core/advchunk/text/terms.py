@@ -164,8 +164,8 @@ def language_of_all(texts: Sequence[str]) -> str:
     >>> language_of_all(["Der Zug fährt nicht, und die Leute warten.", "1990", "Sie sind nicht da, weil es regnet."])
     'de'
     """
-    told = Counter(code for code in map(tell_language, texts) if code != UNDETERMINED)
-    return max(told, key=lambda code: told[code]) if told else language_of(" ".join(texts[:_FEW]))
+    codes = Counter(code for code in map(tell_language, texts) if code != UNDETERMINED)
+    return max(codes, key=lambda code: codes[code]) if codes else language_of(" ".join(texts[:_FEW]))
 
 
 class Vocabulary:
