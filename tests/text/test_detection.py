@@ -55,8 +55,8 @@ def test_any_text_has_a_code(text):
 
 def test_a_document_is_split_by_the_rules_of_its_language():
     assert sentences(GERMAN).strings() == sentences(GERMAN, "de").strings() != sentences(GERMAN, "en").strings()
-    given_it, told = (RecursiveChunker(max_tokens=30, **own).chunk(GERMAN) for own in ({"language": "de"}, {}))
-    assert [chunk.spans for chunk in told] == [chunk.spans for chunk in given_it]
+    as_given, automatic = (RecursiveChunker(max_tokens=30, **own).chunk(GERMAN) for own in ({"language": "de"}, {}))
+    assert [chunk.spans for chunk in automatic] == [chunk.spans for chunk in as_given]
 
 
 def test_long_paragraphs_are_split_by_the_rules_of_their_own_language():
