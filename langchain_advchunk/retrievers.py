@@ -32,6 +32,7 @@ from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, Sear
 from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood, characters_of
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
+from advchunk.text.detection import AUTO
 from langchain_advchunk.collection import (
     PLAIN,
     UNPLACED,
@@ -120,7 +121,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         more weight: ``section_weight``, where leaves have 1; None is .6, and 1.5 for "long" (`advchunk.retrieval.Search`).
     merge : a section takes the place of the leaves in it that were found if they have more than this share of its text, between
         0 and 1; None never merges. There may then be fewer results than ``k``.
-    language : of stems and stop words, such as "en" (`advchunk.retrieval.LexicalIndex`).
+    language : of stems and stop words, such as "en"; "auto" is that of each text (`advchunk.retrieval.LexicalIndex`).
     depth : chunks that are taken from the store and from the search by words, >= 1, and at least ``k``, or 200 with a ``budget``;
         of rows, four times as many, and of several levels twice as many.
     search_kwargs : arguments for the vector store or retriever, such as ``filter``; ``k`` is not one for a store, see
@@ -177,7 +178,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     answer: AnswerLength = "short"
     section_weight: SkipValidation[float | None] = None
     merge: SkipValidation[float | None] = None
-    language: str = "en"
+    language: str = AUTO
     depth: SkipValidation[int] = DEPTH
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
     chunk_filter: Callable[[Document], bool] | None = None

@@ -30,6 +30,7 @@ from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
 from advchunk.retrieval.warning_log import WarningLog
+from advchunk.text.detection import AUTO
 from llamaindex_advchunk.base import UNCHECKED, first_error
 from llamaindex_advchunk.collection import Pool, PoolReader, check_nodes, nodes_in, with_sections
 from llamaindex_advchunk.surroundings import AnySource, can_find, surroundings_of
@@ -102,7 +103,7 @@ class AdvchunkRetriever(BaseRetriever):
         0 and 1; None never merges. There may then be fewer results than ``similarity_top_k``.
     whole_chunks : make passages of whole nodes.
     cutter : cuts passages, and has the rest of their settings; None is ``PassageCutter()``.
-    language : of stems and stop words, such as "en" (`advchunk.retrieval.LexicalIndex`).
+    language : of stems and stop words, such as "en"; "auto" is that of each text (`advchunk.retrieval.LexicalIndex`).
     depth : nodes that are fetched from the index, and found by words, >= 1; at least similarity_top_k, and 200 for passages.
     filters : restrict vectors, words, neighbors, and what stands around hits.
     texts : the texts of documents by their ids or names, or another source of what stands around hits: a mapping, a function that
@@ -146,7 +147,7 @@ class AdvchunkRetriever(BaseRetriever):
         merge: float | None = None,
         whole_chunks: bool = False,
         cutter: PassageCutter | None = None,
-        language: str = "en",
+        language: str = AUTO,
         depth: int = DEPTH,
         filters: MetadataFilters | None = None,
         texts: AnySource | None = None,
@@ -426,7 +427,9 @@ class PassagePostprocessor(NodePostprocessor):
     )
     budget: int = Field(default=1000, ge=1, description="Tokens of all passages.")
     depth: int = Field(default=DEPTH_TO_CUT, ge=1, le=DEPTH_TO_CUT, description="Nodes that are cut, best first.")
-    language: str = Field(default="en", description="Code of the language of sentences, stems and stop words.")
+    language: str = Field(
+        default=AUTO, description="Code of the language of sentences, stems and stop words; auto is that of each text."
+    )
     cutter: Annotated[PassageCutter | None, UNCHECKED] = Field(
         default=None, exclude=True, description="Has the rest of the settings of passages; None is the usual one."
     )

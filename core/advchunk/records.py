@@ -520,12 +520,14 @@ class Explanation:
     ----------
     chunks : the chunks that `Chunker.chunk` returns.
     units, segmentation : input and output of the algorithm; None if no decision was needed.
+    language : code of the language whose rules applied; "" if none were needed, as for a text that is one chunk.
     """
 
     document: Document
     chunks: list[Chunk]
     units: Units | None = None
     segmentation: Segmentation | None = None
+    language: str = ""
 
     @property
     def figures(self) -> Mapping[str, Any]:

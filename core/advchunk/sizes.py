@@ -24,13 +24,21 @@ from advchunk.text.sentences import sentences
 Levels: TypeAlias = tuple[tiling.Tiler, ...]
 """Tilers, coarsest first, that split a unit over the limits."""
 
-VERBATIM: Levels = (tiling.paragraphs, tiling.lines, tiling.words, tiling.graphemes, tiling.characters)
+VERBATIM: Levels = (
+    tiling.paragraphs,
+    tiling.lines,
+    tiling.words,
+    tiling.syllables,
+    tiling.graphemes,
+    tiling.characters,
+)
 """The levels of code, tables and formulas."""
 CODE: Levels = (
     tiling.outermost(tiling.paragraphs),
     *[tiling.outermost(tiling.lines)] * 3,
     tiling.lines,
     tiling.words,
+    tiling.syllables,
     tiling.graphemes,
     tiling.characters,
 )
@@ -39,7 +47,7 @@ ATOMIC: Levels = ()
 """The levels of text that is never split."""
 
 
-WITHIN_SENTENCE: Levels = (tiling.clauses, tiling.words, tiling.graphemes, tiling.characters)
+WITHIN_SENTENCE: Levels = (tiling.clauses, tiling.words, tiling.syllables, tiling.graphemes, tiling.characters)
 """The levels of a sentence."""
 PROSE: Levels = (tiling.paragraphs, sentences, *WITHIN_SENTENCE)
 

@@ -14,10 +14,11 @@ import hashlib
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -68,6 +69,7 @@ from advchunk.records import (
 from advchunk.retrieval.vectors import KINDS, ChunkVectors, Vectors
 from advchunk.sizes import Limits
 from advchunk.text.counters import Counter
+from advchunk.text.detection import AUTO, declared_language, language_of, tell_language
 from advchunk.text.sentences import sentences
 from advchunk.text.splitters import SplitterLike, as_tiler
 from advchunk.text.tiling import Tiler
@@ -104,6 +106,7 @@ class Chunker(Params, ABC):
 
     is_corpus_level: ClassVar[bool] = False  # True if the chunks of a document depend on the other documents
     is_flat: ClassVar[bool] = True  # False if there are chunks of several levels
+    _is_told: ClassVar[bool] = False  # True for a copy that has been told the language of its document
     restarts: ClassVar[Literal["paragraph", "word"] | None] = None
     """The kind of boundary at which chunking can restart without the text before it; None if it cannot."""
 
@@ -332,7 +335,10 @@ class Chunker(Params, ABC):
             if document.markup == "code":
                 document = join_definitions(document, self.limits(document))
         if document.text.strip():
-            explanation = yield from (self._plan_parts(document) if self.boundaries else self.plan(document))
+            own = self.in_language_of(document)
+            explanation = yield from (own._plan_parts(document) if self.boundaries else own.plan(document))
+            if own.language != AUTO:
+                explanation = replace(explanation, language=own.language)
             self._describe(explanation, failed)
             if type(self).postprocess is not Chunker.postprocess:
                 chunks = yield from self.postprocess(explanation)
@@ -341,7 +347,7 @@ class Chunker(Params, ABC):
             explanation = Explanation(document, IdGenerator().assign(document.source, self.chunk_empty(document)))
         if vectors is None:
             return explanation
-        sentences = partial(self._sentences, explanation)
+        sentences = partial(self.in_language_of(document)._sentences, explanation)
         return replace(explanation, chunks=(yield from vectors.add(explanation.chunks, document.text, sentences)))
 
     def _plan_parts(self, document: Document) -> Plan[Explanation]:
@@ -369,8 +375,12 @@ class Chunker(Params, ABC):
         document, ids = explanation.document, IdGenerator()
         source, locate = document.source, Locator(document)
         ran = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
+        names_language = self.add_scores and "language" not in document.metadata
+        language = (explanation.language or tell_language(document.text)) if names_language else ""
         for index, chunk in enumerate(explanation.chunks):
             written = chunk.metadata | locate(chunk.spans)
+            if language:
+                written["language"] = language
             if self.add_scores and 0 < chunk.end < len(document.text):
                 cut = explanation.cut_at(chunk.end)
                 written |= {"cut": cut.reason} | ({} if cut.score is None else {"cut_score": round(cut.score, 4)})
@@ -485,11 +495,24 @@ class Chunker(Params, ABC):
         """The token counter."""
         return default_wordpiece() if self.tokenizer is None else as_counter(self.tokenizer)
 
+    def in_language_of(self, document: Document) -> Self:
+        """Return the chunker itself, or with "auto" a copy for the language of a document."""
+        if self.language != AUTO:
+            return self
+        own = copy(self)
+        own.language = self.language_for(document)
+        own.__dict__["_is_told"] = True
+        return own
+
+    def language_for(self, document: Document) -> str:
+        """Return the code of the language of a document, by its text, else its metadata, else English."""
+        return language_of(document.text, self.language, declared_language(document.metadata))
+
     @property
     def sentence_tiler(self) -> Tiler:
         """The sentence splitter."""
         if self.sentence_splitter is None:
-            return partial(sentences, language=self.language)
+            return partial(sentences, language=self.language, by_paragraph=self._is_told)
         return as_tiler(self.sentence_splitter, self.language)
 
     def limits(self, document: Document) -> Limits:
@@ -529,6 +552,11 @@ class SegmentingChunker(Chunker):
     by_size: ClassVar[bool] = False
     """True if the limits alone decide on cuts: `decide` is not asked, and the units of a text within them do not matter."""
 
+    def in_language_of(self, document: Document) -> Self:
+        """Return the chunker itself also for a text that is sure to be one chunk, whatever its language."""
+        is_one = self.by_size and len(document.text) <= self.max_tokens and self.vectors == "none"
+        return self if is_one else super().in_language_of(document)
+
     def plan(self, document: Document) -> Plan[Explanation]:
         """Tile the text, decide on cuts, build chunks."""
         limits = self.limits(document)
@@ -547,9 +575,8 @@ class SegmentingChunker(Chunker):
         limits = Limits(self.max_tokens, self.size("min_tokens"), self.size("overlap_tokens"), self.counter)
         if len(units) < 2:
             return Segmentation(np.arange(len(units) + 1))
-        (segmentation,) = drive(
-            [Job(self.decide(replace(units, sizes=limits.counter.counts(units.strings())), limits))]
-        )
+        own = self.in_language_of(Document(units.text))
+        (segmentation,) = drive([Job(own.decide(replace(units, sizes=limits.counter.counts(units.strings())), limits))])
         return segmentation
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:

@@ -17,6 +17,7 @@ from advchunk.chunkers.docstrings import with_experimental_note, with_inherited_
 from advchunk.chunkers.other_names import check_names
 from advchunk.errors import require
 from advchunk.readers.formats import check_markup
+from advchunk.text.detection import AUTO
 from advchunk.text.patterns import check_patterns
 
 RESOURCE: Final = {"resource": True}
@@ -29,7 +30,7 @@ ALIASES: Final = {"chunk_size": "max_tokens", "chunk_overlap": "overlap_tokens"}
 """The frameworks' names for two of the parameters."""
 
 ChunkerGroup: TypeAlias = Literal["stable", "experimental"]
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]|$)")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]|$)|auto$")
 _log = logging.getLogger("advchunk")
 
 
@@ -49,15 +50,18 @@ class Params:
     include_context : give each chunk a context: the document's ``title`` and the headings above the chunk. A chunk that
         starts inside a table has the table's caption and header as context in any case. The context is embedded with the
         chunk and counts toward ``max_tokens``, and takes at most half of it.
-    add_scores : add the reason for the end of each chunk to its metadata, as ``cut`` and ``cut_score``.
+    add_scores : add the reason for the end of each chunk to its metadata, as ``cut`` and ``cut_score``, and the ``language`` of
+        the document, unless its metadata has one.
     markup : format of texts without a layout: "markdown" protects code, tables and formulas and finds headings; "plain"
         treats all characters as prose; "code" keeps functions and classes whole while they fit, and needs the name of the
         file or the language (`code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed", "docling" (JSON) and "xml" (any
         other) are converted to text without tags (`readers.formats`), which is chunked; so are "transcript", "vtt", "srt",
         "whatsapp" and "chat" (JSON), to turns of speakers. "auto" detects the format. Packages may add formats
         (`advchunk.registry`).
-    language : two- or three-letter code of the language ("en-US" counts as "en"), for sentences, stop words and stems.
-        In an unsupported language sentences are split as in English, and words are left unchanged.
+    language : two- or three-letter code of the language ("en-US" counts as "en"), for sentences, stop words, stems and
+        prompts. "auto" tells it from each document, by its script and commonest words, else from its metadata ``language``,
+        else as English; sentences of a long paragraph are split in its own (`text.detection`). In an unsupported language
+        sentences are split as in English, and words are left unchanged.
     headings : regular expressions of your own headings, outermost first: a mapping of names to expressions,
         ``{"article": r"^Article (\d+)", "paragraph": r"^\((\d+)\)"}``, a list, or one. They are for the regex library;
         ``^`` and ``$`` match at lines, and the first group is the number. A match begins a unit, which is a heading if only
@@ -90,7 +94,7 @@ class Params:
     include_context: bool = False
     add_scores: bool = False
     markup: str = "markdown"
-    language: str = "en"
+    language: str = AUTO
     headings: Mapping[str, str] | list[str] | tuple[str, ...] | str | None = None
     boundaries: list[str] | tuple[str, ...] | str | None = None
     outline: bool = True
@@ -125,7 +129,7 @@ class Params:
         rule = "overlap_tokens must be in 0..max_tokens - 1"
         require(0 <= self.size("overlap_tokens") < self.max_tokens, rule, self.overlap_tokens)
         check_markup(self.markup)
-        rule = 'language must be a code such as "en" or "pt-BR"'
+        rule = 'language must be a code such as "en" or "pt-BR", or "auto"'
         require(_LANGUAGE.match(self.language) is not None, rule, self.language)
         for name in "headings", "boundaries":
             if (patterns := getattr(self, name)) is not None:

@@ -32,7 +32,9 @@ _seed = _option("--seed", type=click.IntRange(0), default=0, help="Random seed."
 _number = _option(
     "--number", metavar="N", type=click.IntRange(2), default=500, help="Questions to generate if there are none."
 )
-_language = _option("--language", metavar="CODE", default="en", help="Language of the documents, for search by words.")
+_language = _option(
+    "--language", metavar="CODE", default="auto", help="Language of the documents, for search by words."
+)
 _search = _option(
     "--search", "searches", metavar="NAMES", default="dense",
     help="How chunks are searched: all, or a comma-separated list of dense, lexical and hybrid, each also as in dense+neighbors.",

@@ -24,7 +24,8 @@ from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.surroundings import Neighborhood, SurroundingsLike, as_surroundings, characters_of
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
-from advchunk.text.terms import check_language
+from advchunk.text.detection import AUTO
+from advchunk.text.terms import check_language, language_of_all
 
 DEPTH_TO_CUT = 200
 """Hits that are cut again: with what stands around them, they do as well as the whole index."""
@@ -72,7 +73,8 @@ class PassageCutter:
 
     Parameters
     ----------
-    language : code of the language of sentences, stems and stop words; None is that of the retriever, or "en".
+    language : code of the language of sentences, stems and stop words; None is that of the retriever, or "auto":
+        that of most of the hits.
     tokenizer : counts tokens (`models.counters.as_counter`); None is that of the retriever, or the embedded WordPiece.
     around : tokens on either side of a hit that passages may extend to, where the text is known, or of which chunks beside it
         have the middle, at the tokens per character of the hits, >= 0.
@@ -193,14 +195,14 @@ class PassageCutter:
         """Return the parameters, without what has been read."""
         return {own.name: getattr(self, own.name) for own in fields(self)}
 
-    @property
-    def _reader(self) -> UnitReader:
-        """A reader that remembers texts; a new one if it has become too large."""
-        reader: UnitReader | None = self.__dict__.get("reader")
-        if reader is None or reader.is_full:
-            reader = UnitReader(as_counter(self.tokenizer), self.language or "en")
-            self.__dict__["reader"] = reader
-        return reader
+    def _reader(self, hits: Sequence[Hit]) -> UnitReader:
+        """Return a reader that remembers texts, in the language of hits; a new one if it has become too large."""
+        language = self.language or AUTO
+        language = language_of_all([hit.chunk.text for hit in hits]) if language == AUTO else language
+        readers: dict[str, UnitReader] = self.__dict__.setdefault("readers", {})
+        if language not in readers or readers[language].is_full:
+            readers[language] = UnitReader(as_counter(self.tokenizer), language)
+        return readers[language]
 
     def _around(self, hits: Sequence[Hit], beside: Iterable[Hit], texts: SurroundingsLike | None) -> Neighborhood:
         """Return the texts of the documents of hits, and of those without one, the chunks near hits."""
@@ -222,7 +224,7 @@ class PassageCutter:
     ) -> _Evidence:
         """Return the sentences of hits and of what stands around them, scored for a question."""
         require(isinstance(question, str), "question must be a string", question)
-        reader = self._reader
+        reader = self._reader(hits)
         pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in around.beside)]
         sources = self._sources(pairs, around.texts, partial(reader.read, budget=budget), files)
         table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])

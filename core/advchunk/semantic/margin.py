@@ -18,6 +18,7 @@ from advchunk.models.prompts import fill_prompt
 from advchunk.numerics import cutting
 from advchunk.records import Floats, Segmentation, Units
 from advchunk.sizes import Limits, RunSizes
+from advchunk.text.detection import language_of
 from advchunk.text.sentences import language_code
 
 MARGIN_OPTIONS: Final = ("1", "2")  # split, keep
@@ -154,4 +155,4 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
         if self.prompt_language != "auto":
             return margin_prompts()[self.prompt_language]
         mostly_han = 2 * len(_HAN.findall(text)) > len(_LETTER.findall(text)) and not _KANA.search(text)
-        return margin_prompts()["zh" if mostly_han or language_code(self.language) == "zh" else "en"]
+        return margin_prompts()["zh" if mostly_han or language_code(language_of(text, self.language)) == "zh" else "en"]

@@ -14,7 +14,8 @@ from advchunk.numerics import cutting, signals
 from advchunk.records import Chunk, Document, Floats, Segmentation, Units
 from advchunk.sizes import Limits
 from advchunk.text import sentences
-from advchunk.text.counters import WORDS, count_words
+from advchunk.text.counters import WORDS
+from advchunk.text.scripts import count_words
 
 BreakDecision: TypeAlias = Literal["continue", "semantic", "forced"]
 

@@ -19,6 +19,7 @@ from advchunk.evaluation.metrics.table import check_metric
 from advchunk.records import Document
 from advchunk.retrieval.search import SEARCHES, Search
 from advchunk.retrieval.vectors import Vectors
+from advchunk.text.detection import AUTO
 
 _SIZES = (64, 128, 256, 512)
 _BASELINE = "recursive"  # the common choice; the baseline at the largest size
@@ -34,7 +35,7 @@ def recommend(
     chunkers: Sequence[str] | None = None,
     sizes: Sequence[int] = _SIZES,
     searches: Sequence[Search] = SEARCHES,
-    language: str = "en",
+    language: str = AUTO,
     metric: str = "recall",
     budget: int = 1000,
     number: int = 500,
@@ -71,7 +72,7 @@ def recommend(
     sizes : ``max_tokens`` to try, each >= 1.
     searches : to try. `recursive` searched by vectors is always tried; words are not tried with vectors that contain
         context, nor neighbors with "context" vectors.
-    language : of the documents, for the search by words (`retrieval.lexical_index.LexicalIndex`).
+    language : of the documents, for the search by words (`retrieval.lexical_index.LexicalIndex`); "auto" is that of each.
     budget, number : tokens retrieved per question, >= 1; questions to make, >= 2.
     characters : of documents to use, >= 1; the others are dropped at random, those without questions first.
     budget_seconds : for all runs, > 0; None for no limit. At least two runs are made.

@@ -13,6 +13,7 @@ from advchunk.evaluation.metrics.table import metrics
 from advchunk.models.identity import model_name
 from advchunk.retrieval.search import Search
 from advchunk.retrieval.vectors import Vectors
+from advchunk.text.detection import AUTO
 from advchunk.text.templates import fill_text
 
 _OWN_VECTORS = ("context", "units")  # stored with the chunks, and not computed from their text alone
@@ -87,7 +88,7 @@ class Recommendation:
     metric: str = "recall"
     budget: int = 1000
     embedder: Any = None
-    language: str = "en"
+    language: str = AUTO
 
     @property
     def settled(self) -> bool:
@@ -199,7 +200,7 @@ class Recommendation:
 
 
 def python_code(
-    name: str, parameters: Mapping[str, str], search: Search, budget: int, language: str = "en"
+    name: str, parameters: Mapping[str, str], search: Search, budget: int, language: str = AUTO
 ) -> dict[str, str]:
     """Return the lines for advchunk, LangChain and LlamaIndex, by these names.
 
@@ -221,7 +222,7 @@ def python_code(
     how = {"mode": repr(search.mode), "neighbors": str(search.neighbors)}
     levels = {name: getattr(search, name) for name in ("levels", "answer", "section_weight", "merge")}
     how |= {name: repr(value) for name, value in levels.items() if value != getattr(Search(), name)}
-    how |= {"language": repr(language)} if search.mode != "dense" and language != "en" else {}
+    how |= {"language": repr(language)} if search.mode != "dense" and language != AUTO else {}
     values: dict[str, Any] = {
         "name": repr(name),
         "kind": catalog.chunker_class(name).__name__.removesuffix("Chunker"),
