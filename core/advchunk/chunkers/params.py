@@ -49,7 +49,11 @@ class Params:
     include_context : give each chunk a context: the document's ``title`` and the headings above the chunk. A chunk that
         starts inside a table has the table's caption and header as context in any case. The context is embedded with the
         chunk and counts toward ``max_tokens``, and takes at most half of it.
-    add_scores : add the reason for the end of each chunk to its metadata, as ``cut`` and ``cut_score``.
+    add_scores : add the reason for the end of each chunk to its metadata, as ``cut``, ``cut_origin`` and ``cut_score``.
+    add_signal : add to the metadata of each chunk what the algorithm had to say on its document (`signal.Signal`): the shares
+        of its cuts that are its own, at the first place allowed, and by size, as ``signal_algorithm``, ``signal_first`` and
+        ``signal_size``; that of pieces it knew nothing of, ``signal_unknown``; the method that it cuts like, ``signal_like``;
+        and how far its evidence is from shuffled text, ``signal_evidence``, for which it decides 20 times.
     markup : format of texts without a layout: "markdown" protects code, tables and formulas and finds headings; "plain"
         treats all characters as prose; "code" keeps functions and classes whole while they fit, and needs the name of the
         file or the language (`code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed", "docling" (JSON) and "xml" (any
@@ -89,6 +93,7 @@ class Params:
     overlap_tokens: int = 0
     include_context: bool = False
     add_scores: bool = False
+    add_signal: bool = False
     markup: str = "markdown"
     language: str = "en"
     headings: Mapping[str, str] | list[str] | tuple[str, ...] | str | None = None

@@ -116,7 +116,8 @@ class TextTilingChunker(TextTilingParams, ExperimentalChunker, LexicalChunker):
         inner = (cutting.find_peaks(depth, threshold, self.spacing // self.step) + 1) * self.step
         cuts = cutting.cuts_at(inner[inner < len(units) - self.spacing], len(units))
         figures = {"threshold": threshold, "cohesion": cohesion}
-        return Segmentation(cuts, reason="valley", gaps=gaps, threshold=threshold, figures=figures)
+        deep = float(depth.sum())
+        return Segmentation(cuts, reason="valley", gaps=gaps, threshold=threshold, figures=figures, evidence=deep)
 
     def limits(self, document: Document) -> Limits:
         """Return the token budget of the chunks of a document, with their target."""

@@ -133,13 +133,20 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
                 continue
             margins.append(next(of_pairs) if is_pair else float((yield from ask((start, gap)))[0]))
             gaps[gap - 1] = margins[-1]
-            if margins[-1] >= thresholds[-1]:
+            if margins[-1] > thresholds[-1]:  # a tie is no evidence
                 cuts.append(gap)
                 reasons[gap] = "margin"
         joined = cutting.cuts_at(np.array(cuts), len(units))
         joined = join_segments(joined, units, limits) if self.combine else joined
         figures = {"margins": np.array(margins), "thresholds": np.array(thresholds)}
-        return Segmentation(joined, reason=[reasons[cut] for cut in joined[1:-1].tolist()], gaps=gaps, figures=figures)
+        return Segmentation(
+            joined,
+            reason=[reasons[cut] for cut in joined[1:-1].tolist()],
+            gaps=gaps,
+            figures=figures,
+            origins="size" if self.combine else None,
+            evidence=-float(np.sum(margins)),
+        )
 
     def prompts_for(self, text: str) -> list[tuple[str, tuple[str, str]]]:
         """Return the prompts for a text, each with its numbers for "split" and "keep"."""

@@ -109,7 +109,15 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
         if self.combine:
             cuts = join_segments(cuts, units, limits, repeat=self.boundary == "overlap")
         figures = {"surprise": surprise, "threshold": threshold, "minima": minima}
-        return Segmentation(cuts, reason="minimum", gaps=gaps, threshold=threshold, figures=figures)
+        return Segmentation(
+            cuts,
+            reason="minimum",
+            gaps=gaps,
+            threshold=threshold,
+            figures=figures,
+            origins="size" if self.combine else None,
+            evidence=-float(np.sum(surprise)),
+        )
 
 
 def minimum_drops(surprise: Floats) -> Floats:

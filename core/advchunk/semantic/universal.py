@@ -142,7 +142,13 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
         cuts = cutting.cuts_at(np.array([*breaks], dtype=np.int64), len(units))
         figures = {"similarity": similarity, "threshold": threshold, "words": words}
         return Segmentation(
-            cuts, reason=[*breaks.values()], gaps=1 - similarity, threshold=1 - threshold, figures=figures
+            cuts,
+            reason=[*breaks.values()],
+            gaps=1 - similarity,
+            threshold=1 - threshold,
+            figures=figures,
+            least=(np.array(words), minimum),
+            evidence=float(similarity.sum()),
         )
 
     def chunk_metadata(self, chunk: Chunk, index: int) -> dict[str, Any]:
