@@ -166,19 +166,27 @@ class Signal:
         parts = [f"{self.cuts[origin]} {word}" for origin, word in words.items() if self.cuts.get(origin)]  # type: ignore[index, call-overload]
         return f"{total} cut{'s' * (total != 1)}: {', '.join(parts)}" if total else ""
 
-    def __str__(self) -> str:
-        """Say it in words, evidence included."""
-        lines = [f"{self.chunker}: {self.counts or 'no cuts'}"]
+    @property
+    def decides(self) -> bool:
+        """False if the algorithm leaves most cuts to the limits, or its evidence is that of shuffled text."""
+        return not self.resembles and (self.evidence is None or self.evidence.is_evidence)
+
+    @property
+    def summary(self) -> str:
+        """The signal in words, with the evidence if there is any to measure; "" without cuts.
+
+        >>> Signal("universal-semantic", {"algorithm": 5, "first": 33, "size": 3}).summary
+        '41 cuts: 5 by the algorithm, 33 at the first place allowed, 3 by size; universal-semantic cuts like recursive here'
+        """
+        parts = [self.counts]
         if self.resembles and not self.by_size:
-            lines.append(f"{self.chunker} cuts like {self.resembles} here")
+            parts.append(f"{self.chunker} cuts like {self.resembles} here")
         if self.unknown:
-            lines.append(f"nothing is known of {self.unknown} of {self.pieces} pieces")
-        if self.by_size:
-            lines.append("it cuts by size alone, without evidence")
-        elif (evidence := self.evidence) is not None:
-            word = "evidence" if evidence.is_evidence else "no evidence"
-            lines.append(f"{word}: {evidence.distance:.1f} standard deviations from shuffled text")
-        return "; ".join(lines)
+            parts.append(f"nothing is known of {self.unknown} of {self.pieces} pieces")
+        if self.evidence is not None:
+            word = "evidence" if self.evidence.is_evidence else "no evidence"
+            parts.append(f"{word}: {self.evidence.distance:+.1f} standard deviations from shuffled text")
+        return "; ".join(parts) if self.counts else ""
 
 
 def _total(signals: list[Signal]) -> Chance:
