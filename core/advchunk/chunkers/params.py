@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, Union, get_ar
 
 from advchunk.chunkers.docstrings import with_experimental_note, with_inherited_parameters
 from advchunk.chunkers.other_names import check_names
-from advchunk.errors import require
+from advchunk.errors import did_you_mean, require
 from advchunk.readers.formats import check_markup
 from advchunk.text.patterns import check_patterns
 
@@ -115,7 +115,8 @@ class Params:
         cls: Any = type(self)
         for name, hint in hints(cls).items():
             if (value := getattr(self, name)) is not getattr(cls, name):
-                require(_fits(value, hint), f"{name} must be {_describe_type(hint)}", value)
+                if not _fits(value, hint):
+                    require(False, f"{name} must be {_describe_type(hint)}{_closest(value, hint)}", value)
                 rule = f"{name} must be 0 or have a magnitude of 1e-100..1e100 (below 2^63 for a whole number)"
                 require(_is_computable(value), rule, value)
         if self.presets:
@@ -301,6 +302,12 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint is float:  # not bool, which Python counts as an int
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return isinstance(value, origin or hint) and not (hint is int and isinstance(value, bool))
+
+
+def _closest(value: Any, hint: Any) -> str:
+    """Return a hint with the option of a parameter that a text is closest to."""
+    options = [option for part in (hint, *get_args(hint)) if get_origin(part) is Literal for option in get_args(part)]
+    return did_you_mean(value, options) if isinstance(value, str) else ""
 
 
 def _is_computable(value: Any) -> bool:

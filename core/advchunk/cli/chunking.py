@@ -20,7 +20,7 @@ from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.chunkers.parallel import share_models
-from advchunk.cli.common import RESOURCE_OPTIONS, one_line, report_errors
+from advchunk.cli.common import RESOURCE_OPTIONS, one_line, report_errors, split_method
 from advchunk.cli.files import (
     FileInput,
     expand_folder,
@@ -46,7 +46,7 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 @click.command("chunk", cls=ChunkerCommand)
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option(
-    "-m", "--method", metavar="NAME", default=default_name("mst-semantic"), show_default=True,
+    "-m", "--method", metavar="NAME[:K=V]", default=default_name("mst-semantic"), show_default=True,
     help="Chunking method; see 'advchunk list'.",
 )  # fmt: skip
 @click.option(
@@ -80,7 +80,8 @@ def chunk_command(
     """
     options = {name: value for name, value in options.items() if value is not None}
     resources = {name: options.pop(name) for name in RESOURCE_OPTIONS if name in options}
-    params = parse_params(method, [*pairs, "add_scores=true"] if explain else pairs, options)
+    method, own = split_method(method)
+    params = parse_params(method, [*own, *pairs, *(["add_scores=true"] if explain else [])], options)
     if engine:
         with report_errors():
             others: dict[str, object] = {

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -16,6 +17,8 @@ from advchunk.sizes import Limits
 from advchunk.text import sentences
 from advchunk.text.counters import WORDS, count_words
 
+_STRICT = "philosophy"  # the domain with a threshold of its own
+_ALIKE = 0.85  # "philosopy" is a misspelling of it, "philology" is not
 BreakDecision: TypeAlias = Literal["continue", "semantic", "forced"]
 
 
@@ -47,7 +50,8 @@ class UniversalSemanticParams(Params):
     max_chunk_size : maximum words of a chunk, >= 1; a longer sentence is split. A heading kept with the text after the
         end of a topic may add its own words.
     domain : published preset for ``threshold`` and ``max_chunk_size``, instead of these: "philosophy" .45, any other
-        .55, both with 1200 words.
+        .55, both with 1200 words; a misspelt "philosophy" is an error. Only this parameter sets them: ``domain`` in the
+        metadata of a document, which the specification copies into that of its chunks, does not.
     sentences : "plain" is the published ``(?<=[.!?])\s+``, which splits "Dr. Smith"; "accurate" does not. A
         ``sentence_splitter`` overrides both. All of them split within blocks: a heading, list item, table or block of
         code is never joined with the sentence after it (unless ``markup="plain"``).
@@ -76,6 +80,9 @@ class UniversalSemanticParams(Params):
         at_least(1, self, "max_chunk_size")
         maximum = self.bounds()[1]
         require(0 <= self.min_words <= maximum, f"min_chunk_size must be in 0..{maximum}", self.min_chunk_size)
+        domain = (self.domain or "").lower()
+        is_misspelled = domain != _STRICT and bool(get_close_matches(domain, [_STRICT], cutoff=_ALIKE))
+        require(not is_misspelled, f"domain must not be nearly {_STRICT!r}; did you mean {_STRICT!r}?", self.domain)
         are_free = not (is_given(self, "threshold") or is_given(self, "max_chunk_size"))
         rule = "domain sets threshold and max_chunk_size: give either domain or these"
         require(self.domain is None or are_free, rule, (self.domain, self.threshold, self.max_chunk_size))
@@ -91,7 +98,7 @@ class UniversalSemanticParams(Params):
         """Return the threshold and the maximum words, which ``domain`` overrides."""
         if self.domain is None:
             return self.threshold, self.max_chunk_size
-        return (0.45 if self.domain.lower() == "philosophy" else 0.55), 1200
+        return (0.45 if self.domain.lower() == _STRICT else 0.55), 1200
 
 
 def decide_break(
