@@ -58,9 +58,9 @@ class Row(NamedTuple):
     def __str__(self) -> str:
         total = sum(signal.share("size", "first") for signal in self.signals) / len(self.signals)
         silent = sum(not chance.is_evidence for chance in self.shuffled) / len(self.shuffled)
-        told = sum(chance.is_evidence for chance in self.texts) / len(self.texts)
+        heard = sum(chance.is_evidence for chance in self.texts) / len(self.texts)
         near, far = (median(chance.distance for chance in chances) for chances in (self.shuffled, self.texts))
-        return f"{100 * silent:.1f} | {100 * told:.0f} | {near:.1f} | {far:.1f} | {100 * total:.0f}"
+        return f"{100 * silent:.1f} | {100 * heard:.0f} | {near:.1f} | {far:.1f} | {100 * total:.0f}"
 
 
 def measure(name: str, params: Mapping[str, Any], texts: list[SegmentedText], tries: int) -> Row:

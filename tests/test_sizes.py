@@ -489,7 +489,9 @@ def test_a_protected_block_is_not_cut_for_a_target():
     ]  # 16 is nearer than 3
     assert windows(text, 10, units, top=15, verbatim=code) == ["a a a ", "t " * 13, "b b b b b b b"]
     assert windows(text, 6, units, top=15, verbatim=code) == ["a a a ", "t " * 13, "b b b b b b b"]
-    assert windows(text, 10, units, top=16)[0] == "a a a " + "t " * 8  # prose of the same words, 11 and 12 of which are near the target
+    assert (
+        windows(text, 10, units, top=16)[0] == "a a a " + "t " * 8
+    )  # prose of the same words, 11 and 12 of which are near the target
 
 
 def test_text_without_spaces_is_cut_between_graphemes_for_a_target():

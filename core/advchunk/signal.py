@@ -48,7 +48,7 @@ class Chance:
 
     @property
     def distance(self) -> float:
-        """How far the evidence is above that of shuffled texts on average, in their standard deviations, -99..99.
+        """The evidence less the mean of shuffled texts, in their standard deviations, -99..99.
 
         >>> Chance(5.0, (1.0, 2.0, 3.0)).distance
         3.0
@@ -121,7 +121,7 @@ class Signal:
 
     @property
     def resembles(self) -> str:
-        """ "recursive" if three quarters of the cuts or more are by size, or at the first place allowed; else "".
+        """Name the method that cuts like this: `recursive` if three quarters are by size or at the first place allowed; else "".
 
         >>> Signal("universal-semantic", {"algorithm": 5, "first": 33, "size": 3}).resembles
         'recursive'

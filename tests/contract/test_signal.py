@@ -12,6 +12,7 @@ from advchunk.evaluation import synthetic
 from advchunk.records import Explanation, Segmentation, Strength, Units
 from advchunk.signal import Chance, Signal
 
+
 class Recent:
     """A stand-in for a language model: a word among the last forty does not surprise, and a sentence with such words goes on."""
 
@@ -89,7 +90,9 @@ def test_the_first_place_allowed_is_that_of_the_minimum():
 
 
 def test_layout_moves_cuts_with_their_origins():
-    text = "\n\n".join("Cats purr and nap. Dogs bark at cats. Judges rule on law. Stocks fell in May." for _ in range(12))
+    text = "\n\n".join(
+        "Cats purr and nap. Dogs bark at cats. Judges rule on law. Stocks fell in May." for _ in range(12)
+    )
     explanation = create("universal-semantic", min_chunk_size=20).explain(text)
     assert "layout" in [cut.reason for cut in explanation.cuts]
     assert {cut.origin for cut in explanation.cuts} == {"first"}

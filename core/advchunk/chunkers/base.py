@@ -561,7 +561,7 @@ class SegmentingChunker(Chunker):
         return segmentation
 
     def measure_evidence(self, units: Units) -> Chance:
-        """Measure how far the evidence of the algorithm in existing units is from that in the same units shuffled.
+        """Measure the evidence of the algorithm in existing units, and in the same units shuffled.
 
         A language model reads all 20 texts.
         """

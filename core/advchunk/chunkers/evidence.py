@@ -1,4 +1,4 @@
-"""How far the evidence of an algorithm is from chance: it decides on the text again, with its sentences shuffled."""
+"""Measure the evidence of an algorithm, in a text and in the same sentences shuffled."""
 
 from __future__ import annotations
 

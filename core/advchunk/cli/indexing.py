@@ -36,7 +36,12 @@ _BATCH = 5_000  # chunks that are written at once
     help="What a new index can be searched by: words (lexical), vectors (dense), or both, which is the default.",
 )  # fmt: skip
 @click.option(
-    "-m", "--method", metavar="NAME[:K=V]", default=METHOD, show_default=True, help="Chunking method; see 'advchunk list'."
+    "-m",
+    "--method",
+    metavar="NAME[:K=V]",
+    default=METHOD,
+    show_default=True,
+    help="Chunking method; see 'advchunk list'.",
 )
 @options_but_sizes
 def index_command(

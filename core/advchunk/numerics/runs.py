@@ -32,7 +32,7 @@ def project_labels(labels: Ints, rows: Floats, least: int, *, contiguous: bool) 
 
 
 def explained_scatter(rows: Floats, labels: Ints) -> float:
-    """Return how much of the scatter of rows their segments, or groups, explain beyond chance.
+    """Return the scatter of rows that their segments, or groups, explain beyond chance.
 
     With deviations x from the mean row, n rows, k segments of n_s rows and the sum S_s of each,
 

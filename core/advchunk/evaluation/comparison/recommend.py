@@ -142,7 +142,9 @@ class _Judge:
         """Return True for a chunker that cuts by size and is named so, or one whose cuts are its own, with evidence."""
         chunks = f"{option.chunker}, max_tokens={option.max_tokens}"
         if chunks not in self.signals:
-            models = {"embedder": self._embedder, "cache": self._cache} if catalog.cuts_by_embeddings(option.chunker) else {}
+            models = (
+                {"embedder": self._embedder, "cache": self._cache} if catalog.cuts_by_embeddings(option.chunker) else {}
+            )
             made = {"experimental": True, "fallback": None, "max_tokens": option.max_tokens, **models}
             chunker = catalog.create(option.chunker, **made)
             first, *others = [chunker.explain(document).signal for document in self._documents]
