@@ -600,7 +600,7 @@ class Explanation:
         >>> from advchunk import UniversalSemanticChunker
         >>> text = "Cats purr. Cats nap in the sun. Judges sit in court. Courts rule on law."
         >>> UniversalSemanticChunker(min_chunk_size=2).explain(text).signal.cuts
-        {'first': 3}
+        {'first': 2}
         """
         if self.levels:
             first, *others = [replace(level, chunker=self.chunker).signal for level in self.levels]

@@ -247,7 +247,7 @@ def test_effects_are_what_a_plain_loop_finds():
     measured = sensitivity(chunker, TYPES, seed=3)
     base, differences = replace(chunker, fallback=None), []
     expected = [
-        ("max_tokens", 410), ("max_tokens", 614), ("include_context", True), ("add_scores", True), ("markup", "plain"),
+        ("max_tokens", 410), ("max_tokens", 614), ("include_context", True), ("add_scores", True), ("add_signal", True), ("markup", "plain"),
         ("outline", False), ("layout_weight", 0.8), ("layout_weight", 1.2),
         ("threshold", 0.096), ("threshold", 0.144), ("cliff", "near"), ("fails", True),
     ]  # fmt: skip
