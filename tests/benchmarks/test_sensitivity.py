@@ -449,7 +449,7 @@ def test_the_script_measures_what_data_there_is_and_does_not_publish_that(tmp_pa
     assert output.returncode == 0, output.stderr
     assert "|  | joined news | odes | encyclopedic |" in output.stdout
     assert "| texttiling, preset=fine | " in output.stdout
-    assert output.stderr == "recursive: 24 effects\ntexttiling, preset=fine: 54 effects\n"
+    assert output.stderr == "recursive: 27 effects\ntexttiling, preset=fine: 57 effects\n"
     refused = script("--data", tmp_path, "--write")
     assert refused.returncode == 1
     assert "--write without all texts of all types requires --only" in refused.stderr
