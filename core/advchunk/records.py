@@ -525,8 +525,9 @@ class Segmentation:
         reason, origins = self.reason, self.origins
         values.setdefault("cuts", self.cuts[places])
         values.setdefault("reason", reason if isinstance(reason, str) else [reason[i] for i in inner])
-        is_listed = origins is not None and not isinstance(origins, str)
-        return replace(self, origins=[origins[i] for i in inner] if is_listed else origins, **values)  # type: ignore[index]
+        if not (origins is None or isinstance(origins, str)):
+            origins = [origins[place] for place in inner]
+        return replace(self, origins=origins, **values)
 
 
 def _origin_of(reason: str, first: bool) -> Origin:

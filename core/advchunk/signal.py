@@ -156,14 +156,14 @@ class Signal:
         >>> Signal("universal-semantic", {"algorithm": 5, "first": 33, "size": 3}).counts
         '41 cuts: 5 by the algorithm, 33 at the first place allowed, 3 by size'
         """
-        words = {
+        words: dict[Origin, str] = {
             "algorithm": "by the algorithm",
             "first": "at the first place allowed",
             "size": "by size",
             "structure": "by the structure",
         }
         total = sum(self.cuts.values())
-        parts = [f"{self.cuts[origin]} {word}" for origin, word in words.items() if self.cuts.get(origin)]  # type: ignore[index, call-overload]
+        parts = [f"{self.cuts[origin]} {word}" for origin, word in words.items() if self.cuts.get(origin)]
         return f"{total} cut{'s' * (total != 1)}: {', '.join(parts)}" if total else ""
 
     @property
