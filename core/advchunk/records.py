@@ -596,7 +596,7 @@ class Explanation:
 
     @property
     def signal(self) -> Signal:
-        """Whose the cuts are, and how far the evidence of the algorithm is from chance, which is computed when it is read.
+        """The origins of the cuts, and the distance of the evidence from chance, which is computed when it is read.
 
         >>> from advchunk import UniversalSemanticChunker
         >>> text = "Cats purr. Cats nap in the sun. Judges sit in court. Courts rule on law."

@@ -1,4 +1,4 @@
-"""The signal of a segmenter: whose its cuts are, and how far its evidence is from chance."""
+"""The signal of a segmenter: the origins of its cuts, and the distance of its evidence from chance."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from statistics import fmean, stdev
 from typing import Any, Final, Literal, TypeAlias
 
 Origin: TypeAlias = Literal["algorithm", "first", "size", "structure"]
-"""Whose a cut is: the algorithm's; the algorithm's at the first place that its minimum size allows; that of the limits, because
-the chunk is full; or that of the structure: sections, headings and the user's boundaries, which no chunk crosses."""
+"""The origin of a cut: the algorithm; the algorithm, at the first place that its minimum size allows ("first"); the limits, because
+the chunk is full ("size"); or the structure, which no chunk crosses: sections, headings and the user's boundaries."""
 
 STRUCTURE: Final = frozenset({"section", "boundary", "heading", "sentence"})
 """Reasons of cuts that are the structure's."""
@@ -72,7 +72,7 @@ class Chance:
 
 @dataclass(frozen=True)
 class Signal:
-    """What a chunker had to say on a document.
+    """The signal of a chunker on a document.
 
     Parameters
     ----------
