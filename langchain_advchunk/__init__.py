@@ -16,11 +16,12 @@ if find_spec("langchain_text_splitters") is None:
     raise MissingExtra("LangChain", "langchain")  # noqa: EM101
 
 _NAMES = by_module({
-    ".base": "AdvchunkSplitter ChunkerSplitter EmbeddingSplitter LexicalSplitter LinearSplitter chunk_key chunk_spans",
+    ".base": "AdvchunkSplitter ChunkerSplitter EmbeddingSplitter LexicalSplitter LinearSplitter chunk_key chunk_spans record_key",
     ".compressors": "PassageCompressor",
     ".embeddings": "ChunkEmbeddings DefaultEmbeddings HybridEmbeddings",
     ".enrich": "ChunkEnricher",
     ".indexes": "IndexRetriever",
+    ".loaders": "AdvchunkLoader",
     ".retrievers": "AdvchunkRetriever",
     ".splitters": "splitter_class",
     ".vectors": "avectors_for vectors_for",

@@ -19,10 +19,12 @@ if find_spec("llama_index") is None or find_spec("llama_index.core") is None:
 
 _NAMES = by_module({
     ".base": "AdvchunkNodeParser ChunkerNodeParser EmbeddingNodeParser LexicalNodeParser LinearNodeParser chunk_spans",
+    ".corpora": "update_nodes",
     ".embedding": "DefaultEmbedding HybridEmbedding",
     ".enrich": "ChunkEnricher",
     ".indexes": "IndexRetriever",
     ".node_parsers": "node_parser_class",
+    ".readers": "AdvchunkReader",
     ".retrievers": "AdvchunkRetriever NeighborPostprocessor PassagePostprocessor",
     ".vectors": "avectors_for vectors_for",
 })  # fmt: skip

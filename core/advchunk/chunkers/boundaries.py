@@ -111,7 +111,8 @@ def join_segmentations(
     labels, gaps = np.zeros(n, dtype=np.int64), np.full(n - 1, np.nan)
     for (start, end), part in zip(sections, parts, strict=True):
         reasons += [*([reason] if start else []), *part.reasons]
-        origins += [*(["structure"] if start else []), *(part.origins or ())]
+        origins += ["structure"] if start else []
+        origins += [] if part.origins is None or isinstance(part.origins, str) else part.origins
         cuts += (part.cuts[1:] + start).tolist()
         own = labels_of(part)
         labels[start:end] = label + own

@@ -1,6 +1,7 @@
 """Read files with the readers for their formats."""
 
 import codecs
+import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -58,17 +59,20 @@ def read_documents(
     metadata: Mapping[str, Any] | None = None,
     encoding: str | None = None,
     options: Mapping[str, Any] | None = None,
+    data: bytes | None = None,
 ) -> list[Document]:
     """Read the documents in a file: each of several records of PubMed, with its own id; else one, as `read_file` does.
 
     Parameters
     ----------
     options : see `read_bytes`.
+    data : the bytes of the file; None reads them from ``path``.
     """
     name = (markup in (None, "auto") and formats.binary_format(path)) or markup
     if name and formats.is_binary(name):
-        return [read_bytes(Path(path).read_bytes(), name, id=str(path), metadata=metadata, options=options)]
-    document = read_text(path, metadata=metadata, encoding=encoding)
+        data = Path(path).read_bytes() if data is None else data
+        return [read_bytes(data, name, id=str(path), metadata=metadata, options=options)]
+    document = read_text(path, metadata=metadata, encoding=encoding, data=data)
     name = name or formats.detect_file_format(document.id, document.text)
     return split_records(document, name) or [formats.read(document, name)]
 
@@ -116,9 +120,37 @@ def only(documents: Sequence[Document]) -> Document:
     return documents[0]
 
 
-def read_text(path: str | Path, *, metadata: Mapping[str, Any] | None = None, encoding: str | None = None) -> Document:
-    """Return the text of a file, without a layout; see `read_file`."""
-    return Document(decode_text(Path(path).read_bytes(), str(path), encoding), str(path), metadata=metadata or {})
+def read_text(
+    path: str | Path,
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    encoding: str | None = None,
+    data: bytes | None = None,
+) -> Document:
+    """Return the text of a file, without a layout; see `read_documents`."""
+    text = decode_text(Path(path).read_bytes() if data is None else data, str(path), encoding)
+    return Document(text, str(path), metadata=metadata or {})
+
+
+def read_record(line: bytes, encoding: str | None = None, metadata: Mapping[str, Any] | None = None) -> Document:
+    """Return the document of a line of JSON: its ``id`` and ``text``; all else is its metadata, in which NaN is null.
+
+    Parameters
+    ----------
+    metadata : is added to that of the line, which overrides it.
+    """
+    text = decode_text(line, encoding=encoding)
+    try:
+        record = json.loads(text, parse_constant=lambda _: None)
+    except (ValueError, RecursionError) as error:
+        msg = f"a line must be JSON ({error})"
+        raise ConfigurationError(msg) from None
+    rule = 'a line must be an object with "text"'
+    require(isinstance(record, dict) and isinstance(record.get("text"), str), rule, record)
+    name = record.pop("id", "")
+    valid = isinstance(name, str | int) and not isinstance(name, bool) and name != ""
+    require(valid, 'a line must have an "id", text or a whole number', name)
+    return Document(record.pop("text"), str(name), metadata={**(metadata or {}), **record})
 
 
 def decode_text(data: bytes, name: str = "", encoding: str | None = None) -> str:
