@@ -18,7 +18,15 @@ from advchunk.records import Floats, Span, with_context
 from advchunk.retrieval.evidence import WindowScoring
 from advchunk.retrieval.locating import Finder, is_whole, place_in_text
 from advchunk.retrieval.neighbors import TEMPERATURE
-from advchunk.retrieval.passage_units import Reading, Run, UnitReader, UnitTable, runs_in_text, runs_of_chunks
+from advchunk.retrieval.passage_units import (
+    Excerpt,
+    Piece,
+    Reading,
+    UnitReader,
+    UnitTable,
+    runs_in_text,
+    runs_of_chunks,
+)
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_order, sort_passages, with_lines
 from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.surroundings import Neighborhood, SurroundingsLike, as_surroundings, characters_of
@@ -231,7 +239,9 @@ class PassageCutter:
         reader = self._reader(hits)
         pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in around.beside)]
         sources = self._sources(pairs, around.texts, partial(reader.read, budget=budget), files)
-        table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])
+        numbers = [number for number, source in enumerate(sources) for _ in source.runs]
+        runs = reader.read_runs([run for source in sources for run in source.runs], budget)
+        table = UnitTable([*zip(numbers, runs, strict=True)])
         postings = table.postings(reader.vocabulary.look_up(question))
         scores = self.scoring.score(postings, table.regions, table.tokens, table.words)
         scores += self.hit_weight * _spread(sources, table)
@@ -242,7 +252,7 @@ class PassageCutter:
         self,
         hits: Iterable[tuple[Hit, float]],
         texts: Mapping[str, str],
-        read: Callable[..., Reading],
+        read: Callable[[Sequence[Excerpt]], Sequence[Reading]],
         files: Mapping[str, str],
     ) -> list[_Source]:
         """Return the texts of hits, in an order that does not depend on theirs."""
@@ -252,10 +262,7 @@ class PassageCutter:
         sources = list[_Source]()
         for document, group in sorted(groups.items()):
             text, placed, alone = texts.get(document), list[tuple[Hit, float]](), list[tuple[Hit, float]]()
-            finder, read_own = (
-                None if text is None else Finder(text),
-                partial(read, source=PurePath(files.get(document, document)).name),
-            )
+            finder, name = None if text is None else Finder(text), PurePath(files.get(document, document)).name
             for hit, evidence in group:
                 if not hit.chunk.text.strip():
                     continue
@@ -269,13 +276,14 @@ class PassageCutter:
             if placed:
                 placed = _in_reading_order(placed)
                 chunks = [hit.chunk for hit, _ in placed]
+                runs: Sequence[Sequence[Piece | Excerpt]]
                 if text is None:
-                    runs = runs_of_chunks(chunks, read_own)
+                    runs = runs_of_chunks(chunks, name)
                 else:
                     spans = [span for chunk in chunks for span in chunk.spans]
-                    runs = runs_in_text(text, spans, self.around, read_own)
+                    runs = runs_in_text(*read([Excerpt(text, source=name)]), spans, self.around)
                 sources.append(_Source(document, placed, runs))
-            sources += [_read_alone(hit, evidence, read_own) for hit, evidence in _in_reading_order(alone)]
+            sources += [_alone(hit, evidence, name) for hit, evidence in _in_reading_order(alone)]
         return sources
 
     def _fill(self, evidence: _Evidence, budget: int) -> list[tuple[int, int, bool]]:
@@ -296,7 +304,7 @@ class _Source:
 
     document: str
     hits: Sequence[tuple[Hit, float]]
-    runs: Sequence[Run]
+    runs: Sequence[Sequence[Piece | Excerpt]]
     is_placed: bool = True
 
 
@@ -440,11 +448,10 @@ class _Fit(NamedTuple):
         return not self.inside
 
 
-def _read_alone(hit: Hit, evidence: float, read: Callable[..., Reading]) -> _Source:
-    """Return the text of a hit whose place in its document is not known."""
+def _alone(hit: Hit, evidence: float, name: str) -> _Source:
+    """Return a hit whose place in its document is not known."""
     chunk = replace(hit.chunk, spans=(Span(0, len(hit.chunk.text)),))
-    runs = runs_of_chunks([chunk], read)
-    return _Source(hit.document, [(hit, evidence)], runs, is_placed=False)
+    return _Source(hit.document, [(hit, evidence)], runs_of_chunks([chunk], name), is_placed=False)
 
 
 def as_cutter(cutter: PassageCutter | None) -> PassageCutter:

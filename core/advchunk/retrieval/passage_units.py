@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from typing import NamedTuple, TypeAlias
+from functools import cached_property, lru_cache, partial
+from itertools import accumulate, pairwise
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from advchunk import sizes
 from advchunk.contexts import Contexts, with_own_levels
-from advchunk.layout import Headings, fit_to_blocks, join_definitions, plain_levels, tile_prose
+from advchunk.layout import Headings, fit_to_blocks, join_definitions, may_have_atoms, plain_levels, tile_prose
 from advchunk.readers import formats
 from advchunk.records import (
     Block,
+    BlockKind,
     Chunk,
     Document,
     Floats,
@@ -46,6 +48,9 @@ _TABLE_END = re.compile(r"(?<=</table>)|(?<=</TABLE>)|(?<=\\end\{tabular\})|\n[ 
 _HEAD_LINE = re.compile(r"(?:\A|\n)\| ")
 _PIECE = "piece"  # the title of a table whose head is in another chunk
 _REMEMBERED = 4096  # texts
+_BETWEEN = "\n\n"  # texts that are read together
+# The kinds of blocks that are tiled alike whatever stands in other texts.
+_INDEPENDENT: frozenset[BlockKind] = frozenset({"paragraph", "heading", "item", "quote"})
 _MAX_TERMS = 2**20  # remembered
 
 
@@ -88,6 +93,26 @@ class Reading:
         )
 
 
+class Excerpt(NamedTuple):
+    """A text to be read, and what its document says of it.
+
+    Parameters
+    ----------
+    offset : of the text in its document.
+    source : the name of its file, whose suffix may say that it is source code.
+    path : the headings that its start is under, or is itself.
+    head : the head of the table that its start is in.
+    speakers : of its turns, the one in whose turn it begins first, if they are known.
+    """
+
+    text: str
+    offset: int = 0
+    source: str = ""
+    path: tuple[str, ...] = ()
+    head: str = ""
+    speakers: tuple[str, ...] = ()
+
+
 class UnitReader:
     """Reads texts as units, and remembers the latest.
 
@@ -100,74 +125,168 @@ class UnitReader:
     def __init__(self, counter: Counter, language: str = "en") -> None:
         self.counter, self.language = counter, language
         self.vocabulary = Vocabulary(Wording(language=language))
-        self._remembered = lru_cache(_REMEMBERED)(self._read)
+        self._tiler = partial(sentences, language=language)
+        self._remembered = lru_cache(_REMEMBERED)(_Slot)
 
     @property
     def is_full(self) -> bool:
         """True if it knows so many words that a new one should take its place."""
         return len(self.vocabulary) > _MAX_TERMS
 
-    def read(
-        self,
-        text: str,
-        budget: int = 0,
-        source: str = "",
-        path: tuple[str, ...] = (),
-        head: str = "",
-        speakers: tuple[str, ...] = (),
-    ) -> Reading:
-        """Return the units of a text.
+    def read(self, excerpts: Sequence[Excerpt], budget: int = 0) -> list[Reading]:
+        """Return the units of texts, wherever these are in their documents.
+
+        The units of a text do not depend on the other texts, but many are read in less time together.
 
         Parameters
         ----------
         budget : tokens of the passages that are wanted, of which a table row or a block may take a third.
-        source : the name of its file, whose suffix may say that it is source code.
-        path : the headings that its start is under, or is itself.
-        head : the head of the table that its start is in.
-        speakers : of its turns, the one in whose turn it begins first, if they are known.
         """
         most = next((size for size in _MAX_WHOLE if size <= budget * _SHARE), _MAX_SENTENCE)
-        return self._remembered(text, source, path, head, speakers, most)
+        slots = [self._remembered(excerpt._replace(offset=0), most) for excerpt in excerpts]
+        new = [slot for slot in dict.fromkeys(slots) if slot.reading is None]
+        layouts = [_Layout.of(slot.excerpt, self.counter) for slot in new]
+        for slot, reading in zip(new, self._readings(layouts, most), strict=True):
+            slot.reading = reading
+        return [slot.reading for slot in slots if slot.reading is not None]
 
-    def _read(
-        self, text: str, source: str, path: tuple[str, ...], head: str, speakers: tuple[str, ...], most: int
-    ) -> Reading:
-        metadata = write_metadata({}, {"speakers": [*speakers]} if speakers else {})
-        document = _with_layout(Document(text, source, metadata=metadata))
-        inside = _TABLE_END.search(text).start() if head else 0  # type: ignore[union-attr]  # it always matches
-        # A turn is kept whole in chunks, but a passage may be a sentence of it.
-        blocks = [replace(b, kind="paragraph", title=None) if b.kind == "turn" else b for b in document.blocks or ()]
-        rest = [block for block in blocks if block.span.start >= inside]
-        first_block = [Block("table", Span(0, inside), title=_PIECE)] if inside else []
-        document = replace(document, blocks=(*first_block, *rest))
-        first = Headings(text, document.blocks or ()).path(0)
-        above = path[: len(path) - len(first)] if path[-len(first) :] == first else path
-        document = replace(document, above=tuple(enumerate(above, 1)))
-        headings = Headings(text, document.blocks or (), document.above)
-        tiler = partial(sentences, language=self.language)
-        limits = with_own_levels(Limits(most, 0, 0, self.counter, **plain_levels(document, tiler)), document)
+    def read_runs(self, runs: Iterable[Sequence[Piece | Excerpt]], budget: int = 0) -> list[Run]:
+        """Return runs with the readings of their excerpts; see `read`."""
+        runs = list(runs)
+        excerpts = [part for run in runs for part in run if isinstance(part, Excerpt)]
+        pieces = map(Piece, self.read(excerpts, budget), [excerpt.offset for excerpt in excerpts])
+        return [[next(pieces) if isinstance(part, Excerpt) else part for part in run] for run in runs]
+
+    def _readings(self, layouts: Sequence[_Layout], most: int) -> Iterator[Reading]:
+        """Yield the units of texts with their layouts."""
+        groups = dict[Hashable, list[int]]()
+        for number, layout in enumerate(layouts):
+            groups.setdefault(layout.group if self.counter.adds_up else number, []).append(number)
+        edges, sizes = [np.zeros(0, dtype=np.int64)] * len(layouts), [np.zeros(0, dtype=np.int64)] * len(layouts)
+        for group in groups.values():
+            documents = [layouts[number].document for number in group]
+            for number, (own_edges, own_sizes) in zip(group, self._tile(documents, most), strict=True):
+                edges[number], sizes[number] = own_edges, own_sizes
+        texts = [
+            layout.document.text[a:b]
+            for layout, own in zip(layouts, edges, strict=True)
+            for a, b in pairwise(own.tolist())
+        ]
+        terms = self.vocabulary.encode(texts)
+        at = 0
+        for layout, own_edges, tokens in zip(layouts, edges, sizes, strict=True):
+            bounds = terms.edges[at : at + len(own_edges)]
+            ids, at = terms.ids[bounds[0] : bounds[-1]].copy(), at + len(tokens)
+            text = layout.document.text
+            yield Reading(
+                text, own_edges[:-1], own_edges[1:], tokens, np.diff(bounds), ids, layout.context, layout.path
+            )
+
+    def _tile(self, documents: Sequence[Document], most: int) -> Iterator[tuple[Ints, Ints]]:
+        """Yield the edges and the tokens of the units of documents that are alike enough to be tiled as one."""
+        document, starts, ends = _joined_documents(documents)
+        limits = with_own_levels(Limits(most, 0, 0, self.counter, **plain_levels(document, self._tiler)), document)
         if document.markup == "code":
             document = join_definitions(document, limits)
-        units = _keep_headings(fit_to_blocks(tile_prose(document, tiler), document))
+        units = _keep_headings(fit_to_blocks(tile_prose(document, self._tiler), document), [*starts, *ends])
         units = sizes.fit(units, replace(limits, max_tokens=_MAX_SENTENCE, atomic=limits.verbatim))
         units = sizes.fit(_divide_tables(units, document), limits)
-        context: Callable[[int], tuple[str, int]] = Contexts(
-            replace(document, blocks=tuple(rest)), replace(limits, max_tokens=2 * _MAX_CONTEXT)
+        tokens = units.token_counts()
+        for start, first, last in zip(starts, *units.edges.searchsorted([starts, ends]).tolist(), strict=True):
+            yield units.edges[first : last + 1] - start, tokens[first:last].copy()
+
+
+@dataclass(eq=False)
+class _Slot:
+    """A text and what has been read of it."""
+
+    excerpt: Excerpt
+    most: int
+    reading: Reading | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """A text with its layout, and the contexts of its offsets.
+
+    Parameters
+    ----------
+    inside : where the table ends that the text starts in, whose head is ``excerpt.head``; 0 if it starts in none.
+    """
+
+    document: Document
+    inside: int
+    excerpt: Excerpt
+    counter: Counter
+
+    @classmethod
+    def of(cls, excerpt: Excerpt, counter: Counter) -> Self:
+        """Return the layout of a text."""
+        text, source, speakers = excerpt.text, excerpt.source, [*excerpt.speakers]
+        document = _with_layout(
+            Document(text, source, metadata=write_metadata({}, {"speakers": speakers} if speakers else {}))
         )
+        inside = _TABLE_END.search(text).start() if excerpt.head else 0  # type: ignore[union-attr]  # it always matches
+        # A turn is kept whole in chunks, but a passage may be a sentence of it.
+        blocks = [replace(b, kind="paragraph", title=None) if b.kind == "turn" else b for b in document.blocks or ()]
         if inside:
-            context = partial(_context_inside, context, inside, head, self.counter)
-        terms, edges, tokens = self.vocabulary.encode(units.strings()), units.edges, units.token_counts()
-        return Reading(text, edges[:-1], edges[1:], tokens, np.diff(terms.edges), terms.ids, context, headings.path)
+            blocks = [Block("table", Span(0, inside), title=_PIECE), *(b for b in blocks if b.span.start >= inside)]
+        return cls(replace(document, blocks=tuple(blocks)), inside, excerpt, counter)
+
+    @property
+    def group(self) -> Hashable:
+        """Equal for documents that may be tiled as one, because nothing in one of them matters to the others."""
+        document = self.document
+        text, kinds = document.text, {block.kind for block in document.blocks or ()}
+        is_alone = "\r" in text or "<!--" in text or text[:1].isspace() or not text
+        if document.markup != "markdown" or not kinds <= _INDEPENDENT or is_alone:
+            return id(self)
+        return may_have_atoms(document)
+
+    def context(self, offset: int) -> tuple[str, int]:
+        """Return the headings above an offset, with the head of the table that it is in, and their tokens."""
+        context, tokens = self._contexts(offset)
+        if offset >= self.inside:
+            return context, tokens
+        whole = with_context(context, self.excerpt.head)
+        return whole, self.counter(f"{whole}\n\n")
+
+    def path(self, offset: int) -> tuple[str, ...]:
+        """Return the headings that an offset is under, outermost first."""
+        return self._headings.path(offset)
+
+    # Both are made for the few texts that passages are of.
+    @cached_property
+    def _headings(self) -> Headings:
+        return Headings(self.document.text, self.document.blocks or (), self._above)
+
+    @cached_property
+    def _contexts(self) -> Contexts:
+        blocks = (self.document.blocks or ())[bool(self.inside) :]
+        return Contexts(
+            replace(self.document, blocks=blocks, above=self._above), Limits(2 * _MAX_CONTEXT, 0, 0, self.counter)
+        )
+
+    @property
+    def _above(self) -> tuple[tuple[int, str], ...]:
+        path, first = self.excerpt.path, Headings(self.document.text, self.document.blocks or ()).path(0)
+        return tuple(enumerate(path[: len(path) - len(first)] if path[-len(first) :] == first else path, 1))
 
 
-def _context_inside(
-    context: Callable[[int], tuple[str, int]], inside: int, head: str, counter: Counter, offset: int
-) -> tuple[str, int]:
-    """Return the context of an offset, with the head of a table if it is before ``inside``, where that ends."""
-    if offset >= inside:
-        return context(offset)
-    whole = with_context(context(offset)[0], head)
-    return whole, counter(f"{whole}\n\n")
+def _joined_documents(documents: Sequence[Document]) -> tuple[Document, list[int], list[int]]:
+    """Return documents as one, with a blank line between them, and where each starts and ends in it."""
+    if len(documents) == 1:
+        return documents[0], [0], [len(documents[0].text)]
+    ends = [*accumulate(len(document.text) + len(_BETWEEN) for document in documents)]
+    starts = [0, *ends[:-1]]
+    blocks = [
+        replace(block, span=Span(start + block.span.start, start + block.span.end))
+        for document, start in zip(documents, starts, strict=True)
+        for block in document.blocks or ()
+    ]
+    text = _BETWEEN.join(document.text for document in documents)
+    joined = Document(text, blocks=blocks, markup=documents[0].markup)
+    return joined, starts, [end - len(_BETWEEN) for end in ends]
 
 
 def _head_of(chunk: Chunk) -> str:
@@ -184,10 +303,16 @@ def _with_layout(document: Document) -> Document:
     return replace(formats.read(document, markup), markup=markup)
 
 
-def _keep_headings(units: Units) -> Units:
-    """Join a heading with the sentence below it, and a caption with what it is above."""
+def _keep_headings(units: Units, edges: Sequence[int]) -> Units:
+    """Join a heading with the sentence below it, and a caption with what it is above, but not across ``edges``."""
     kept = units.strength >= 0
-    return units if kept.all() else Units(units.text, units.edges[kept], None, units.strength[kept])
+    fixed = np.setdiff1d(edges, units.edges[kept])
+    if kept.all() and not len(fixed):
+        return units
+    all_edges = np.concatenate([units.edges[kept], fixed])
+    strength = np.concatenate([units.strength[kept], np.full(len(fixed), Strength.BLOCK)])
+    order = np.argsort(all_edges, kind="stable")
+    return Units(units.text, all_edges[order], None, strength[order])
 
 
 def _divide_tables(units: Units, document: Document) -> Units:
@@ -335,18 +460,18 @@ def _joined(arrays: Sequence[Ints]) -> Ints:
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
 
 
-def runs_of_chunks(chunks: Sequence[Chunk], read: Callable[..., Reading]) -> list[Run]:
+def runs_of_chunks(chunks: Sequence[Chunk], source: str = "") -> list[list[Excerpt]]:
     """Return the text of chunks of one document, as far as they have it, in runs; text that several have is there once.
 
     Chunks that contradict each other where they overlap, as those of two versions of a text, are in runs of their own.
 
     Parameters
     ----------
-    read : `UnitReader.read`, with what it must know of the document.
+    source : the name of the file of their document.
     """
     pieces = [(*span, text, chunk) for chunk in chunks for span, text in zip(chunk.spans, chunk.passages, strict=True)]
     pieces.sort(key=lambda piece: (piece[0], -piece[1]))
-    runs, first, last, before = list[Run](), 0, -_MAX_GAP - 1, ""  # the span and the text of the last piece
+    runs, first, last, before = list[list[Excerpt]](), 0, -_MAX_GAP - 1, ""  # the span and the text of the last piece
     for start, end, text, chunk in pieces:
         overlap = max(last - start, 0)
         agrees = not overlap or before[start - first :][: len(text)] == text[:overlap]
@@ -354,19 +479,17 @@ def runs_of_chunks(chunks: Sequence[Chunk], read: Callable[..., Reading]) -> lis
             continue
         at = start + overlap if agrees else start
         head = _head_of(chunk) if at == chunk.start else ""
-        speakers = _speakers(chunk, at > start)
-        piece = Piece(read(text[at - start :], path=_title_path(chunk), head=head, speakers=speakers), at)
+        excerpt = Excerpt(text[at - start :], at, source, _title_path(chunk), head, _speakers(chunk, at > start))
         if agrees and start - last <= _MAX_GAP:
-            runs[-1].append(piece)
+            runs[-1].append(excerpt)
         else:
-            runs.append([piece])
+            runs.append([excerpt])
         first, last, before = start, end, text
     return runs
 
 
-def runs_in_text(text: str, spans: Iterable[Span], around: float, read: Callable[..., Reading]) -> list[Run]:
+def runs_in_text(whole: Reading, spans: Iterable[Span], around: float) -> list[Run]:
     """Return the runs of a text that spans are in, with so many tokens on either side of each."""
-    whole = read(text)
     before = np.concatenate([[0], np.cumsum(whole.tokens)])
     first, last = np.array(list(spans), dtype=np.int64).T
     first, last = whole.ends.searchsorted(first, "right"), whole.starts.searchsorted(last)

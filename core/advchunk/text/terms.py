@@ -227,9 +227,11 @@ def make_stemmer(stemmer: Stemmer, language: str) -> Callable[[str], str]:
 
     name = {"snowball": language_code(language), "porter": "porter", "none": ""}[stemmer]
     try:
-        stem: Callable[[str], str] = Snowball(name).stemWord
+        snowball = Snowball(name)
     except KeyError:
         return str
+    snowball.maxCacheSize = 0  # callers keep the stems of words; its cache takes longer than to stem
+    stem: Callable[[str], str] = snowball.stemWord
 
     def stem_safely(word: str) -> str:
         try:
