@@ -1,7 +1,6 @@
 """The units of retrieved texts, and where the words of a question are among them."""
 
 from collections import Counter
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -10,13 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import Chunk, RecursiveChunker, Span
+from advchunk.models.counters import as_counter
 from advchunk.retrieval.evidence import PAIR
-from advchunk.retrieval.passage_units import UnitReader, UnitTable, runs_in_text, runs_of_chunks
-from advchunk.text.counters import WORDS
+from advchunk.retrieval.passage_units import Excerpt, UnitReader, UnitTable, runs_in_text, runs_of_chunks
+from advchunk.text.counters import CHARACTERS, WORDS
 from advchunk.text.terms import searchable_words
 
 WORD = st.sampled_from(["tea", "rum", "milk", "the", "cup"])
 SENTENCES = st.lists(st.lists(WORD, min_size=1, max_size=6), min_size=1, max_size=8)
+
+
+def table_of(chunks, reader, budget=0):
+    """The units of chunks of one document."""
+    return UnitTable([(0, run) for run in reader.read_runs(runs_of_chunks(chunks), budget)])
 
 
 def slow_postings(table, question):
@@ -40,7 +45,7 @@ def slow_postings(table, question):
 def test_postings_are_those_of_the_slow_twin(sentences, question):
     text = " ".join(" ".join(words).capitalize() + "." for words in sentences)
     reader = UnitReader(WORDS)
-    table = UnitTable([(0, runs_of_chunks([Chunk(text, (Span(0, len(text)),), 1)], reader.read)[0])])
+    table = table_of([Chunk(text, (Span(0, len(text)),), 1)], reader)
     postings = table.postings(reader.vocabulary.look_up(" ".join(question)))
     places = [postings.sentences[postings.terms == t].tolist() for t in range(len(postings.repeats))]
     assert sorted(zip(postings.repeats.tolist(), places, strict=True)) == slow_postings(table, " ".join(question))
@@ -51,7 +56,7 @@ TEXT = "# Tea\n\nBoil the water. Add tea.\n\n```\nmake tea\nmake rum\n```\n\n| a
 
 def units_of(text, budget=1000):
     chunk = Chunk(text, (Span(0, len(text)),), 1)
-    table = UnitTable([(0, run) for run in runs_of_chunks([chunk], partial(UnitReader(WORDS).read, budget=budget))])
+    table = table_of([chunk], UnitReader(WORDS), budget)
     return [table.text(i, i + 1)[0] for i in range(len(table))]
 
 
@@ -72,10 +77,11 @@ def test_a_long_sentence_is_divided_and_a_long_row_is_not():
 def test_runs_in_a_text_reach_as_far_as_asked(around):
     text = "".join(f"Sentence number {i}. " for i in range(20))
     start = text.index("number 10")
-    (run,) = runs_in_text(text, [Span(start, start + 5)], around, UnitReader(WORDS).read)
-    whole, _ = UnitTable([(0, run)]).text(0, len(UnitTable([(0, run)])))
+    (whole,) = UnitReader(WORDS).read([Excerpt(text)])
+    (run,) = runs_in_text(whole, [Span(start, start + 5)], around)
+    inside, _ = UnitTable([(0, run)]).text(0, len(UnitTable([(0, run)])))
     expected = {0: "Sentence number 10.", 3: "Sentence number 9. Sentence number 10. Sentence number 11."}
-    assert whole == expected.get(around, text.rstrip())
+    assert inside == expected.get(around, text.rstrip())
 
 
 def test_chunks_that_tile_a_text_are_one_run_and_those_with_a_gap_are_several():
@@ -83,9 +89,9 @@ def test_chunks_that_tile_a_text_are_one_run_and_those_with_a_gap_are_several():
     edges = [0, 12, 25, 40, len(text)]
     spans = [Span(a, b) for a, b in pairwise(edges)]
     chunks = [Chunk(text[a:b], (Span(a, b),), 3) for a, b in spans]
-    assert len(runs_of_chunks(chunks, UnitReader(WORDS).read)) == 1
-    assert len(runs_of_chunks([chunks[0], chunks[2]], UnitReader(WORDS).read)) == 2
-    table = UnitTable([(0, run) for run in runs_of_chunks([*chunks, chunks[1]], UnitReader(WORDS).read)])
+    assert len(runs_of_chunks(chunks)) == 1
+    assert len(runs_of_chunks([chunks[0], chunks[2]])) == 2
+    table = table_of([*chunks, chunks[1]], UnitReader(WORDS))
     assert table.text(0, len(table))[0] == text.rstrip()
     np.testing.assert_array_equal(table.ends[:-1], table.starts[1:])
 
@@ -102,8 +108,7 @@ def test_chunks_that_tile_a_text_are_one_run_and_those_with_a_gap_are_several():
 def test_a_row_of_a_later_piece_has_the_head_of_its_table(begin, row, end):
     text = "Intro.\n\n" + begin + "".join(row.format(f"x{i}", i) for i in range(60)) + end + "\n\nThe end."
     chunks = RecursiveChunker(max_tokens=120).chunk(text)
-    read = UnitReader(WORDS).read
-    (run,) = runs_of_chunks(chunks, partial(read, budget=400))
+    (run,) = UnitReader(WORDS).read_runs(runs_of_chunks(chunks), 400)
     assert len(run) > 2
     for piece in run[1:]:
         contexts = [piece.read.context(at)[0] for at in piece.read.starts.tolist()]
@@ -111,3 +116,49 @@ def test_a_row_of_a_later_piece_has_the_head_of_its_table(begin, row, end):
         assert all("Weight" in context for context, unit in zip(contexts, units, strict=True) if "Tea" in unit)
         assert all(context == "" for context, unit in zip(contexts, units, strict=True) if unit.startswith("The end"))
         assert all(unit.count("Tea") <= 1 for unit in units)
+
+
+LINES = [
+    "# Tea", "## Green", "Boil the water. Add tea.", "Steep it:", "- one", "  - two", "• three", "> A quote. And more.", "",
+    "", "    indented", "```", "| a | b |", "| - | - |", "| 1 | 2 |", "Table 1: Cups", "Ann: I like tea. Do you?",
+    "Bob: No, rum.", "[00:01] Ann: Tea.", "See `a. B", "code`. And", "[a link. To", "tea](url). It is", "$x. Y", "z$ end.",
+    "<!-- a note -->", "<div>", "</div>", "<table><tr><td>1</td></tr>", "word " * 90, "x" * 400, "1. First", "---", "Tea", "===",
+    "\\begin{tabular}{l}", "Tea ..... 22", "a\r", "\f", "he said. so", "天気がいい。とても", "ไทยเป็นภาษา ที่สวย มาก",
+]  # fmt: skip
+EXCERPTS = st.builds(
+    lambda lines, first, end, path, head: Excerpt(first + "\n".join(lines) + end, 0, "", path, head),
+    st.lists(st.sampled_from(LINES), min_size=1, max_size=9),
+    st.sampled_from(["", "", "", " ", "\n\n"]),
+    st.sampled_from(["", "\n", "\n\n", "  "]),
+    st.sampled_from([(), ("Tea",), ("Tea", "Green")]),
+    st.sampled_from(["", "", "| a | b |\n| - | - |"]),
+)
+
+
+def slow_read(reader, excerpts, budget):
+    """Each text read alone."""
+    return [reading for excerpt in excerpts for reading in reader.read([excerpt], budget)]
+
+
+def contents_of(reading):
+    """What a reading says, without its methods."""
+    starts = reading.starts.tolist()
+    arrays = [reading.ends, reading.tokens, reading.words, reading.terms]
+    places = [(reading.context(start), reading.path(start)) for start in starts]
+    return reading.text, starts, [array.tolist() for array in arrays], places
+
+
+@given(st.lists(EXCERPTS, max_size=6), st.sampled_from([0, 1000]), st.sampled_from(["tokens", "words", "characters"]))
+def test_texts_read_together_have_the_units_of_the_slow_twin(excerpts, budget, counter):
+    together, alone = (UnitReader(as_counter(counter)) for _ in range(2))
+    expected = [contents_of(reading) for reading in slow_read(alone, excerpts, budget)]
+    assert [contents_of(reading) for reading in together.read(excerpts, budget)] == expected
+
+
+def test_texts_that_were_read_before_are_read_once_and_the_units_of_all_cover_them():
+    reader = UnitReader(CHARACTERS)
+    first, second = reader.read([Excerpt("Tea is hot. "), Excerpt("Rum is cold.", offset=12)])
+    again = reader.read([Excerpt("Rum is cold."), Excerpt("Milk."), Excerpt("Tea is hot. ", offset=7)])
+    assert again[0] is second
+    assert again[2] is first
+    assert [reading.tokens.tolist() for reading in again] == [[12], [5], [12]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -154,6 +154,7 @@ def _report_missing() -> None:
     _log.warning("source code is read as plain text: %s", MissingExtra("tree-sitter", "code"))
 
 
+@lru_cache(maxsize=1024)
 def _suffix(name: str) -> str:
     """Return the suffix of a path or URL, in lower case."""
     path = name.partition("://")[2].partition("?")[0].partition("#")[0].partition("/")[2] if "://" in name else name

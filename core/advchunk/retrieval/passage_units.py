@@ -227,11 +227,14 @@ class _Layout:
             Document(text, source, metadata=write_metadata({}, {"speakers": speakers} if speakers else {}))
         )
         inside = _TABLE_END.search(text).start() if excerpt.head else 0  # type: ignore[union-attr]  # it always matches
-        # A turn is kept whole in chunks, but a passage may be a sentence of it.
-        blocks = [replace(b, kind="paragraph", title=None) if b.kind == "turn" else b for b in document.blocks or ()]
+        blocks = document.blocks or ()
+        if any(block.kind == "turn" for block in blocks):  # kept whole in chunks, but a passage may be a sentence of it
+            blocks = tuple(replace(b, kind="paragraph", title=None) if b.kind == "turn" else b for b in blocks)
         if inside:
-            blocks = [Block("table", Span(0, inside), title=_PIECE), *(b for b in blocks if b.span.start >= inside)]
-        return cls(replace(document, blocks=tuple(blocks)), inside, excerpt, counter)
+            first = Block("table", Span(0, inside), title=_PIECE)
+            blocks = (first, *(block for block in blocks if block.span.start >= inside))
+        document = document if blocks is document.blocks else replace(document, blocks=blocks)
+        return cls(document, inside, excerpt, counter)
 
     @property
     def group(self) -> Hashable:
