@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from advchunk import Chunk, RecursiveChunker, Span
@@ -126,7 +126,7 @@ LINES = [
     "\\begin{tabular}{l}", "Tea ..... 22", "a\r", "\f", "he said. so", "天気がいい。とても", "ไทยเป็นภาษา ที่สวย มาก",
 ]  # fmt: skip
 EXCERPTS = st.builds(
-    lambda lines, first, end, path, head: Excerpt(first + "\n".join(lines) + end, 0, "", path, head),
+    lambda lines, first, end, path, head: Excerpt(first + "\n".join(lines) + end, "", path, head),
     st.lists(st.sampled_from(LINES), min_size=1, max_size=9),
     st.sampled_from(["", "", "", " ", "\n\n"]),
     st.sampled_from(["", "\n", "\n\n", "  "]),
@@ -148,6 +148,12 @@ def contents_of(reading):
     return reading.text, starts, [array.tolist() for array in arrays], places
 
 
+TABLE = "| a |\n| - |\n| 1 |"
+
+
+@example([Excerpt(f"{TABLE}\n\nTable 1: Cups"), Excerpt(TABLE)], 1000, "tokens")
+@example([Excerpt("ab-cd/ef" * 80), Excerpt("See `a. B` now.")], 1000, "words")
+@example([Excerpt("Tea is `hot`.\n\n# Tea"), Excerpt("<!-- a note -->\n\nBoil it.\n\nAdd tea.")], 0, "tokens")
 @given(st.lists(EXCERPTS, max_size=6), st.sampled_from([0, 1000]), st.sampled_from(["tokens", "words", "characters"]))
 def test_texts_read_together_have_the_units_of_the_slow_twin(excerpts, budget, counter):
     together, alone = (UnitReader(as_counter(counter)) for _ in range(2))

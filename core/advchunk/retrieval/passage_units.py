@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import accumulate, pairwise
-from typing import NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -98,19 +98,19 @@ class Excerpt(NamedTuple):
 
     Parameters
     ----------
-    offset : of the text in its document.
     source : the name of its file, whose suffix may say that it is source code.
     path : the headings that its start is under, or is itself.
     head : the head of the table that its start is in.
     speakers : of its turns, the one in whose turn it begins first, if they are known.
+    offset : of the text in its document, which does not matter to its units.
     """
 
     text: str
-    offset: int = 0
     source: str = ""
     path: tuple[str, ...] = ()
     head: str = ""
     speakers: tuple[str, ...] = ()
+    offset: int = 0
 
 
 class UnitReader:
@@ -143,9 +143,9 @@ class UnitReader:
         budget : tokens of the passages that are wanted, of which a table row or a block may take a third.
         """
         most = next((size for size in _MAX_WHOLE if size <= budget * _SHARE), _MAX_SENTENCE)
-        slots = [self._remembered(excerpt._replace(offset=0), most) for excerpt in excerpts]
-        new = [slot for slot in dict.fromkeys(slots) if slot.reading is None]
-        layouts = [_Layout.of(slot.excerpt, self.counter) for slot in new]
+        slots = [self._remembered(excerpt[:-1], most) for excerpt in excerpts]
+        new = [*dict.fromkeys(slot for slot in slots if slot.reading is None)]
+        layouts = [_Layout.of(Excerpt(*slot.contents), self.counter) for slot in new]
         for slot, reading in zip(new, self._readings(layouts, most), strict=True):
             slot.reading = reading
         return [slot.reading for slot in slots if slot.reading is not None]
@@ -198,9 +198,9 @@ class UnitReader:
 
 @dataclass(eq=False)
 class _Slot:
-    """A text and what has been read of it."""
+    """What an excerpt has besides its offset, and what has been read of it."""
 
-    excerpt: Excerpt
+    contents: tuple[Any, ...]
     most: int
     reading: Reading | None = None
 
@@ -482,7 +482,7 @@ def runs_of_chunks(chunks: Sequence[Chunk], source: str = "") -> list[list[Excer
             continue
         at = start + overlap if agrees else start
         head = _head_of(chunk) if at == chunk.start else ""
-        excerpt = Excerpt(text[at - start :], at, source, _title_path(chunk), head, _speakers(chunk, at > start))
+        excerpt = Excerpt(text[at - start :], source, _title_path(chunk), head, _speakers(chunk, at > start), at)
         if agrees and start - last <= _MAX_GAP:
             runs[-1].append(excerpt)
         else:
