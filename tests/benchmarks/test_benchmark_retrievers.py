@@ -40,6 +40,12 @@ def test_pipelines_are_compared_with_the_default_one(data):
     assert [row[0] for row in rows[2:]] == ["BM25", "parent documents", "recursive, units, hybrid, neighbors"]
 
 
+def test_passages_of_texts_that_were_not_read_before_are_timed(data):
+    figures = json.loads(run("cut_speed", "--data", data, "--sets", "made", "--questions", 2))
+    assert figures["chunks"] > 0
+    assert min(figures[kind] for kind in ("first", "next", "again")) > 0
+
+
 def test_a_query_takes_little_more_than_the_answer_of_the_store():
     figures = json.loads(run("search_speed", "--chunks", 2000, "--queries", 3))
     assert figures["chunks"] == 2000

@@ -281,7 +281,8 @@ class PassageCutter:
                     runs = runs_of_chunks(chunks, name)
                 else:
                     spans = [span for chunk in chunks for span in chunk.spans]
-                    runs = runs_in_text(*read([Excerpt(text, source=name)]), spans, self.around)
+                    (whole,) = read([Excerpt(text, source=name)])
+                    runs = runs_in_text(whole, spans, self.around)
                 sources.append(_Source(document, placed, runs))
             sources += [_alone(hit, evidence, name) for hit, evidence in _in_reading_order(alone)]
         return sources

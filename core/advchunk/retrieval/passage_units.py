@@ -162,25 +162,17 @@ class UnitReader:
         groups = dict[Hashable, list[int]]()
         for number, layout in enumerate(layouts):
             groups.setdefault(layout.group if self.counter.adds_up else number, []).append(number)
-        edges, sizes = [np.zeros(0, dtype=np.int64)] * len(layouts), [np.zeros(0, dtype=np.int64)] * len(layouts)
+        tilings = dict[int, tuple[Ints, Ints]]()
         for group in groups.values():
-            documents = [layouts[number].document for number in group]
-            for number, (own_edges, own_sizes) in zip(group, self._tile(documents, most), strict=True):
-                edges[number], sizes[number] = own_edges, own_sizes
-        texts = [
-            layout.document.text[a:b]
-            for layout, own in zip(layouts, edges, strict=True)
-            for a, b in pairwise(own.tolist())
-        ]
-        terms = self.vocabulary.encode(texts)
-        at = 0
-        for layout, own_edges, tokens in zip(layouts, edges, sizes, strict=True):
-            bounds = terms.edges[at : at + len(own_edges)]
-            ids, at = terms.ids[bounds[0] : bounds[-1]].copy(), at + len(tokens)
-            text = layout.document.text
-            yield Reading(
-                text, own_edges[:-1], own_edges[1:], tokens, np.diff(bounds), ids, layout.context, layout.path
-            )
+            tilings.update(zip(group, self._tile([layouts[number].document for number in group], most), strict=True))
+        texts, at = [layout.document.text for layout in layouts], 0
+        strings = (texts[i][a:b] for i in range(len(texts)) for a, b in pairwise(tilings[i][0].tolist()))
+        terms = self.vocabulary.encode(strings)
+        for number, layout in enumerate(layouts):
+            edges, tokens = tilings[number]
+            bounds, at = terms.edges[at : at + len(edges)], at + len(tokens)
+            words, ids = np.diff(bounds), terms.ids[bounds[0] : bounds[-1]].copy()
+            yield Reading(texts[number], edges[:-1], edges[1:], tokens, words, ids, layout.context, layout.path)
 
     def _tile(self, documents: Sequence[Document], most: int) -> Iterator[tuple[Ints, Ints]]:
         """Yield the edges and the tokens of the units of documents that are alike enough to be tiled as one."""
@@ -282,11 +274,11 @@ def _joined_documents(documents: Sequence[Document]) -> tuple[Document, list[int
         return documents[0], [0], [len(documents[0].text)]
     ends = [*accumulate(len(document.text) + len(_BETWEEN) for document in documents)]
     starts = [0, *ends[:-1]]
-    blocks = [
+    blocks = tuple(
         replace(block, span=Span(start + block.span.start, start + block.span.end))
         for document, start in zip(documents, starts, strict=True)
         for block in document.blocks or ()
-    ]
+    )
     text = _BETWEEN.join(document.text for document in documents)
     joined = Document(text, blocks=blocks, markup=documents[0].markup)
     return joined, starts, [end - len(_BETWEEN) for end in ends]
