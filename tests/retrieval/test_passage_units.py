@@ -141,7 +141,7 @@ def slow_read(reader, excerpts, budget):
 
 
 def contents_of(reading):
-    """What a reading says, without its methods."""
+    """The fields of a reading, with the contexts and paths of its units in place of the methods."""
     starts = reading.starts.tolist()
     arrays = [reading.ends, reading.tokens, reading.words, reading.terms]
     places = [(reading.context(start), reading.path(start)) for start in starts]

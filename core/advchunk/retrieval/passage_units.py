@@ -190,7 +190,7 @@ class UnitReader:
 
 @dataclass(eq=False)
 class _Slot:
-    """What an excerpt has besides its offset, and what has been read of it."""
+    """The fields of an excerpt without its offset, and the reading of them."""
 
     contents: tuple[Any, ...]
     most: int
