@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from advchunk.retrieval.rankings import Ranking, fuse
     from advchunk.retrieval.retriever import Retriever
     from advchunk.retrieval.search import Search, combine
+    from advchunk.retrieval.sparse_words import SparseVector, SparseWords
     from advchunk.retrieval.stored import StoredRetriever
     from advchunk.retrieval.vector_index import VectorIndex
     from advchunk.retrieval.vectors import aadd_vectors, add_vectors
@@ -38,6 +39,8 @@ __all__ = [
     "Retriever",
     "ScoredSentence",
     "Search",
+    "SparseVector",
+    "SparseWords",
     "StoredRetriever",
     "VectorIndex",
     "WindowScoring",
@@ -64,6 +67,8 @@ __getattr__, __dir__ = lazy_names(
         "Retriever": ".retriever",
         "ScoredSentence": ".cutting",
         "Search": ".search",
+        "SparseVector": ".sparse_words",
+        "SparseWords": ".sparse_words",
         "StoredRetriever": ".stored",
         "VectorIndex": ".vector_index",
         "WindowScoring": ".evidence",
