@@ -22,6 +22,7 @@ _NAMES = by_module({
     ".enrich": "ChunkEnricher",
     ".indexes": "IndexRetriever",
     ".retrievers": "AdvchunkRetriever",
+    ".sparse": "milvus_words qdrant_words",
     ".splitters": "splitter_class",
     ".vectors": "avectors_for vectors_for",
 })  # fmt: skip

@@ -24,6 +24,7 @@ _NAMES = by_module({
     ".indexes": "IndexRetriever",
     ".node_parsers": "node_parser_class",
     ".retrievers": "AdvchunkRetriever NeighborPostprocessor PassagePostprocessor",
+    ".sparse": "qdrant_words",
     ".vectors": "avectors_for vectors_for",
 })  # fmt: skip
 __getattr__, __dir__ = lazy_names(__name__, _NAMES, classes=".node_parsers:NodeParser")

@@ -35,5 +35,6 @@ from llamaindex_advchunk.node_parsers import node_parser_class as node_parser_cl
 from llamaindex_advchunk.retrievers import AdvchunkRetriever as AdvchunkRetriever
 from llamaindex_advchunk.retrievers import NeighborPostprocessor as NeighborPostprocessor
 from llamaindex_advchunk.retrievers import PassagePostprocessor as PassagePostprocessor
+from llamaindex_advchunk.sparse import qdrant_words as qdrant_words
 from llamaindex_advchunk.vectors import avectors_for as avectors_for
 from llamaindex_advchunk.vectors import vectors_for as vectors_for
