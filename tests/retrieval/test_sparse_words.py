@@ -12,7 +12,9 @@ from advchunk import ConfigurationError
 from advchunk.retrieval import LexicalIndex, SparseWords
 from growing import check_growth
 
-WORDS = st.lists(st.sampled_from(["tea", "rum", "boat", "sail", "sailing", "x42", "7", "the"]), max_size=8).map(" ".join)
+WORDS = st.lists(st.sampled_from(["tea", "rum", "boat", "sail", "sailing", "x42", "7", "the"]), max_size=8).map(
+    " ".join
+)
 TEXTS = ["Green tea is made of leaves.", "Sailors drank rum.", "Tea and rum, and more rum."]
 
 
@@ -28,7 +30,9 @@ def test_dot_products_are_the_scores_of_the_index(texts, query):
     assert dots(SparseWords.of(texts), texts, query) == pytest.approx(LexicalIndex(texts).scores(query), rel=1e-5)
 
 
-@pytest.mark.parametrize(("language", "text"), [("de", "Die Häuser standen leer."), ("zh", "今天的天气预报"), ("xx", "tea")])
+@pytest.mark.parametrize(
+    ("language", "text"), [("de", "Die Häuser standen leer."), ("zh", "今天的天气预报"), ("xx", "tea")]
+)
 def test_languages(language, text):
     texts = [text, "other"]
     scores = dots(SparseWords.of(texts, language=language), texts, text)
@@ -130,7 +134,9 @@ def test_texts_without_words(texts):
 
 
 def test_without_texts_no_word_can_be_weighted():
-    with pytest.raises(ConfigurationError, match="texts must be added first, or the store weight terms: rarity='store'"):
+    with pytest.raises(
+        ConfigurationError, match="texts must be added first, or the store weight terms: rarity='store'"
+    ):
         SparseWords(40).embed_query("tea")
 
 
@@ -181,8 +187,8 @@ def test_what_is_saved_comes_back(tmp_path):
     "change",
     [
         lambda stored: stored[:-5],
-        lambda stored: "[]",
-        lambda stored: "{}",
+        lambda _: "[]",
+        lambda _: "{}",
         lambda stored: stored.replace("words 1", "words 2"),
         lambda stored: stored.replace('"texts": 3', '"texts": 1'),
         lambda stored: stored.replace('"texts": 3', '"texts": null'),
@@ -198,7 +204,9 @@ def test_a_damaged_file_is_refused(change, tmp_path):
     path = tmp_path / "words.json"
     SparseWords.of(TEXTS).save(path)
     path.write_text(change(path.read_text()))
-    with pytest.raises(ConfigurationError, match="words.json does not have sparse words saved by advchunk, or it is damaged"):
+    with pytest.raises(
+        ConfigurationError, match=r"words\.json does not have sparse words saved by advchunk, or it is damaged"
+    ):
         SparseWords.load(path)
 
 

@@ -137,7 +137,9 @@ class SparseWords:
         terms, indices = self._encode([text])
         counts = np.bincount(terms.ids, minlength=len(indices)).astype(np.float64)
         if self.rarity == "texts":
-            require(self._texts > 0, "texts must be added first, or the store weight terms: rarity='store'", self._texts)
+            require(
+                self._texts > 0, "texts must be added first, or the store weight terms: rarity='store'", self._texts
+            )
             frequencies = np.array([self._frequencies[index] for index in indices.tolist()], dtype=np.int64)
             counts *= rarity(frequencies, self._texts)
         return SparseVector(indices.tolist(), counts.tolist())
