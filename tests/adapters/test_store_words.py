@@ -85,12 +85,14 @@ def milvus(folder, mode, words):
     pytest.importorskip("milvus_lite")
     from langchain_milvus import Milvus
 
-    sparse, index = milvus_words(words), {"index_type": "SPARSE_INVERTED_INDEX", "metric_type": "IP"}
-    is_hybrid = mode == "hybrid"
+    dense, sparse = {"metric_type": "COSINE", "params": {}}, {"metric_type": "IP", "params": {}}
+    indexes = [{"index_type": "FLAT", **dense}, {"index_type": "SPARSE_INVERTED_INDEX", **sparse}]
+    which = slice(0 if mode == "hybrid" else 1, 2)
     store = Milvus(
-        embedding_function=[DefaultEmbeddings(), sparse] if is_hybrid else sparse,
-        vector_field=["dense", "words"] if is_hybrid else "words",
-        index_params=[{"index_type": "FLAT", "metric_type": "COSINE"}, index] if is_hybrid else index,
+        embedding_function=[DefaultEmbeddings(), milvus_words(words)][which],
+        vector_field=["dense", "words"][which],
+        index_params=indexes[which],
+        search_params=[dense, sparse][which],  # the default leaves out small weights
         connection_args={"uri": str(folder / "chunks.db")},
         auto_id=True,
     )
