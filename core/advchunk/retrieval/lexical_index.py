@@ -148,7 +148,7 @@ def rarity(frequencies: Ints, n: int) -> Floats:
 
 
 def saturation(counts: Ints, lengths: Ints, mean: float) -> Floats:
-    """Return what occurrences of a term in a text count, from 0 to 1, the less the longer the text: (m,), as the parameters of `bm25`."""
+    """Return the weight of a term in the texts that have it, from 0 to 1, with the parameters of `bm25`: (m,)."""
     weights: Floats = counts / (counts + _K1 * (1 - _B + _B * lengths / max(mean, 1e-9)))
     return weights
 
