@@ -172,7 +172,7 @@ class PostgresWords(BaseRetriever):
         import psycopg
 
         any_word = "replace(plainto_tsquery('english', %(query)s)::text, '&', '|')::tsquery"
-        statement = f"""SELECT langchain_id::text, content, langchain_metadata || jsonb_build_object('source', source)
+        statement = f"""SELECT langchain_id::text, content, langchain_metadata::jsonb || jsonb_build_object('source', source)
             FROM {self.table}, (SELECT {any_word} AS query) AS question
             WHERE words @@ query ORDER BY ts_rank(words, query) DESC LIMIT %(k)s"""
         with psycopg.connect(self.url) as connection:
@@ -232,7 +232,8 @@ def test_lance_searches_words(tmp_path):
 
     store = LanceDB(lancedb.connect(str(tmp_path)), DefaultEmbeddings(), mode="append")
     store.add_documents(CHUNKS)
-    retriever = AdvchunkRetriever(vectorstore=store, texts=TEXTS, search_kwargs={"query_type": "fts"})
+    by_words = store.as_retriever(search_kwargs={"query_type": "fts", "k": 50})
+    retriever = AdvchunkRetriever(retriever=by_words, texts=TEXTS)
     assert {hit.metadata["source"] for hit in retriever.invoke(QUESTIONS[1])} == {"tea"}
     store.add_documents(LATER)
     assert retriever.invoke("How is rum dried?", budget=60)[0].metadata["source"] == "rum"
