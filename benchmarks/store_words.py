@@ -228,12 +228,13 @@ def fts5(texts: Sequence[str], language: str) -> Search:
 def lance(texts: Sequence[str], language: str) -> Search:
     """Search by LanceDB's words."""
     import lancedb
+    from lancedb.index import FTS
 
     folder = tempfile.TemporaryDirectory()
     table = lancedb.connect(folder.name).create_table(
         "chunks", [{"number": i, "text": text} for i, text in enumerate(texts)]
     )
-    table.create_fts_index("text", language=LANGUAGES[language].title())
+    table.create_index("text", config=FTS(language=LANGUAGES[language].title()))
 
     def search(question: str) -> Hits:
         rows = table.search(question, query_type="fts").limit(DEPTH).to_list()

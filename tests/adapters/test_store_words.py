@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.documents import Document
@@ -226,15 +227,35 @@ def check_postgres(store):
     assert passages[0].metadata["source"] == "tea"
 
 
+class LanceWords(BaseRetriever):
+    """The retriever of the guide, with a filter."""
+
+    table: Any
+    where: str | None = None
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        rows = self.table.search(query, query_type="fts").where(self.where).limit(50).to_list()
+        return [Document(row["text"], id=row["id"], metadata=row["metadata"]) for row in rows]
+
+
 def test_lance_searches_words(tmp_path):
     lancedb = pytest.importorskip("lancedb")
+    from lancedb.index import FTS
     from langchain_community.vectorstores import LanceDB
 
     store = LanceDB(lancedb.connect(str(tmp_path)), DefaultEmbeddings(), mode="append")
     store.add_documents(CHUNKS)
-    by_words = store.as_retriever(search_kwargs={"query_type": "fts", "k": 50})
-    retriever = AdvchunkRetriever(retriever=by_words, texts=TEXTS)
+    with pytest.raises(TypeError, match="multiple values for keyword argument 'name'"):  # as the guide says
+        store.similarity_search(QUESTIONS[1], query_type="fts")
+    table = store.get_table()
+    table.create_index("text", config=FTS(language="English"))
+    words = LanceWords(table=table)
+    retriever = AdvchunkRetriever(retriever=words, texts=TEXTS)
     assert {hit.metadata["source"] for hit in retriever.invoke(QUESTIONS[1])} == {"tea"}
+    assert {hit.metadata["source"] for hit in words.invoke("harbor")} == {"town", "tea"}
+    assert {
+        hit.metadata["source"] for hit in LanceWords(table=table, where="metadata.source = 'tea'").invoke("harbor")
+    } == {"tea"}
     store.add_documents(LATER)
     assert retriever.invoke("How is rum dried?", budget=60)[0].metadata["source"] == "rum"
 
