@@ -97,8 +97,8 @@ class Block:
     kind : a `BlockKind`; "furniture" is repeated on pages, such as running headers; a "turn" is what one speaker says.
     span : its span in ``Document.text``.
     level : depth of a heading or a definition in source code, 1 the highest; nesting of a list item, 1 the outermost; else 0.
-    title : the text of a heading without markup; None if that is the text of the block. The speaker of a turn. In source
-        code the name of a definition, "" for other statements, and None for a block that continues the one before.
+    title : the text of a heading without markup; None if that is the text of the block. The speaker of a turn. The summary
+        of a quote that is kept whole, "" for a table of contents. In source code the name of a definition, "" for other statements, and None for a block that continues the one before.
     places : its places on pages; several if it continues in another column or page.
     metadata : metadata of the chunks that have text of it, JSON-able (see `layout.Locator`): ``speakers``, ``start_time``,
         ``clause`` ...

@@ -519,7 +519,7 @@ def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = 
         units, cuts, vectors = refine(units, cuts, limits, vectors)
     if len(units.edges) == 2:
         tokens = None if units.sizes is None else int(units.sizes[0])
-        return [_chunk(units.text, (Span(0, len(units.text)),), limits, 0, tokens)]
+        return [_chunk(units.text, (Span(0, len(units.text)),), limits, tokens)]
     sizes, divide = RunSizes(units, limits.counter, limits.more), pack if limits.target is None else pack_near_target
     cuts = cuts if limits.target is None else _divisible_cuts(sizes, cuts, limits)
     pieces: Sequence[Sequence[int]]
@@ -533,7 +533,7 @@ def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = 
         floor = max(floor, breaks[bisect_right(breaks, start) - 1])
         first = _overlap_start(sizes, floor, start, end, limits)
         tokens = sizes.size(start, end) if first == edges[start] else None
-        chunks.append(_chunk(units.text, (Span(first, edges[end]),), limits, edges[start], tokens))
+        chunks.append(_chunk(units.text, (Span(first, edges[end]),), limits, tokens))
         floor = start
     return chunks
 
@@ -559,7 +559,7 @@ def assemble_groups(units: Units, labels: Ints, limits: Limits, vectors: Floats 
     for piece in _join_short(sizes, sorted(pieces, key=lambda piece: piece[0]), limits, vectors):
         spans = _spans(sizes.edges, piece)
         tokens = sizes.size(piece[0], piece[-1] + 1) if len(spans) == 1 else None
-        chunks.append(_chunk(units.text, spans, limits, spans[0].start, tokens))
+        chunks.append(_chunk(units.text, spans, limits, tokens))
     return sorted(chunks, key=lambda chunk: chunk.spans)
 
 
@@ -662,34 +662,47 @@ def _union(left: Sequence[int], right: Sequence[int]) -> Sequence[int]:
 
 
 def _overlap_start(sizes: RunSizes, floor: int, start: int, end: int, limits: Limits) -> int:
-    """Return the offset from which a chunk repeats the one before: whole units, else sentences or words of prose."""
-    units, edges = sizes.units, sizes.edges
+    """Return the offset from which a chunk repeats the one before, if its context fits there."""
+    text, edges = sizes.units.text, sizes.edges
     here = edges[start]
     if not limits.overlap_tokens or start == floor:
         return here
+
+    def fits(offset: int) -> bool:
+        whole = with_context(_context(limits, offset), text[offset : edges[end]])
+        return limits.counter(whole) <= limits.max_tokens and not limits.exceeds_more(text[offset : edges[end]])
+
+    return next(filter(fits, _overlap_starts(sizes, floor, start, limits)), here)
+
+
+def _overlap_starts(sizes: RunSizes, floor: int, start: int, limits: Limits) -> Iterable[int]:
+    """Yield offsets before unit ``start`` within the overlap, from the first: whole units, else sentences or words of prose."""
+    text, edges = sizes.units.text, sizes.edges
     first = sizes.furthest_back(start, limits.overlap_tokens, floor)
-    while first < start and limits.exceeds_more(units.text[edges[first] : edges[end]]):
-        first += 1
-    offset = edges[first]
+    yield from edges[first:start]
     if first == start:  # the unit before is itself too long
         last = edges[start - 1]
         levels = limits.levels(last)
         for tiler in () if levels is ATOMIC or limits.is_verbatim(last) else (levels[1], tiling.words):
-            before = tiler(units.text[last:here])
+            before = tiler(text[last : edges[start]])
             part = RunSizes(before, limits.counter).furthest_back(len(before), limits.overlap_tokens)
-            offset = last + int(before.edges[part])
-            if offset < here:
+            if part < len(before):
+                yield last + int(before.edges[part])
                 break
-    context = limits.context(here)[0] if limits.context else ""
-    text = units.text[offset : edges[end]]
-    fits = limits.counter(with_context(context, text)) <= limits.max_tokens and not limits.exceeds_more(text)
-    return offset if fits else here
 
 
-def _chunk(source: str, spans: Sequence[Span], limits: Limits, start: int, tokens: int | None) -> Chunk:
-    """Build the chunk that covers ``spans`` of ``source``; ``tokens`` is the size of its text, if it has been counted."""
-    text = "".join([source[a:b] for a, b in spans])
-    context = limits.context(start)[0] if limits.context else ""
+def _context(limits: Limits, offset: int) -> str:
+    return limits.context(offset)[0] if limits.context else ""
+
+
+def _chunk(source: str, spans: Sequence[Span], limits: Limits, tokens: int | None) -> Chunk:
+    """Build the chunk that covers ``spans`` of ``source``, with the context of its first character.
+
+    Parameters
+    ----------
+    tokens : the size of its text, if it has been counted.
+    """
+    text, context = "".join([source[a:b] for a, b in spans]), _context(limits, spans[0].start)
     if context or tokens is None:
         tokens = limits.counter(with_context(context, text))
         if tokens > limits.max_tokens and context:  # the context has more tokens than expected

@@ -332,7 +332,7 @@ def test_a_postprocessor_follows_its_fields_and_is_serialized(nodes):
         ({"budget": None}, "budget: .*got None"),
         ({"depth": 201}, "depth: .*less than or equal to 200, got 201"),
         ({"order": "page"}, "order: .*got 'page'"),
-        ({"texts": "a.txt"}, "texts must be a mapping or a function from the id or name of a document to its text"),
+        ({"texts": "a.txt"}, "texts must be a folder that exists, if it is a path, got 'a.txt'"),
         ({"cutter": "x"}, "cutter must be a PassageCutter or None, got 'x'"),
         ({"language": "english"}, "language must be a code, such as 'en', got 'english'"),
         ({"docstore": "x"}, "docstore must be a docstore of LlamaIndex, got 'x'"),

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from advchunk import RecursiveChunker
-from advchunk.cli import chunking, indexing, main
+from advchunk.cli import indexing, main
 from advchunk.models.static import StaticEmbedder
 from advchunk.retrieval import PassageCutter, Retriever, StoredRetriever
 
@@ -46,13 +46,13 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def reads(monkeypatch):
     """The names of the sources that are read."""
-    names, read = [], chunking.read_source
+    names, read = [], indexing.read_input
 
-    def read_source(chunker, by_name, encoding, source):
+    def read_input(chunker, source, **options):
         names.append(source.name)
-        return read(chunker, by_name, encoding, source)
+        return read(chunker, source, **options)
 
-    monkeypatch.setattr(chunking, "read_source", read_source)
+    monkeypatch.setattr(indexing, "read_input", read_input)
     return names
 
 

@@ -441,14 +441,20 @@ class Chunker(Params, ABC):
         by_name: bool = True,
         metadata: Mapping[str, Any] | None = None,
         encoding: str | None = None,
+        data: bytes | None = None,
     ) -> list[Document]:
-        """Read the documents in a file for `chunk_many`: each of several records of PubMed; else one, as `read_file` does."""
+        """Read the documents in a file for `chunk_many`: each of several records of PubMed; else one, as `read_file` does.
+
+        Parameters
+        ----------
+        data : the bytes of the file; None reads them from ``path``.
+        """
         reads_all = self.reads_all_formats()
         binary = self.markup if formats.is_binary(self.markup) else formats.binary_format(path)
         if binary or (by_name and reads_all and self.markup == Chunker.markup):
-            options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "options": self.reader_options}
-            return files.read_documents(path, markup=binary or None, **options)
-        document = files.read_text(path, metadata=metadata, encoding=encoding)
+            options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "data": data}
+            return files.read_documents(path, markup=binary or None, options=self.reader_options, **options)
+        document = files.read_text(path, metadata=metadata, encoding=encoding, data=data)
         return files.split_records(document, self.markup if reads_all else "auto") or [document]
 
     @property

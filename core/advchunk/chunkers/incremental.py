@@ -19,7 +19,7 @@ from advchunk.chunkers.params import varied
 from advchunk.engine import Job, drive
 from advchunk.engine.runner import IdGenerator
 from advchunk.errors import require
-from advchunk.layout import LINES, headings_above, inherited_metadata
+from advchunk.layout import LINES, headings_above, inherited_metadata, is_uncut
 from advchunk.readers import formats, markdown
 from advchunk.readers.numbering import has_marks
 from advchunk.readers.outline import outlined
@@ -29,7 +29,6 @@ from advchunk.text.tiling import line_ends, unit_end
 _log = logging.getLogger("advchunk")
 _MARKUPS = ("markdown", "plain")
 _VECTORS = ("none", "plain")  # of a chunk alone
-_UNCUT = ("code", "table", "formula", "figure", "heading")
 _ABOVE = ("heading", "caption")  # which stay with what follows
 _AFTER_BLANK = re.compile(r"(?>\r\n?|\n)[ \t]*(?>\r\n?|\n)(?=\S)")
 _WORD_START = re.compile(r"(?<=\s)\S")
@@ -111,7 +110,7 @@ class _Part:
         place = bisect_left(self._starts, offset) - 1  # the last block that starts before it
         blocks = self.document.blocks or ()
         before = blocks[place] if place >= 0 else None
-        if before is not None and (before.kind in _UNCUT and offset < before.span.end):
+        if before is not None and offset < before.span.end and (before.kind == "heading" or is_uncut(before)):
             return False
         if before is not None and before.kind in _ABOVE and offset >= before.span.end:
             return False

@@ -136,11 +136,12 @@ class Params:
     def size(self, name: str) -> int:
         """Return a size in tokens; a default too large for ``max_tokens`` keeps its share of it.
 
-        Overlap is too large over half of ``max_tokens``, other sizes over all of it.
+        Overlap and minima are too large over half of ``max_tokens``, other sizes over all of it. Two chunks can be divided
+        anew at any edge that leaves both the minimum only if two minima fit in one chunk.
         """
         value: int = getattr(self, name)
         default: Any = type(self)
-        most = self.max_tokens // 2 if name == "overlap_tokens" else self.max_tokens
+        most = self.max_tokens // 2 if name.startswith(("min_", "overlap_")) else self.max_tokens
         return value if value <= most or is_given(self, name) else value * self.max_tokens // default.max_tokens
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

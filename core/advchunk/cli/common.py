@@ -52,6 +52,14 @@ def exit_on_termination() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
+def reason_of(error: Exception) -> str:
+    """Return the reason for which a file failed, as one line: with the kind of an error, unless it is one that explains itself."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    kind = "" if isinstance(error, (OSError, ConfigurationError, MissingExtra)) else f"{type(error).__name__}: "
+    return kind + one_line(error)
+
+
 def one_line(error: Exception) -> str:
     """Return an error message as one line."""
     return " ".join(str(error).split())

@@ -1,7 +1,6 @@
 """``advchunk view``: show chunks as a page."""
 
 from collections.abc import Iterable
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +8,11 @@ import click
 
 from advchunk.chunkers import catalog
 from advchunk.chunkers.base import Chunker
-from advchunk.cli.common import RESOURCE_OPTIONS, one_line, report_errors
-from advchunk.cli.files import expand_folder, open_output, read_input
+from advchunk.cli.common import RESOURCE_OPTIONS, reason_of, report_errors
+from advchunk.cli.files import list_inputs, open_output, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
 from advchunk.errors import ConfigurationError, MissingExtra, require
+from advchunk.readers.sources import Inventory, read_sources
 from advchunk.records import Document
 from advchunk.retrieval import PassageCutter
 
@@ -63,11 +63,15 @@ def view_command(
         resources = {key: params.pop(key) for key in RESOURCE_OPTIONS if key in params}
         chunkers[name] = create_chunker(name, fallback, experimental or None, params, resources)
     first = next(iter(chunkers.values()))
-    files = tuple(chain.from_iterable(map(expand_folder, files)))
-    documents = list(chain.from_iterable(_read(first, "markup" not in options, encoding, file) for file in files))
+    inventory = Inventory()
+    names = list_inputs(files, inventory, out)
+    documents = [
+        document for file in names for document in _read(first, "markup" not in options, encoding, file, inventory)
+    ]
+    report_inventory(inventory)
     explanations = {name: [chunker.explain(document) for document in documents] for name, chunker in chunkers.items()}
     cutter = PassageCutter(language=options.get("language"), tokenizer=first.counter)
-    title = ", ".join(_distinct(Path(file).name for file in files))
+    title = ", ".join(_distinct(Path(file).name for file in names))
     with report_errors():
         page = View(explanations, title=title, question=question, budget=budget, cutter=cutter).html
     with open_output(out) as target:
@@ -79,15 +83,18 @@ def view_command(
         click.launch(Path(out).resolve().as_uri())
 
 
-def _read(chunker: Chunker, by_name: bool, encoding: str | None, name: str) -> list[Document]:
+def _read(chunker: Chunker, by_name: bool, encoding: str | None, file: str, inventory: Inventory) -> list[Document]:
     """Read a file, or exit with an error message that names it."""
+    name = file
     try:
-        return read_input(chunker, by_name, encoding, name)
-    except OSError as error:
-        msg = f"{name}: {error.strerror or error}"
-    except (ConfigurationError, MissingExtra) as error:
-        msg = f"{name}: {one_line(error)}"
-    raise click.ClickException(msg)
+        documents = list[Document]()
+        for source in read_sources(file, inventory):
+            name = source.name
+            documents += read_input(chunker, source, by_name=by_name, encoding=encoding)
+    except (OSError, ConfigurationError, MissingExtra) as error:
+        msg = f"{name}: {reason_of(error)}"
+        raise click.ClickException(msg) from error
+    return documents
 
 
 def _options_of(method: str) -> set[str]:

@@ -28,11 +28,11 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE = r"(?=[^\S\r\n]{0,20}(?:[-*•‣◦▪–]\s|\(?\d{1,3}[.)]\s|[A-Z][\w-]{1,20}:\s))"
 _BEFORE_LINE, _BEFORE_UNIX_LINE = re.compile(rf"(?:\r\n?|\n){_LINE}"), re.compile(rf"\n{_LINE}")
 # An entry of a table of contents ends with dots and a page number. Matches start where no dot is before.
-_LEADERS = re.compile(
+LEADERS = re.compile(
     r"(?<![.…])(?<![.…][ \t])(?<![.…][ \t]{2})(?<![.…][ \t]{3})(?:[.…](?:[ \t]{0,3}[.…]){3,}+|\.?[ \t]{0,3}…{2,}+)"
     r"[ \t]{0,20}+(?:\d{1,5}|[ivxlcIVXLC]{1,8})[ \t]{0,20}+(?=[\r\n]|\Z)"
 )
-_LEADER_SIGNS = ("....", ". . .", "……")
+LEADER_SIGNS = ("....", ". . .", "……")
 # A stretch of more characters without a stop is divided into pieces. The longest of 4,882 annotated sentences has 499.
 _MAX_SENTENCE, _MIN_PIECE, _MAX_PIECE = 600, 100, 300
 _BREAKS = (re.compile(r"[\r\n]"), re.compile(r"[;:](?=\s)|[；：]"), re.compile(r",(?=\s)|[，、]"))
@@ -105,8 +105,8 @@ def _sentence_ends(paragraph: Paragraph, stops: Sequence[int], habits: Habits) -
     """
     text, at = paragraph.text, paragraph.start
     edges: Iterable[int] = _parts(text, at, paragraph.end)
-    if any(text.find(sign, at, paragraph.end) >= 0 for sign in _LEADER_SIGNS):
-        leaders = [match.span() for match in _LEADERS.finditer(text, at, paragraph.end)]
+    if any(text.find(sign, at, paragraph.end) >= 0 for sign in LEADER_SIGNS):
+        leaders = [match.span() for match in LEADERS.finditer(text, at, paragraph.end)]
         edges = sorted({*edges, *(end for _, end in leaders)})
         spans = SpanSet(Span(*leader) for leader in leaders)
         stops = [
