@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -243,7 +244,8 @@ def test_lance_searches_words(tmp_path):
     from lancedb.index import FTS
     from langchain_community.vectorstores import LanceDB
 
-    store = LanceDB(lancedb.connect(str(tmp_path)), DefaultEmbeddings(), mode="append")
+    connection = lancedb.connect(str(tmp_path), read_consistency_interval=timedelta(0))
+    store = LanceDB(connection, DefaultEmbeddings(), mode="append")
     store.add_documents(CHUNKS)
     with pytest.raises(TypeError, match="multiple values for keyword argument 'name'"):  # as the guide says
         store.similarity_search(QUESTIONS[1], query_type="fts")
