@@ -252,7 +252,7 @@ def _is_indented(text: str, block: Block) -> bool:
 
 def _mark_lines(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
     """Mark the edges at ends of lines inside a block most of whose lines end a unit, unless all units end a line."""
-    pairs = zip(edges, strength, strict=True)
+    pairs = zip(edges[1:], strength[1:], strict=True)  # an empty text has one edge, and nothing before it
     at_lines = [edge for edge, value in pairs if value == Strength.SENTENCE and text[edge - 1] in "\r\n"]
     if not at_lines:
         return
