@@ -49,10 +49,12 @@ _FRONT_OPENS = re.compile(f"{_YAML}|{_TOML}")
 _FRONT_MATTER = re.compile(rf"(?:{_YAML}(?:[^\n]*\n)+?(?:---|\.\.\.)|{_TOML}(?:[^\n]*\n)+?\+\+\+)(?=[ \t]*(?:\n|\Z))")
 
 # Display mathematics opens at the start of a line; the environments are those of amsmath and LaTeX.
-_FORMULA = (
-    r"\$\$(?!\$)|\\\[|\\begin\{(?P<environment>(?:equation|displaymath|math|multline|gather|gathered|align|aligned|alignat"
-    r"|alignedat|flalign|eqnarray|subequations|split|cases|dmath|IEEEeqnarray|(?:small|[pbBvV])?matrix)\*?)\}"
+FORMULA_ENVIRONMENT = (
+    r"(?:equation|displaymath|math|multline|gather|gathered|align|aligned|alignat"
+    r"|alignedat|flalign|eqnarray|subequations|split|cases|dmath|IEEEeqnarray|(?:small|[pbBvV])?matrix)\*?"
 )
+"""Pattern of the names of the environments that are display formulas."""
+_FORMULA = rf"\$\$(?!\$)|\\\[|\\begin\{{(?P<environment>{FORMULA_ENVIRONMENT})\}}"
 _FORMULA_OPENS = re.compile(_FORMULA)
 _FORMULA_TAIL = re.compile(r"[ \t]*+[.,;]?[ \t]*+(?:\([^()]*\))?[ \t]*+")  # a comma, the number of the equation
 
@@ -124,7 +126,7 @@ def blocks(text: str, *, is_start: bool = True, page: int | None = None) -> tupl
     >>> [(b.kind, b.level, text[slice(*b.span)]) for b in blocks(text)]
     [('heading', 1, '# Tea'), ('item', 1, '- green'), ('item', 1, '- black')]
     """
-    flat = _flatten(text)
+    flat = flatten(text)
     begin = int(is_start and flat.startswith("\ufeff"))
     layout = list[Block]()
     if is_start and flat.startswith(("---", "+++", "\ufeff")) and (front_end := front_matter_end(text)):
@@ -147,7 +149,7 @@ def front_matter_end(text: str) -> int | None:
     >>> front_matter_end("---\ntitle: Tea\n---\n"), front_matter_end("Tea"), front_matter_end("---\ntitle: Tea\n\n")
     (18, 0, None)
     """
-    flat = _flatten(text)
+    flat = flatten(text)
     begin = int(flat.startswith("\ufeff"))
     if front := _FRONT_MATTER.match(flat, begin):
         return front.end()
@@ -156,7 +158,7 @@ def front_matter_end(text: str) -> int | None:
 
 def is_local(text: str) -> bool:
     """Return True if no mark of a page is in a text, so that what is far does not matter to its blocks."""
-    flat = _flatten(text)
+    flat = flatten(text)
     return not embedded.page_marks(flat, embedded.insets(flat))
 
 
@@ -165,7 +167,7 @@ def open_from(text: str) -> int:
 
     That is a table, a listing, details, or the table of contents with which the text ends.
     """
-    flat = _flatten(text)
+    flat = flatten(text)
     return min(embedded.open_start(flat), _open_contents(flat))
 
 
@@ -179,7 +181,7 @@ def read_metadata(text: str) -> dict[str, str]:
     return front_matter_metadata(text[:end]) if end else {}
 
 
-def _flatten(text: str) -> str:
+def flatten(text: str) -> str:
     """Return a text with the line ends that the parser expects, without moving a character."""
     return text.replace("\r\n", " \n").replace("\r", "\n")
 
