@@ -45,11 +45,12 @@ def word(body, *, notes=(), styles=None):
         f'<w:style w:type="paragraph" w:styleId="{id}"><w:name w:val="{name}"/></w:style>' for id, name in styles
     )
     levels = "".join(
-        f'<w:lvl w:ilvl="{level}"><w:start w:val="1"/><w:numFmt w:val="{{form}}"/></w:lvl>' for level in range(3)
+        f'<w:lvl w:ilvl="{level}"><w:start w:val="1"/><w:numFmt w:val="{{form}}"/><w:lvlText w:val="{{sign}}"/></w:lvl>'
+        for level in range(3)
     )
     numbering = "".join(
-        f'<w:abstractNum w:abstractNumId="{i}">{levels.format(form=form)}</w:abstractNum>'
-        for i, form in enumerate(("bullet", "decimal"))
+        f'<w:abstractNum w:abstractNumId="{i}">{levels.format(form=form, sign=sign)}</w:abstractNum>'
+        for i, (form, sign) in enumerate((("bullet", "•"), ("decimal", "%1.")))
     ) + "".join(f'<w:num w:numId="{i + 1}"><w:abstractNumId w:val="{i}"/></w:num>' for i in range(2))
     notes = "".join(f'<w:footnote w:id="{i}">{paragraph(note)}</w:footnote>' for i, note in enumerate(notes, 2))
     parts = {
@@ -224,7 +225,8 @@ def open_text():
             "META-INF/manifest.xml": f'{head}<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:'
             f'manifest:1.0"><manifest:file-entry manifest:full-path="/" manifest:media-type="{kind}"/>'
             '<manifest:file-entry manifest:full-path="content.xml" manifest:media-type="text/xml"/></manifest:manifest>',
-            "styles.xml": f"{head}<office:document-styles {names}/>",
+            "styles.xml": f"{head}<office:document-styles {names}><office:styles/><office:automatic-styles/>"
+            "<office:master-styles/></office:document-styles>",
             "content.xml": f"{head}<office:document-content {names}><office:body><office:text>{body}</office:text>"
             "</office:body></office:document-content>",
         }

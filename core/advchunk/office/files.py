@@ -13,6 +13,7 @@ from zipfile import ZipFile
 from advchunk.errors import ConfigurationError, MissingExtra, Unreadable, first_line, import_extra
 from advchunk.office.containers import kind_of
 from advchunk.office.sheets import read_sheets
+from advchunk.office.slides import mark_lists
 from advchunk.readers import markdown
 from advchunk.readers.writing import squeeze
 from advchunk.readers.xml import parse_xml
@@ -64,12 +65,12 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
         if kind == "xlsx":
             parts = [_Part(f"# {title}\n\n{table}", sheet=title) for title, table in read_sheets(data)]
         else:
-            text, fields = _convert(data, kind)
+            text, fields = _convert(mark_lists(data) if kind == "pptx" else data, kind)
             properties |= fields
             parts = [*_slides(text)] if kind == "pptx" else [_Part(text)]
     except MissingExtra:
         raise
-    except Exception as error:  # noqa: BLE001 - libraries raise whatever a damaged file leads them to
+    except Exception as error:  # libraries raise whatever a damaged file leads them to
         if isinstance(error, Unreadable):
             raise
         own = isinstance(error, ConfigurationError)
