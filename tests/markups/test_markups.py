@@ -53,6 +53,23 @@ def test_front_matter_is_metadata_and_latex_is_detected(tmp_path):
     assert rules.ORG.read_metadata("#+title: Tea\n#+AUTHOR: Ann\n") == {"title": "Tea", "authors": "Ann"}
 
 
+ROWS = [(f"Tea number {i}", str(i)) for i in range(12)]
+BORDER = "=============  ======="
+TABLES = {
+    "org": "| Kind | Degrees |\n|------+---------|\n" + "".join(f"| {a} | {b} |\n" for a, b in ROWS),
+    "rst": f"{BORDER}\nKind           Degrees\n{BORDER}\n" + "".join(f"{a:13}  {b}\n" for a, b in ROWS) + BORDER,
+    "latex": "\\begin{tabular}{ll}\nKind & Degrees \\\\ \\hline\n" + "".join(f"{a} & {b} \\\\\n" for a, b in ROWS) + "\\end{tabular}",
+}
+
+
+@pytest.mark.parametrize("markup", TABLES)
+def test_pieces_of_a_table_have_its_header(markup):
+    chunks = RecursiveChunker(max_tokens=60, markup=markup).chunk(TABLES[markup])
+    assert len(chunks) > 1
+    assert [chunk.context for chunk in chunks] == ["", *["| Kind | Degrees |\n| --- | --- |"] * (len(chunks) - 1)]
+    assert all(chunk.text.rstrip().splitlines()[-1].endswith(tuple("0123456789\\|=}")) for chunk in chunks)
+
+
 @pytest.mark.parametrize("markup", MARKUPS)
 def test_every_mutation_has_ascending_blocks_with_all_that_is_no_space(markup):
     generator, reader = random.Random(markup), find_reader(markup)
