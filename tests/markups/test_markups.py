@@ -58,7 +58,9 @@ BORDER = "=============  ======="
 TABLES = {
     "org": "| Kind | Degrees |\n|------+---------|\n" + "".join(f"| {a} | {b} |\n" for a, b in ROWS),
     "rst": f"{BORDER}\nKind           Degrees\n{BORDER}\n" + "".join(f"{a:13}  {b}\n" for a, b in ROWS) + BORDER,
-    "latex": "\\begin{tabular}{ll}\nKind & Degrees \\\\ \\hline\n" + "".join(f"{a} & {b} \\\\\n" for a, b in ROWS) + "\\end{tabular}",
+    "latex": "\\begin{tabular}{ll}\nKind & Degrees \\\\ \\hline\n"
+    + "".join(f"{a} & {b} \\\\\n" for a, b in ROWS)
+    + "\\end{tabular}",
 }
 
 
@@ -96,7 +98,7 @@ def test_every_mutation_has_ascending_blocks_with_all_that_is_no_space(markup):
             assert last <= start < end <= len(text)
             assert not text[last:start].strip()
             assert text[start:end].strip()
-            assert 0 <= block.level
+            assert block.level >= 0
             last = end
         assert not text[last:].strip()
 

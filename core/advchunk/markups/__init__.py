@@ -2,38 +2,22 @@
 
 from advchunk.registry import Registration
 
-REGISTRATIONS = (
+_DOCUMENT = r"\ufeff?(?:\s|%[^\n]*+\n)*+\\documentclass(?![a-zA-Z])"
+
+REGISTRATIONS = tuple(
     Registration(
         kind="reader",
-        name="latex",
-        path="advchunk.markups.rules:LATEX",
-        summary="LaTeX",
-        suffixes=(".tex", ".ltx"),
-        media_types=("application/x-tex",),
-        begins=r"\ufeff?(?:\s|%[^\n]*+\n)*+\\documentclass(?![a-zA-Z])",
-    ),
-    Registration(
-        kind="reader",
-        name="rst",
-        path="advchunk.markups.rules:RST",
-        summary="reStructuredText",
-        suffixes=(".rst", ".rest"),
-        media_types=("text/x-rst",),
-    ),
-    Registration(
-        kind="reader",
-        name="asciidoc",
-        path="advchunk.markups.rules:ASCIIDOC",
-        summary="AsciiDoc",
-        suffixes=(".adoc", ".asciidoc"),
-        media_types=("text/asciidoc",),
-    ),
-    Registration(
-        kind="reader",
-        name="org",
-        path="advchunk.markups.rules:ORG",
-        summary="Org",
-        suffixes=(".org",),
-        media_types=("text/org",),
-    ),
+        name=name,
+        path=f"advchunk.markups.rules:{name.upper()}",
+        summary=summary,
+        suffixes=suffixes,
+        media_types=(media_type,),
+        begins=begins,
+    )
+    for name, summary, suffixes, media_type, begins in (
+        ("latex", "LaTeX", (".tex", ".ltx"), "application/x-tex", _DOCUMENT),
+        ("rst", "reStructuredText", (".rst", ".rest"), "text/x-rst", ""),
+        ("asciidoc", "AsciiDoc", (".adoc", ".asciidoc"), "text/asciidoc", ""),
+        ("org", "Org", (".org",), "text/org", ""),
+    )
 )

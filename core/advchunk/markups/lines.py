@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from advchunk.readers.embedded import SECTION_LEVELS
 from advchunk.readers.markdown import flatten, heading_text
@@ -23,12 +23,13 @@ class Rule(NamedTuple):
     Parameters
     ----------
     kind : of the block; None for lines that belong to the block below them, such as attributes.
-    opens : pattern of the beginning of its first line. Groups are the ``title`` of a heading; its level, which is the length of
-        ``level``, a ``name`` of a section, or the order in which underlines of ``style`` appear; and the ``marks`` of an item, whose number is its level,
-        which is else told by indentation. ``close`` and ``closes`` complete the pattern in ``until``.
-    until : the last line: "blank" is the last before a blank one or before another block, "line" the first, and "match" the end of what ``opens`` matches. "deeper" and
-        "as deep" go on while lines are indented more than, or as much as, the first; "same" while ``opens`` matches. Another value is the pattern of the last line, in which
-        ``{close}`` is what that group matched; a block that is not closed ends at a blank line.
+    opens : pattern of the beginning of its first line. Its groups are the ``title`` of a heading; what tells the level of one: ``level`` by
+        its length, the ``name`` of a section, or ``style`` by the order in which underlines appear; and ``marks``, as many as the level
+        of an item, which is else told by indentation.
+    until : which line is the last: "blank" is the one before a blank line or another block, "line" the first, "match" the end of what ``opens``
+        matches. "deeper" and "as deep" go on while lines are indented more than, or as much as, the first, "same" while ``opens``
+        matches. Another value is the pattern of the last line, in which ``{close}`` is what that group of ``opens`` matched; without
+        such a line, the block ends as with "blank".
     interrupts : False if a paragraph above must end with a blank line.
     after : what the block above ends with.
     """
@@ -97,7 +98,7 @@ class _Scan:
                 yield from self._close()
                 at = line_end + 1
                 continue
-            rule, match = self._match(at, line_end)
+            rule, match = self._match(at)
             if match is None:
                 if self._open is None or self._open.kind is None:
                     self._begin("paragraph", at)
@@ -108,16 +109,13 @@ class _Scan:
             else:
                 is_prefixed = self._open is not None and self._open.kind is None
                 yield from () if is_prefixed else self._close()
-                level = self._level(rule, match)
-                self._begin(rule.kind, at, level)
-                end = self._last_end(rule, match, line_end)
-                if end is not None:
+                self._begin(rule.kind, at, self._level(rule, match))
+                if (end := self._last_end(rule, match, line_end)) is not None:
                     self._end = at + len(flat[at:end].rstrip())
-                    title = _title(match) if rule.kind == "heading" else None
-                    yield from self._close(title)
+                    yield from self._close(_title(match) if rule.kind == "heading" else None)
                     at = end if rule.until == "match" else end + 1
                     continue
-            self._nest(at, line_end)
+            self._nest(flat[at:line_end])
             self._end = at + len(flat[at:line_end].rstrip())
             at = line_end + 1
         yield from self._close()
@@ -138,7 +136,7 @@ class _Scan:
             yield Block(kind or "paragraph", Span(start, self._end), level, title)
         self._open = None
 
-    def _match(self, at: int, line_end: int) -> tuple[Rule, re.Match[str] | None]:
+    def _match(self, at: int) -> tuple[Rule, re.Match[str] | None]:
         is_apart = self._open is None or self._open.kind in {None, "item"}
         for rule, pattern in self._markup.compiled:
             if (rule.interrupts or is_apart) and self._flat.endswith(rule.after, 0, self._end if rule.after else None):
@@ -184,19 +182,15 @@ class _Scan:
     def _level(self, rule: Rule, match: re.Match[str]) -> int:
         groups = match.groupdict()
         if rule.kind == "heading":
-            if name := groups.get("name"):
-                return SECTION_LEVELS[name]
             if style := groups.get("style"):
                 style += "over" * bool(groups.get("over"))
-                self._styles += [style] if style not in self._styles else []
-                return min(self._styles.index(style) + 1, _DEEPEST)
-            return min(len(groups["level"]), _DEEPEST)
-        if rule.kind != "item":
-            return 0
-        if self._markup.environments:
-            return max(self._depth, 1)
-        if marks := groups.get("marks"):
-            return len(marks)
+                self._styles += [style] * (style not in self._styles)
+                level = self._styles.index(style) + 1
+            else:
+                level = SECTION_LEVELS[groups["name"]] if "name" in groups else len(groups["level"])
+            return min(level, _DEEPEST)
+        if rule.kind != "item" or self._markup.environments or "marks" in groups:
+            return max(self._depth, len(groups.get("marks") or ""), 1) if rule.kind == "item" else 0
         column = _indent(self._flat, match.start())
         while self._columns and self._columns[-1] > column:
             self._columns.pop()
@@ -204,10 +198,9 @@ class _Scan:
             self._columns.append(column)
         return len(self._columns)
 
-    def _nest(self, at: int, line_end: int) -> None:
-        if self._markup.environments:
-            for match in re.finditer(self._markup.environments, self._flat[at:line_end]):
-                self._depth = max(self._depth + (1 if match["begin"] else -1), 0)
+    def _nest(self, line: str) -> None:
+        for match in re.finditer(self._markup.environments, line) if self._markup.environments else ():
+            self._depth = max(self._depth + (1 if match["begin"] else -1), 0)
 
 
 def _balanced_end(flat: str, closing: re.Pattern[str], opening: re.Match[str]) -> int | None:

@@ -28,48 +28,29 @@ LATEX = Markup(
     ),
     fields={"title": rf"^[ \t]*\\title{_BRACES}", "authors": rf"^[ \t]*\\author{_BRACES}"},
     environments=r"\\(?:(?P<begin>begin)|end)\{(?:itemize|enumerate|description|compactitem|compactenum)\*?\}",
-)
+)  # fmt: skip
 
 _ADORNMENT = r"[!-/:-@\[-`{-~]"
 _DIRECTIVE = r"[ \t]*\.\. (?:\|[^|\n]+\| )?(?:{})::"
+_ADMONITIONS = "note|tip|hint|important|warning|caution|danger|error|attention|admonition|seealso|epigraph|highlights"
 _BORDER = r"[ \t]*={2,}(?:[ \t]+={2,})+"
 RST = Markup(
     rules=(
-        Rule(
-            "heading",
-            rf"(?P<over>(?P<style>{_ADORNMENT})(?P=style){{2,}}){_END}\n[ \t]*(?P<title>\S[^\n]*)\n(?P=over){_END}",
-            "match",
-            interrupts=False,
-        ),
-        Rule(
-            "heading",
-            rf"(?P<title>[^\s][^\n]*)\n(?P<style>{_ADORNMENT})(?P=style){{2,}}{_END}",
-            "match",
-            interrupts=False,
-        ),
+        Rule("heading", rf"(?P<over>(?P<style>{_ADORNMENT})(?P=style){{2,}}){_END}\n[ \t]*(?P<title>\S[^\n]*)\n(?P=over){_END}", "match", interrupts=False),
+        Rule("heading", rf"(?P<title>[^\s][^\n]*)\n(?P<style>{_ADORNMENT})(?P=style){{2,}}{_END}", "match", interrupts=False),
         Rule("code", _DIRECTIVE.format("code|code-block|sourcecode|parsed-literal|highlight|ipython|prompt"), "deeper"),
         Rule("formula", _DIRECTIVE.format("math"), "deeper"),
         Rule("table", _DIRECTIVE.format("table|csv-table|list-table"), "deeper"),
         Rule("figure", _DIRECTIVE.format("figure|image"), "deeper"),
-        Rule(
-            "quote",
-            _DIRECTIVE.format(
-                "note|tip|hint|important|warning|caution|danger|error|attention|admonition|seealso|epigraph|highlights"
-            ),
-            "deeper",
-        ),
+        Rule("quote", _DIRECTIVE.format(_ADMONITIONS), "deeper"),
         Rule("footnote", r"\.\. \[[^\]\n]+\] ", "deeper"),
         Rule("table", rf"{_BORDER}{_END}", rf"^{_BORDER}{_END}(?=\n[ \t]*\n|\n?\Z)", interrupts=False),
         Rule("table", rf"[ \t]*\+(?:[-=]+\+)+{_END}|[ \t]*\|(?=[^\n]*\|{_END})", "same", interrupts=False),
         Rule("code", r"[ \t]*>>> ", interrupts=False),
         Rule("code", r"[ \t]+\S", "as deep", interrupts=False, after="::"),
-        Rule(
-            "item",
-            r"[ \t]*(?:[-+*•‣]|(?:\d{1,9}|#|[a-z])[.)]|\((?:\d{1,9}|[a-z])\)|:[^:\s][^:\n]*:)(?=[ \t\n]|\Z)",
-            interrupts=False,
-        ),
+        Rule("item", r"[ \t]*(?:[-+*•‣]|(?:\d{1,9}|#|[a-z])[.)]|\((?:\d{1,9}|[a-z])\)|:[^:\s][^:\n]*:)(?=[ \t\n]|\Z)", interrupts=False),
     )
-)
+)  # fmt: skip
 
 ASCIIDOC = Markup(
     rules=(
@@ -83,33 +64,20 @@ ASCIIDOC = Markup(
         Rule("quote", r"(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION):[ \t]"),
         Rule("figure", r"(?:image|video|audio)::[^\n]*\]", "line"),
         Rule("caption", r"\.[^\s.][^\n]*", "line", interrupts=False),
-        Rule("item", r"[ \t]*(?P<marks>\*{1,6}|\.{1,6}|-|\d{1,9}\.)[ \t]+(?=\S)", interrupts=False),
+        Rule("item", r"[ \t]*(?:(?P<marks>\*{1,6}|\.{1,6})|-|\d{1,9}\.)[ \t]+(?=\S)", interrupts=False),
         Rule("item", r"[ \t]*[^\s:][^\n]*?::(?=[ \t\n]|\Z)", interrupts=False),
         Rule("code", r"[ \t]+\S", interrupts=False),
     )
-)
+)  # fmt: skip
 
 ORG = Markup(
     rules=(
         Rule("code", r"#\+(?!(?i:begin_|caption|name|attr_|header|results|tblfm))[a-zA-Z_]+:[^\n]*", "same"),
         Rule(None, r"[ \t]*#\+(?i:name|attr_\w+|header|results)(?:\[[^\]\n]*\])?:"),
         Rule("caption", r"[ \t]*#\+(?i:caption)(?:\[[^\]\n]*\])?:[^\n]*", "line"),
-        Rule(
-            "heading",
-            r"(?P<level>\*+)[ \t]+(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED)[ \t]+)?(?:\[#[A-Z0-9]\][ \t]+)?"
-            r"(?P<title>[^\n]*?)(?=[ \t]+:[\w@#%:]+:[ \t]*(?:\n|\Z)|[ \t]*(?:\n|\Z))",
-            "line",
-        ),
-        Rule(
-            "code",
-            r"[ \t]*#\+(?i:begin)_(?P<close>(?i:src|example|export|comment))(?![a-zA-Z])",
-            rf"^[ \t]*#\+end_{{close}}{_END}",
-        ),
-        Rule(
-            "quote",
-            r"[ \t]*#\+(?i:begin)_(?P<close>(?i:quote|verse|center))(?![a-zA-Z])",
-            rf"^[ \t]*#\+end_{{close}}{_END}",
-        ),
+        Rule("heading", r"(?P<level>\*+)[ \t]+(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED)[ \t]+)?(?:\[#[A-Z0-9]\][ \t]+)?(?P<title>[^\n]*?)(?=[ \t]+:[\w@#%:]+:[ \t]*(?:\n|\Z)|[ \t]*(?:\n|\Z))", "line"),
+        Rule("code", r"[ \t]*#\+(?i:begin)_(?P<close>(?i:src|example|export|comment))(?![a-zA-Z])", rf"^[ \t]*#\+end_{{close}}{_END}"),
+        Rule("quote", r"[ \t]*#\+(?i:begin)_(?P<close>(?i:quote|verse|center))(?![a-zA-Z])", rf"^[ \t]*#\+end_{{close}}{_END}"),
         Rule("code", rf"[ \t]*:(?:[A-Z]+):{_END}", rf"^[ \t]*:END:{_END}"),
         Rule("formula", r"[ \t]*\\begin\{(?P<close>[a-zA-Z]+\*?)\}", r"\\end\{{close}\}"),
         Rule("formula", r"[ \t]*\\\[", r"\\\]"),
@@ -127,4 +95,4 @@ ORG = Markup(
             "description": "description",
         }.items()
     },
-)
+)  # fmt: skip

@@ -25,7 +25,7 @@ def _items(shape: Any) -> Iterator[Any]:
     kind = shape.placeholder_format.type if shape.is_placeholder else None
     is_list = kind is not None and kind.name in _LISTS
     for item in shape.text_frame.paragraphs if shape.has_text_frame else ():
-        properties = item._p.pPr  # noqa: SLF001 - there is no other way to it
+        properties = item._p.pPr
         bullets = {child.tag.rpartition("}bu")[2] for child in (() if properties is None else properties)}
         is_item = bullets & {"Char", "AutoNum"} or (is_list and "None" not in bullets)
         if is_item and item.runs and item.text.strip():

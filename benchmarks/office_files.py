@@ -2,7 +2,9 @@
 
 import struct
 import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
+from typing import Any
 from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -10,7 +12,7 @@ HEAD, ROWS = ("Kind", "Degrees"), (("Green", "80"), ("Black", "95"))
 NOTE = "A note on rum."
 
 
-def zipped(parts):
+def zipped(parts: Mapping[str, str | bytes]) -> bytes:
     """Return a zip archive of texts by their names."""
     file = BytesIO()
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
@@ -19,10 +21,10 @@ def zipped(parts):
     return file.getvalue()
 
 
-def png():
+def png() -> bytes:
     """Return a picture of one pixel."""
 
-    def chunk(kind, data):
+    def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     head = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
@@ -38,9 +40,9 @@ _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _KINDS = {"document": "document.main", "styles": "styles", "numbering": "numbering", "footnotes": "footnotes"}
 
 
-def word(body, *, notes=(), styles=None):
+def word(body: str, *, notes: Sequence[str] = ()) -> bytes:
     """Return a Word file of the XML of its body, with headings, two lists, and footnotes."""
-    styles = styles or [("Title", "Title"), *((f"Heading{level}", f"heading {level}") for level in range(1, 7))]
+    styles = [("Title", "Title"), *((f"Heading{level}", f"heading {level}") for level in range(1, 7))]
     style = "".join(
         f'<w:style w:type="paragraph" w:styleId="{id}"><w:name w:val="{name}"/></w:style>' for id, name in styles
     )
@@ -52,12 +54,12 @@ def word(body, *, notes=(), styles=None):
         f'<w:abstractNum w:abstractNumId="{i}">{levels.format(form=form, sign=sign)}</w:abstractNum>'
         for i, (form, sign) in enumerate((("bullet", "•"), ("decimal", "%1.")))
     ) + "".join(f'<w:num w:numId="{i + 1}"><w:abstractNumId w:val="{i}"/></w:num>' for i in range(2))
-    notes = "".join(f'<w:footnote w:id="{i}">{paragraph(note)}</w:footnote>' for i, note in enumerate(notes, 2))
+    foot = "".join(f'<w:footnote w:id="{i}">{paragraph(note)}</w:footnote>' for i, note in enumerate(notes, 2))
     parts = {
         "document": f"<w:document {{}}><w:body>{body}</w:body></w:document>",
         "styles": f"<w:styles {{}}>{style}</w:styles>",
         "numbering": f"<w:numbering {{}}>{numbering}</w:numbering>",
-        "footnotes": f"<w:footnotes {{}}>{notes}</w:footnotes>",
+        "footnotes": f"<w:footnotes {{}}>{foot}</w:footnotes>",
     }
     names = f'xmlns:w="{_WORD}" xmlns:r="{_OFFICE}"'
     main = "application/vnd.openxmlformats-officedocument.wordprocessingml."
@@ -80,7 +82,7 @@ def word(body, *, notes=(), styles=None):
     )
 
 
-def paragraph(text, style="", *, list_id=0, level=0, note=0, inner=""):
+def paragraph(text: str, style: str = "", *, list_id: int = 0, level: int = 0, note: int = 0, inner: str = "") -> str:
     """Return the XML of a paragraph."""
     properties = f'<w:pStyle w:val="{style}"/>' if style else ""
     if list_id:
@@ -90,7 +92,7 @@ def paragraph(text, style="", *, list_id=0, level=0, note=0, inner=""):
     return f"<w:p><w:pPr>{properties}</w:pPr>{run}{reference}{inner}</w:p>"
 
 
-def word_table(rows, *, marks_head=False):
+def word_table(rows: Iterable[Sequence[str]], *, marks_head: bool = False) -> str:
     """Return the XML of a table, whose first row repeats on each page if it marks its head."""
     made = ""
     for number, row in enumerate(rows):
@@ -99,7 +101,7 @@ def word_table(rows, *, marks_head=False):
     return f"<w:tbl><w:tblPr/><w:tblGrid/>{made}</w:tbl>"
 
 
-def report(*, marks_head=True, sections=1):
+def report(*, marks_head: bool = True, sections: int = 1) -> bytes:
     """Return a Word file with headings, lists, a table, and a footnote."""
     body = paragraph("Tea report", "Title")
     for number in range(1, sections + 1):
@@ -117,7 +119,7 @@ def report(*, marks_head=True, sections=1):
 # Slides and spreadsheets, by their libraries.
 
 
-def slides(number=2, *, table=True, notes=True):
+def slides(number: int = 2, *, table: bool = True, notes: bool = True) -> bytes:
     """Return slides with titles, lists of two levels, a table, and notes."""
     from pptx import Presentation
     from pptx.util import Inches
@@ -146,7 +148,7 @@ def slides(number=2, *, table=True, notes=True):
     return file.getvalue()
 
 
-def workbook(sheets=None):
+def workbook(sheets: Mapping[str, Iterable[Sequence[Any]]] | None = None) -> bytes:
     """Return a spreadsheet of rows by the names of its sheets."""
     from openpyxl import Workbook
 
@@ -170,7 +172,7 @@ BODY = (
 )
 
 
-def ebook(chapters=(BODY,), title="Tea report"):
+def ebook(chapters: Sequence[str] = (BODY,), title: str = "Tea report") -> bytes:
     """Return an e-book of the XHTML of its chapters."""
     items = "".join(
         f'<item id="c{i}" href="c{i}.xhtml" media-type="application/xhtml+xml"/>' for i in range(len(chapters))
@@ -196,7 +198,7 @@ def ebook(chapters=(BODY,), title="Tea report"):
     )
 
 
-def open_text():
+def open_text() -> bytes:
     """Return a text of OpenDocument with headings, a list, a table, and a footnote."""
     names = " ".join(
         f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
@@ -233,7 +235,7 @@ def open_text():
     )
 
 
-def rich_text():
+def rich_text() -> bytes:
     """Return a text of RTF with headings, a list, a table, a footnote, and signs of Windows."""
     row = "\\trowd\\cellx2000\\cellx4000 {}\\intbl\\cell {}\\intbl\\cell\\row\n"
     rows = "".join(row.format(*cells) for cells in (HEAD, *ROWS))
@@ -251,22 +253,22 @@ def rich_text():
 _FREE, _END, _FAT = 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
 
 
-def compound(streams):
+def compound(streams: Mapping[str, bytes]) -> bytes:
     """Return a compound file (MS-CFB) of small streams by their names."""
-    minis, mini_fat, entries = b"", [], []
+    minis, mini_fat, entries = b"", list[int](), list[tuple[str, int, int, int]]()
     for name, data in sorted(streams.items(), key=lambda stream: (len(stream[0]), stream[0].upper())):
         start, count = len(minis) // 64, -(-len(data) // 64)
         mini_fat += [*range(start + 1, start + count), _END]
         minis += data.ljust(64 * count, b"\0")
         entries.append((name, 2, start, len(data)))
     sectors = [-(-len(minis) // 512), -(-(len(entries) + 1) // 4), -(-4 * len(mini_fat) // 512)]
-    fat, starts = [], []
+    fat, starts = list[int](), list[int]()
     for count in sectors:
         starts.append(len(fat))
         fat += [*range(len(fat) + 1, len(fat) + count), _END]
     fat.append(_FAT)
 
-    def entry(name, kind, start, size, right, child):
+    def entry(name: str, kind: int, start: int, size: int, right: int, child: int) -> bytes:
         words = (name + "\0").encode("utf-16-le")
         return words.ljust(64, b"\0") + struct.pack(
             "<HBBIII16sIQQIQ", len(words), kind, 1, _FREE, right, child, b"", 0, 0, 0, start, size
@@ -285,7 +287,7 @@ def compound(streams):
     return head + body + struct.pack(f"<{len(fat)}I", *fat).ljust(512, b"\xff")
 
 
-def outlook(subject="Tea for two", body="Green tea?\r\n\r\nYes."):
+def outlook(subject: str = "Tea for two", body: str = "Green tea?\r\n\r\nYes.") -> bytes:
     """Return a message of Outlook."""
     texts = {"0037": subject, "0C1F": "ann@tea.org", "0E04": "Bob", "1000": body}
     return compound(
@@ -296,6 +298,6 @@ def outlook(subject="Tea for two", body="Green tea?\r\n\r\nYes."):
     )
 
 
-SAMPLES = {
+SAMPLES: Mapping[str, Any] = {
     ".docx": report, ".pptx": slides, ".xlsx": workbook, ".epub": ebook, ".odt": open_text, ".rtf": rich_text, ".msg": outlook,
 }  # fmt: skip
