@@ -71,13 +71,13 @@ FILES: Mapping[str, tuple[bytes, Sequence[Sequence[str]]]] = {
 
 def read_markdown(text: str) -> Blocks:
     """Return the kinds and the texts of the blocks of Markdown; of a table, its header too."""
-    found = Blocks()
+    kept = Blocks()
     for block in markdown.blocks(text):
         own = text[slice(*block.span)]
-        found.append((block.kind, block.title or own))
+        kept.append((block.kind, block.title or own))
         if block.kind == "table":
-            found.append(("header", " ".join(cell for row in tables.head(own).rows for cell in row)))
-    return found
+            kept.append(("header", " ".join(cell for row in tables.head(own).rows for cell in row)))
+    return kept
 
 
 def ours(name: str, data: bytes) -> Blocks:

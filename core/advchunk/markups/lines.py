@@ -158,8 +158,8 @@ class _Scan:
             closing = closing.replace(f"{{{name}}}", re.escape(own or ""))
         if closing not in self._absent:
             pattern = re.compile(closing, re.MULTILINE | re.IGNORECASE)
-            if found := _balanced_end(self._flat, pattern, match):
-                return self._line_end(found)
+            if last := _balanced_end(self._flat, pattern, match):
+                return self._line_end(last)
             self._absent.add(closing)
         return None
 

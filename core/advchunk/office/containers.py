@@ -1,4 +1,4 @@
-"""Tell what an Office file is by its bytes, and refuse what is encrypted, or would unpack to too much."""
+"""Detect the kind of an Office file by its bytes, and refuse files that are encrypted, or unpack to too much."""
 
 import re
 import zipfile
