@@ -9,8 +9,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from advchunk.readers.embedded import SECTION_LEVELS
-from advchunk.readers.markdown import flatten, heading_text
+from advchunk.readers.markdown import heading_text
 from advchunk.records import Block, BlockKind, Span
+from advchunk.text.tiling import flatten
 
 _HEAD = 20_000  # characters in which metadata are looked for
 _DEEPEST = 6  # level of a heading
