@@ -18,7 +18,7 @@ _DEEPEST = 6  # level of a heading
 _INDENT, _WORD = re.compile(r"[ \t]*"), re.compile(r"\S")
 
 
-class Rule(NamedTuple):
+class LineRule(NamedTuple):
     """A kind of block, and the lines that it consists of.
 
     Parameters
@@ -61,7 +61,7 @@ class Markup:
     environments : pattern of what opens (``begin``) and closes a list, if lists are nested by these.
     """
 
-    rules: Sequence[Rule]
+    rules: Sequence[LineRule]
     fields: Mapping[str, str] = field(default_factory=dict)
     environments: str = ""
 
@@ -76,7 +76,7 @@ class Markup:
         return {name: title for name, match in matches.items() if match and (title := _title(match))}
 
     @cached_property
-    def compiled(self) -> Sequence[tuple[Rule, re.Pattern[str]]]:
+    def compiled(self) -> Sequence[tuple[LineRule, re.Pattern[str]]]:
         """The rules with their patterns."""
         return [(rule, re.compile(rule.opens)) for rule in self.rules]
 
@@ -137,7 +137,7 @@ class _Scan:
             yield Block(kind or "paragraph", Span(start, self._end), level, title)
         self._open = None
 
-    def _match(self, at: int) -> tuple[Rule, re.Match[str] | None]:
+    def _match(self, at: int) -> tuple[LineRule, re.Match[str] | None]:
         is_apart = self._open is None or self._open.kind in {None, "item"}
         for rule, pattern in self._markup.compiled:
             if (rule.interrupts or is_apart) and self._flat.endswith(rule.after, 0, self._end if rule.after else None):
@@ -146,7 +146,7 @@ class _Scan:
                     return rule, match
         return self._markup.rules[0], None
 
-    def _last_end(self, rule: Rule, match: re.Match[str], line_end: int) -> int | None:
+    def _last_end(self, rule: LineRule, match: re.Match[str], line_end: int) -> int | None:
         """Return the end of the last line of a block, None if blank lines and other blocks end it."""
         if rule.until in {"line", "match"}:
             return match.end() if rule.until == "match" else self._line_end(match.end())
@@ -164,7 +164,7 @@ class _Scan:
             self._absent.add(closing)
         return None
 
-    def _run_end(self, rule: Rule, match: re.Match[str], line_end: int) -> int:
+    def _run_end(self, rule: LineRule, match: re.Match[str], line_end: int) -> int:
         flat, last, at = self._flat, line_end, line_end + 1
         column = _indent(flat, match.start()) + (rule.until == "deeper")
         pattern = re.compile(rule.opens)
@@ -180,7 +180,7 @@ class _Scan:
             at = end + 1
         return last
 
-    def _level(self, rule: Rule, match: re.Match[str]) -> int:
+    def _level(self, rule: LineRule, match: re.Match[str]) -> int:
         groups = match.groupdict()
         if rule.kind == "heading":
             if style := groups.get("style"):
