@@ -1,6 +1,6 @@
 """The rules of LaTeX, reStructuredText, AsciiDoc and Org."""
 
-from advchunk.markups.lines import Markup, LineRule
+from advchunk.markups.lines import LineRule, Markup
 from advchunk.readers.embedded import SECTION, VERBATIM
 from advchunk.readers.markdown import FORMULA_ENVIRONMENT
 from advchunk.text.tables import TABLE_ENVIRONMENT
