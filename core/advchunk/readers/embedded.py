@@ -72,14 +72,19 @@ _BLANK_LINE = re.compile(r"\n[ \t>]*(?=\n)|\Z")
 # A search for patterns that begin with a character is many times as fast as one that looks around first.
 _ENVIRONMENT = re.compile(r"\\(?<!\\\\)(?P<kind>begin|end)\{(?P<name>[a-zA-Z]+\*?)\}")
 _IS_TABLE = re.compile(TABLE_ENVIRONMENT)
-_IS_VERBATIM = re.compile(r"(?:lstlisting|[vV]erbatim|minted|alltt|listing)\*?")
-_SECTION = re.compile(
+VERBATIM = r"(?:lstlisting|[vV]erbatim|minted|alltt|listing)\*?"
+"""Pattern of the names of the environments that are code."""
+_IS_VERBATIM = re.compile(VERBATIM)
+SECTION = (
     r"\\(?P<name>part|chapter|(?:sub){0,2}section|(?:sub)?paragraph)\*?[ ]?(?:\[[^\[\]\n]*+\])?"
     r"\{(?P<title>(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]*+\})*+\})++)\}(?:[ \t]*\\label\{[^{}\n]*+\})?"
 )
-_LEVELS = {
+"""Pattern of a heading of LaTeX, with its ``name`` and ``title``."""
+_SECTION = re.compile(SECTION)
+SECTION_LEVELS = {
     "part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5, "subparagraph": 6
 }  # fmt: skip
+"""Level of the headings of LaTeX."""
 _HTML_HEADING = re.compile(
     rf"<h(?P<level>[1-6])(?![\w-]){_TAG_END}(?:[^<\n]|<(?!/?h[1-6]))*+</h(?P=level)[ ]?>", re.IGNORECASE
 )
@@ -269,7 +274,7 @@ def _stripped(flat: str, start: int, end: int) -> int:
 def _latex_insets(flat: str) -> Iterator[Inset]:
     for match in _SECTION.finditer(flat):
         if _begins_line(flat, match.start()):
-            yield Inset(*match.span(), "heading", _LEVELS[match["name"]])
+            yield Inset(*match.span(), "heading", SECTION_LEVELS[match["name"]])
     if "\\begin{" in flat:
         yield from _environments(flat)
 

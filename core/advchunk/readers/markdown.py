@@ -50,10 +50,12 @@ _FRONT_OPENS = re.compile(f"{_YAML}|{_TOML}")
 _FRONT_MATTER = re.compile(rf"(?:{_YAML}(?:[^\n]*\n)+?(?:---|\.\.\.)|{_TOML}(?:[^\n]*\n)+?\+\+\+)(?=[ \t]*(?:\n|\Z))")
 
 # Display mathematics opens at the start of a line; the environments are those of amsmath and LaTeX.
-_FORMULA = (
-    r"\$\$(?!\$)|\\\[|\\begin\{(?P<environment>(?:equation|displaymath|math|multline|gather|gathered|align|aligned|alignat"
-    r"|alignedat|flalign|eqnarray|subequations|split|cases|dmath|IEEEeqnarray|(?:small|[pbBvV])?matrix)\*?)\}"
+FORMULA_ENVIRONMENT = (
+    r"(?:equation|displaymath|math|multline|gather|gathered|align|aligned|alignat"
+    r"|alignedat|flalign|eqnarray|subequations|split|cases|dmath|IEEEeqnarray|(?:small|[pbBvV])?matrix)\*?"
 )
+"""Pattern of the names of the environments that are display formulas."""
+_FORMULA = rf"\$\$(?!\$)|\\\[|\\begin\{{(?P<environment>{FORMULA_ENVIRONMENT})\}}"
 _FORMULA_OPENS = re.compile(_FORMULA)
 _FORMULA_TAIL = re.compile(r"[ \t]*+[.,;]?[ \t]*+(?:\([^()]*\))?[ \t]*+")  # a comma, the number of the equation
 

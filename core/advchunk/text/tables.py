@@ -28,10 +28,10 @@ _MAX_HEAD = 5  # rows of a LaTeX head without \midrule
 
 # Pipes and lines.
 _CELL_END = re.compile(r"(?<!\\)\|")
-_RULE = re.compile(r"[>\s]*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?")
+_RULE = re.compile(r"[>\s]*\|?(?:\s*:?-+:?\s*[|+])+(?:\s*:?-+:?\s*\|?)?")  # in Org with "+" between columns
 _BORDER = re.compile(r"[ \t>]*\+(?:[-=:]++\+)++[ \t]*")
-_DASHES = re.compile(r"[ \t>]*-{2,}(?:[ \t]++-{2,})*+[ \t]*")
-_DASH_RUN = re.compile("-{2,}")
+_DASHES = re.compile(r"[ \t>]*(?:-{2,}(?:[ \t]++-{2,})*+|={2,}(?:[ \t]++={2,})*+)[ \t]*")  # in reStructuredText "="
+_DASH_RUN = re.compile("-{2,}|={2,}")
 
 # HTML. A quoted value may contain ">", but no "<".
 _ATTRIBUTES = r"""(?:[^<>"']|"[^"<]*+"|'[^'<]*+'|["'])*+"""
@@ -575,10 +575,16 @@ def _is_dashed(line: str) -> bool:
     return _DASHES.fullmatch(line.rstrip()) is not None and len(_DASH_RUN.findall(line)) > 1
 
 
+def _dash_rule(own: Sequence[str]) -> int:
+    """Return the number of the line below the head, 0 if there is no head; such lines may also be the first and the last."""
+    dashed = [i for i, line in enumerate(own) if _is_dashed(line)]
+    return next(iter(dashed if dashed[:1] != [0] else dashed[1:-1]), 0)
+
+
 def _dashed_rows(text: str) -> list[_Row]:
-    """Return the rows of a table of Pandoc under dashes: its lines, or if blank lines are between rows, its paragraphs."""
+    """Return the rows of a table of Pandoc or reStructuredText under dashes: its lines, or if blank lines are between rows, its paragraphs."""
     own = [_Row(at, at + len(line)) for at, line in _line_spans(text)]
-    rule = next((i for i, row in enumerate(own) if _is_dashed(text[row.start : row.end])), 0)
+    rule = _dash_rule([text[row.start : row.end] for row in own])
     if not rule:
         return own
     is_spaced = any(re.search(r"\n[ \t>]*\n", text[row.start : row.end]) for row in own[rule + 1 : -1])
@@ -596,7 +602,7 @@ def _dashed_rows(text: str) -> list[_Row]:
 
 def _dashed_head(text: str) -> Head:
     own = list(_line_spans(text))
-    rule = next((i for i, (_, line) in enumerate(own) if _is_dashed(line)), 0)
+    rule = _dash_rule([line for _, line in own])
     if not rule:
         return Head()
     edges = [m.start() for m in _DASH_RUN.finditer(own[rule][1])]

@@ -1,0 +1,85 @@
+"""Detect the kind of an Office file by its bytes, and refuse files that are encrypted, or unpack to too much."""
+
+import re
+import zipfile
+from io import BytesIO
+
+from advchunk.errors import Unreadable
+from advchunk.readers import magic
+from advchunk.readers.sources import MAX_MEMBER
+from advchunk.readers.xml import MAX_XML_LENGTH
+
+_FOLDERS = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx", "META-INF/container.xml": "epub"}
+_XML = (".xml", ".rels", ".opf", ".xhtml", ".html", ".htm", ".ncx")
+_MAX_MEMBERS = 10_000
+_ENTITY = re.compile(rb"<!ENTITY", re.IGNORECASE)
+_MESSAGE, _ENCRYPTED = (name.encode("utf-16-le") for name in ("__properties_version1.0", "EncryptedPackage"))
+_KNOWN = "a Word, PowerPoint or Excel file (.docx, .pptx, .xlsx), an EPUB or a message of Outlook (.msg)"
+
+
+def kind_of(data: bytes, name: str) -> str:
+    r"""Return "docx", "pptx", "xlsx", "epub" or "msg", whatever the suffix of a file is.
+
+    The parts of an archive unpack to at most `readers.sources.MAX_MEMBER` bytes together, those of XML to `MAX_XML_LENGTH` each,
+    and define no entities.
+
+    Raises
+    ------
+    Unreadable : the file is none of these, damaged, encrypted, or too large unpacked.
+
+    >>> kind_of(b"{\\rtf1 Tea.}", "tea.rtf")
+    Traceback (most recent call last):
+    advchunk.errors.Unreadable: tea.rtf must be saved as .docx, which is read, got RTF
+    """
+    if zipfile.is_zipfile(BytesIO(data)):
+        return _archive_kind(data, name)
+    if data.startswith(b"{\\rtf"):
+        raise Unreadable(_saved_as_word(name, "RTF"))
+    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        if _MESSAGE in data:
+            return "msg"
+        got = "an encrypted one" if _ENCRYPTED in data else "one in the format before 2007, such as .doc"
+    elif data.startswith(b"PK\x03\x04"):
+        got = "a damaged archive"
+    else:
+        got = (magic.file_type(data) or repr(data[:16])) if data else "an empty file"
+    msg = f"{name} must be {_KNOWN}, got {got}"
+    raise Unreadable(msg)
+
+
+def _archive_kind(data: bytes, name: str) -> str:
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        members = archive.infolist()
+        if any(member.flag_bits & 1 for member in members):
+            msg = f"{name} must not be encrypted"
+            raise Unreadable(msg)
+        total, texts = sum(member.file_size for member in members), [m for m in members if m.filename.endswith(_XML)]
+        largest = max((member.file_size for member in texts), default=0)
+        # A part is never read beyond its declared size.
+        if total > MAX_MEMBER or largest > MAX_XML_LENGTH or len(members) > _MAX_MEMBERS:
+            msg = (
+                f"{name} must unpack to at most {MAX_MEMBER:,} bytes in {_MAX_MEMBERS:,} parts, of which XML has at most "
+                f"{MAX_XML_LENGTH:,} each, got {total:,} in {len(members):,}, {largest:,} of XML"
+            )
+            raise Unreadable(msg)
+        for member in texts:
+            _check_entities(archive.read(member), f"{name}/{member.filename}")
+        names = [member.filename for member in members]
+        if "mimetype" in names and archive.read("mimetype").startswith(b"application/vnd.oasis.opendocument"):
+            raise Unreadable(_saved_as_word(name, "OpenDocument"))
+    kinds = (kind for start, kind in _FOLDERS.items() if any(member.startswith(start) for member in names))
+    if kind := next(kinds, ""):
+        return kind
+    msg = f"{name} must be {_KNOWN}, got an archive of {', '.join(names[:3]) or 'nothing'}"
+    raise Unreadable(msg)
+
+
+def _check_entities(data: bytes, name: str) -> None:
+    """Raise `Unreadable` for XML that defines entities, in any encoding of Unicode; no Office file needs them."""
+    if _ENTITY.search(data.replace(b"\0", b"") if b"\0" in data[:4] else data):
+        msg = f"{name} must not define entities"
+        raise Unreadable(msg)
+
+
+def _saved_as_word(name: str, got: str) -> str:
+    return f"{name} must be saved as .docx, which is read, got {got}"

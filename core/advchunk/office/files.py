@@ -1,0 +1,138 @@
+"""Read Office files as Markdown, by markitdown, and spreadsheets by openpyxl."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from io import BytesIO
+from typing import Any, NamedTuple
+from zipfile import ZipFile
+
+from advchunk.errors import ConfigurationError, MissingExtra, Unreadable, first_line, import_extra
+from advchunk.office.containers import kind_of
+from advchunk.office.sheets import read_sheets
+from advchunk.office.slides import mark_lists
+from advchunk.readers import markdown
+from advchunk.readers.writing import squeeze
+from advchunk.readers.xml import parse_xml
+from advchunk.records import Block, Document, Span
+
+_CONVERTERS = {"docx": "DocxConverter", "pptx": "PptxConverter", "epub": "EpubConverter", "msg": "OutlookMsgConverter"}
+_STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
+_PROPERTIES = "docProps/core.xml"
+_NO_TITLE = re.compile(r"(?i)\s*|untitled.*|powerpoint presentation|(?:document|presentation|book|workbook)\s?\d*")
+
+_SLIDE = re.compile(r"^<!-- Slide number: (\d+) -->$", re.MULTILINE)
+_PICTURE = re.compile(r"!\[([^\[\]\n]*)\]\([^()\n]*\)")
+_NO_HEAD = re.compile(r"^\|(?:[ ]+\|)+\n(\|(?: --- \|)+\n)(\|[^\n]*)(?:\n|\Z)", re.MULTILINE)
+_NOTE_SIGN = re.compile(r"\[\[(\d+)\]\]\(#(?:foot|end)note-\d+\)")
+_NOTE = re.compile(r"^(\d+)\. ([^\n]*?) ?\[↑\]\(#(?:foot|end)note-ref-\d+\)$", re.MULTILINE)
+_NOTE_END = re.compile(r" ?\[↑\]\(#(?:foot|end)note-ref-\d+\)$", re.MULTILINE)
+_FIELD = re.compile(r"\*\*([A-Z][a-z]+):\*\* ([^\n]*)\n*")
+_FIELDS = {"Title": "title", "Authors": "authors", "Language": "language", "Description": "description", "Subject": "title", "From": "from", "To": "to"}  # fmt: skip
+
+_log = logging.getLogger("advchunk")
+
+
+class _Part(NamedTuple):
+    """A part of a file: its Markdown, and the slide or the sheet that it is."""
+
+    text: str
+    page: int | None = None
+    sheet: str = ""
+
+
+def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
+    """Read a Word, PowerPoint or Excel file, an EPUB or a message of Outlook; what it is, its bytes decide.
+
+    The text is Markdown with headings, lists, tables and footnotes, and places are those in it. A slide is a ``page``, with its notes;
+    a sheet begins with its name as heading, which is also its ``sheet``. A table that marks no header has its first row as header. Pictures are
+    only their descriptions, which the log says, as does ``left_out``. The metadata have the file's ``title`` and ``authors``; of
+    a message, its subject as ``title``, ``from`` and ``to``. Nothing in the file is run, and nothing outside it is read.
+
+    Raises
+    ------
+    Unreadable : the file is in none of these formats, damaged, encrypted, or would unpack to too much; RTF and OpenDocument
+        must be saved as .docx.
+    MissingExtra : markitdown or openpyxl is not installed.
+    """
+    name = id or "the file"
+    try:
+        kind = kind_of(data, name)
+        properties = _properties(data) if kind in {"docx", "pptx", "xlsx"} else {}
+        if kind == "xlsx":
+            parts = [_Part(f"# {title}\n\n{table}", sheet=title) for title, table in read_sheets(data)]
+        else:
+            text, fields = _convert(mark_lists(data) if kind == "pptx" else data, kind)
+            properties |= fields
+            parts = [*_slides(text)] if kind == "pptx" else [_Part(text)]
+    except MissingExtra:
+        raise
+    except Exception as error:  # libraries raise whatever a damaged file leads them to
+        if isinstance(error, Unreadable):
+            raise
+        own = isinstance(error, ConfigurationError)
+        reason = first_line(error) if own else f"must not be damaged, got {type(error).__name__}: {first_line(error)}"
+        msg = f"{name}: {reason}" if own else f"{name} {reason}"
+        raise Unreadable(msg) from error
+    pictures = sum(len(_PICTURE.findall(part.text)) for part in parts)
+    if pictures:
+        properties["left_out"] = [left_out := f"{pictures} picture{'s' * (pictures > 1)}"]
+        _log.info("%s: left out %s", name, left_out)
+    return _document(parts, id, {**properties, **(metadata or {})})
+
+
+def _convert(data: bytes, kind: str) -> tuple[str, dict[str, Any]]:
+    """Return a file as Markdown, without the fields that are metadata, and these."""
+    library = import_extra("markitdown", "office")
+    converter = getattr(import_extra("markitdown.converters", "office"), _CONVERTERS[kind])()
+    options = {"style_map": _STYLES} if kind == "docx" else {}
+    about = library.StreamInfo(extension=f".{kind}")
+    text = converter.convert(BytesIO(data), about, strict=True, **options).markdown.replace("\r\n", "\n")
+    fields = dict[str, Any]()
+    if kind in {"epub", "msg"}:
+        text = text.removeprefix("# Email Message\n\n")
+        while field := _FIELD.match(text):
+            if (own := _FIELDS.get(field[1])) and field[2].strip():
+                fields[own] = squeeze(field[2])
+            text = text[field.end() :]
+        text = text.removeprefix("## Content").lstrip("\n")
+    text = _NO_HEAD.sub(r"\2\n\1", text)
+    text = _NOTE_END.sub("", _NOTE.sub(r"[^\1]: \2", _NOTE_SIGN.sub(r"[^\1]", text)))
+    return text, fields
+
+
+def _slides(text: str) -> Iterator[_Part]:
+    _, *pieces = _SLIDE.split(text)
+    for number, piece in zip(pieces[::2], pieces[1::2], strict=True):
+        yield _Part(piece.strip("\n"), int(number))
+
+
+def _properties(data: bytes) -> dict[str, Any]:
+    """Return the title and the authors that a file declares."""
+    with ZipFile(BytesIO(data)) as archive:
+        if _PROPERTIES not in archive.namelist():
+            return {}
+        root = parse_xml(archive.read(_PROPERTIES).decode("utf-8-sig"), namespaces=False)
+    title, authors = (squeeze(root.findtext(tag) or "") for tag in ("title", "creator"))
+    return {
+        **({} if _NO_TITLE.fullmatch(title) else {"title": title}),
+        **({"authors": "; ".join(map(squeeze, authors.split(";")))} if authors else {}),
+    }
+
+
+def _document(parts: list[_Part], id: str, metadata: Mapping[str, Any]) -> Document:
+    """Return the document of parts, with pictures as their descriptions."""
+    texts, layout, start = list[str](), list[Block](), 0
+    for part in parts:
+        text = _PICTURE.sub(lambda picture: f"![{picture[1]}]()" if picture[1].strip() else "", part.text)
+        about = {"sheet": part.sheet} if part.sheet else None
+        layout += (
+            replace(block, span=Span(block.span.start + start, block.span.end + start), metadata=about)
+            for block in markdown.blocks(text, is_start=False, page=part.page)
+        )
+        texts.append(text)
+        start += len(text) + 2
+    return Document("\n\n".join(texts), id, tuple(layout), metadata, markup="office")
