@@ -13,6 +13,7 @@ CORE = Path(__file__).parents[1] / "core" / "advchunk"
 # The kernel, from the ground up. Modules in one layer do not import each other.
 LAYERS = [
     {"errors", "lazy", "moved"},
+    {"signal"},
     {"records", "registry"},
     {"engine", "text"},
     {"numerics", "sizes"},

@@ -299,9 +299,7 @@ def _without_forced(segmentation: Segmentation) -> Segmentation:
     reason = segmentation.reason
     if isinstance(reason, str) or "forced" not in reason:
         return segmentation
-    is_kept = np.array([True, *(word != "forced" for word in reason), True])
-    kept = [word for word in reason if word != "forced"]
-    return replace(segmentation, cuts=segmentation.cuts[is_kept], reason=kept)
+    return segmentation.keep(np.flatnonzero([True, *(word != "forced" for word in reason), True]))
 
 
 def _with_cuts(segmentation: Segmentation, moved: Ints) -> Segmentation:
@@ -310,14 +308,13 @@ def _with_cuts(segmentation: Segmentation, moved: Ints) -> Segmentation:
         return segmentation
     cuts, first = np.unique(moved, return_index=True)
     last = np.r_[first[1:], len(moved)] - 1
-    reason, labels = segmentation.reason, segmentation.labels
-    old = [reason] * len(moved) if isinstance(reason, str) else ["", *reason, ""]
+    labels, old = segmentation.labels, ["", *segmentation.reasons, ""]
     stays = (segmentation.cuts == moved).tolist()
     groups = zip(first[1:-1].tolist(), last[1:-1].tolist(), strict=True)
     reasons = [next((old[k] for k in range(i, j + 1) if stays[k]), "layout") for i, j in groups]
     if labels is not None:
         labels = np.repeat(labels[segmentation.cuts[last[:-1]]], np.diff(cuts))
-    return replace(segmentation, cuts=cuts, labels=labels, reason=reasons)
+    return segmentation.keep(first, cuts=cuts, labels=labels, reason=reasons)
 
 
 def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
@@ -336,8 +333,7 @@ def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
         for edge in edges:
             labels[edge - 1] = labels[edge]
     cuts, kept = np.unique(cuts, return_index=True)
-    reason = reason if isinstance(reason, str) else [reason[i - 1] for i in kept[1:-1].tolist()]
-    return replace(segmentation, cuts=cuts, labels=labels, reason=reason)
+    return segmentation.keep(kept, cuts=cuts, labels=labels)
 
 
 def may_have_atoms(document: Document) -> bool:

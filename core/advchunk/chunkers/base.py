@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 
 from advchunk import sizes
+from advchunk.chunkers.evidence import measure_evidence, planned_measure
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
 from advchunk.engine import Job, Plan, completed, drive
 from advchunk.engine.runner import (
@@ -67,6 +68,7 @@ from advchunk.records import (
     write_metadata,
 )
 from advchunk.retrieval.vectors import KINDS, ChunkVectors, Vectors
+from advchunk.signal import MANY, MOSTLY, Chance
 from advchunk.sizes import Limits
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO, declared_language, language_of, tell_language
@@ -337,8 +339,10 @@ class Chunker(Params, ABC):
         if document.text.strip():
             own = self.in_language_of(document)
             explanation = yield from (own._plan_parts(document) if self.boundaries else own.plan(document))
-            if own.language != AUTO:
-                explanation = replace(explanation, language=own.language)
+            language = "" if own.language == AUTO else own.language
+            explanation = replace(explanation, chunker=self.algorithm, language=language)
+            if not explanation.by_size:
+                _log_cuts_by_size(explanation)
             self._describe(explanation, failed)
             if type(self).postprocess is not Chunker.postprocess:
                 chunks = yield from self.postprocess(explanation)
@@ -377,13 +381,16 @@ class Chunker(Params, ABC):
         ran = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
         names_language = self.add_scores and "language" not in document.metadata
         language = (explanation.language or tell_language(document.text)) if names_language else ""
+        if self.add_signal:
+            ran |= explanation.signal.metadata()
         for index, chunk in enumerate(explanation.chunks):
             written = chunk.metadata | locate(chunk.spans)
             if language:
                 written["language"] = language
             if self.add_scores and 0 < chunk.end < len(document.text):
                 cut = explanation.cut_at(chunk.end)
-                written |= {"cut": cut.reason} | ({} if cut.score is None else {"cut_score": round(cut.score, 4)})
+                written |= {"cut": cut.reason, "cut_origin": cut.origin}
+                written |= {} if cut.score is None else {"cut_score": round(cut.score, 4)}
             written |= self.chunk_metadata(chunk, index) | ran
             text = with_context(chunk.context, chunk.text) if chunk.context else chunk.text
             complete(
@@ -551,6 +558,8 @@ class SegmentingChunker(Chunker):
 
     by_size: ClassVar[bool] = False
     """True if the limits alone decide on cuts: `decide` is not asked, and the units of a text within them do not matter."""
+    measures_evidence: ClassVar[bool] = True
+    """False if the algorithm has no evidence by nature, or a language model would have to read each shuffled text."""
 
     def in_language_of(self, document: Document) -> Self:
         """Return the chunker itself also for a text that is sure to be one chunk, whatever its language."""
@@ -562,12 +571,16 @@ class SegmentingChunker(Chunker):
         limits = self.limits(document)
         whole = sizes.one_unit(document.text, limits) if self.by_size else None
         units = self.tile(document, limits) if whole is None else whole
-        segmentation = Segmentation(np.array([0, len(units)]))
+        segmentation, measure = Segmentation(np.array([0, len(units)])), None
         if not self.by_size and len(units) > 1:
             segmentation = yield from self.decide(units, limits)
             sizes.check_segmentation(units, segmentation)
-            segmentation = self.fit_to_layout(units, segmentation)
-        return Explanation(document, sizes.build_chunks(units, segmentation, limits), units, segmentation)
+            segmentation = self.fit_to_layout(units, segmentation.with_origins(units, limits.min_tokens))
+            if self.measures_evidence:
+                decide = partial(self.decide, limits=limits)
+                measure = yield from planned_measure(decide, units, at_once=self.add_signal)
+        chunks = sizes.build_chunks(units, segmentation, limits)
+        return Explanation(document, chunks, units, segmentation, by_size=self.by_size, measure=measure)
 
     def segmentation(self, units: Units) -> Segmentation:
         """Segment existing units, such as an annotator's; their sizes are counted, but not enforced."""
@@ -578,6 +591,17 @@ class SegmentingChunker(Chunker):
         own = self.in_language_of(Document(units.text))
         (segmentation,) = drive([Job(own.decide(replace(units, sizes=limits.counter.counts(units.strings())), limits))])
         return segmentation
+
+    def measure_evidence(self, units: Units) -> Chance:
+        """Measure the evidence of the algorithm in existing units, and in the same units shuffled.
+
+        A language model reads all 20 texts.
+        """
+        require(isinstance(units, Units) and len(units) > 1, "units must be two or more Units", units)
+        limits = Limits(self.max_tokens, self.size("min_tokens"), self.size("overlap_tokens"), self.counter)
+        counted = units.with_sizes(limits.counter.counts)
+        (chance,) = drive([Job(measure_evidence(partial(self.decide, limits=limits), counted))])
+        return chance
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:
         """Return a segmentation whose cuts are where the layout allows, and near edges where it is strong."""
@@ -643,6 +667,21 @@ class EmbeddingChunker(VectorsChunker):
         """Embed the units, then segment them."""
         vectors = yield from self.embed_units(units)
         return replace(self.segment(units, vectors, limits), rows=vectors)
+
+
+def _log_cuts_by_size(explanation: Explanation) -> None:
+    """Log a warning if an algorithm left most of many cuts to the limits, as `recursive` does."""
+    segmentation = explanation.segmentation
+    if explanation.levels or segmentation is None:
+        return
+    origins = [*(segmentation.origins or ())]
+    own = sum(origin in ("algorithm", "first") for origin in origins)
+    total = len(explanation.chunks) - 1 - origins.count("structure")
+    if total >= MANY and own <= total * (1 - MOSTLY):
+        _log.warning(
+            "document %r: %s cuts like recursive, because %d of %d cuts are by size",
+            explanation.document.source, explanation.chunker, total - own, total,
+        )  # fmt: skip
 
 
 def _check_documents(documents: Any) -> None:

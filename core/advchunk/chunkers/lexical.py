@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -83,8 +83,10 @@ class LexicalChunker(LexicalParams, LinearChunker):
         """Count the words of the units and segment them; a text without words is one segment."""
         words = self.terms(units.strings())
         if not len(words.ids):
-            return Segmentation(np.array([0, len(units)]), reason="words", figures={"words": 0})
-        return self.segment_terms(units, words, limits)
+            unknown = np.ones(len(units), dtype=bool)
+            whole = np.array([0, len(units)])
+            return Segmentation(whole, reason="words", figures={"words": 0}, evidence=0.0, unknown=unknown)
+        return replace(self.segment_terms(units, words, limits), unknown=np.diff(words.edges) == 0)
 
     def terms(self, texts: Sequence[str]) -> Terms:
         """Return the normalized words of each text."""

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, Union, get_ar
 
 from advchunk.chunkers.docstrings import with_experimental_note, with_inherited_parameters
 from advchunk.chunkers.other_names import check_names
-from advchunk.errors import require
+from advchunk.errors import did_you_mean, require
 from advchunk.readers.formats import check_markup
 from advchunk.text.detection import AUTO
 from advchunk.text.patterns import check_patterns
@@ -50,8 +50,12 @@ class Params:
     include_context : give each chunk a context: the document's ``title`` and the headings above the chunk. A chunk that
         starts inside a table has the table's caption and header as context in any case. The context is embedded with the
         chunk and counts toward ``max_tokens``, and takes at most half of it.
-    add_scores : add the reason for the end of each chunk to its metadata, as ``cut`` and ``cut_score``, and the ``language`` of
-        the document, unless its metadata has one.
+    add_scores : add the reason for the end of each chunk to its metadata, as ``cut``, ``cut_origin`` and ``cut_score``, and the
+        ``language`` of the document, unless its metadata has one.
+    add_signal : add to the metadata of each chunk what the algorithm had to say on its document (`signal.Signal`): the shares
+        of its cuts that are its own, at the first place allowed, and by size, as ``signal_algorithm``, ``signal_first`` and
+        ``signal_size``; that of pieces it knew nothing of, ``signal_unknown``; the method that it cuts like, ``signal_like``;
+        and how far its evidence is from shuffled text, ``signal_evidence``, for which it decides 20 times.
     markup : format of texts without a layout: "markdown" protects code, tables and formulas and finds headings; "plain"
         treats all characters as prose; "code" keeps functions and classes whole while they fit, and needs the name of the
         file or the language (`code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed", "docling" (JSON) and "xml" (any
@@ -93,6 +97,7 @@ class Params:
     overlap_tokens: int = 0
     include_context: bool = False
     add_scores: bool = False
+    add_signal: bool = False
     markup: str = "markdown"
     language: str = AUTO
     headings: Mapping[str, str] | list[str] | tuple[str, ...] | str | None = None
@@ -114,7 +119,8 @@ class Params:
         cls: Any = type(self)
         for name, hint in hints(cls).items():
             if (value := getattr(self, name)) is not getattr(cls, name):
-                require(_fits(value, hint), f"{name} must be {_describe_type(hint)}", value)
+                if not _fits(value, hint):
+                    require(False, f"{name} must be {_describe_type(hint)}{_closest(value, hint)}", value)
                 rule = f"{name} must be 0 or have a magnitude of 1e-100..1e100 (below 2^63 for a whole number)"
                 require(_is_computable(value), rule, value)
         if self.presets:
@@ -301,6 +307,12 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint is float:  # not bool, which Python counts as an int
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return isinstance(value, origin or hint) and not (hint is int and isinstance(value, bool))
+
+
+def _closest(value: Any, hint: Any) -> str:
+    """Return a hint with the option of a parameter that a text is closest to."""
+    options = [option for part in (hint, *get_args(hint)) if get_origin(part) is Literal for option in get_args(part)]
+    return did_you_mean(value, options) if isinstance(value, str) else ""
 
 
 def _is_computable(value: Any) -> bool:

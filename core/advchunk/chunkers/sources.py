@@ -127,7 +127,7 @@ def _as_portable(failure: Failure) -> Failure:
 class FileResult(NamedTuple):
     """The result of a source in a file, and the number of the file in the call."""
 
-    index: int
+    number: int
     source: str
     result: SourceResult
 
@@ -170,7 +170,7 @@ class SourceRun:
         with closing(self._run(sources())) as results:
             for answer in results:
                 index, name = places.popleft()
-                while unreadable and unreadable[0].index < index:
+                while unreadable and unreadable[0].number < index:
                     yield unreadable.popleft()
                 result = SourceResult.failed(name, answer) if isinstance(answer, WorkerDied) else answer
                 failures = [replace(failure, index=index) for failure in result.failures]

@@ -55,7 +55,12 @@ from advchunk.text.terms import make_stemmer, searchable_words, stop_words
 )
 @click.option("--color/--no-color", default=None, help="Use colors or not; by default, in a terminal.")
 @click.option(
-    "-m", "--method", metavar="NAME", default=METHOD, show_default=True, help="Chunking method; see 'advchunk list'."
+    "-m",
+    "--method",
+    metavar="NAME[:K=V]",
+    default=METHOD,
+    show_default=True,
+    help="Chunking method; see 'advchunk list'.",
 )
 @options_but_sizes
 def ask_command(

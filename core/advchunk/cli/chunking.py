@@ -16,7 +16,7 @@ from advchunk import registry
 from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.chunkers.sources import SourceChunker, SourceRun
-from advchunk.cli.common import RESOURCE_OPTIONS, reason_of, report_errors
+from advchunk.cli.common import RESOURCE_OPTIONS, reason_of, report_errors, split_method
 from advchunk.cli.files import list_inputs, open_output, open_resumable, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
 from advchunk.errors import ConfigurationError, require
@@ -32,7 +32,7 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 @click.command("chunk", cls=ChunkerCommand)
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option(
-    "-m", "--method", metavar="NAME", default=default_name("mst-semantic"), show_default=True,
+    "-m", "--method", metavar="NAME[:K=V]", default=default_name("mst-semantic"), show_default=True,
     help="Chunking method; see 'advchunk list'.",
 )  # fmt: skip
 @click.option(
@@ -66,7 +66,8 @@ def chunk_command(
     """
     options = {name: value for name, value in options.items() if value is not None}
     resources = {name: options.pop(name) for name in RESOURCE_OPTIONS if name in options}
-    params = parse_params(method, [*pairs, "add_scores=true"] if explain else pairs, options)
+    method, own = split_method(method)
+    params = parse_params(method, [*own, *pairs, *(["add_scores=true"] if explain else [])], options)
     if engine:
         with report_errors():
             others: dict[str, object] = {

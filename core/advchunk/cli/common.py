@@ -65,6 +65,16 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
+def split_method(text: str) -> tuple[str, list[str]]:
+    """Split NAME:K=V:K=V, a method with parameters, into its name and the assignments.
+
+    >>> split_method("mst-semantic:preset=published")
+    ('mst-semantic', ['preset=published'])
+    """
+    name, *pairs = text.split(":")
+    return name, pairs
+
+
 def parse_assignment(text: str, usage: str) -> tuple[str, Any]:
     """Split NAME=VALUE, where VALUE is JSON or else a string; raise `ConfigurationError` with ``usage`` if it has no "="."""
     name, equals, value = text.partition("=")

@@ -14,7 +14,7 @@ from advchunk import __version__
 from advchunk.chunkers import catalog
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.sources import SourceChunker, SourceResult, SourceRun
-from advchunk.cli.common import RESOURCE_OPTIONS, exit_on_termination, reason_of, report_errors
+from advchunk.cli.common import RESOURCE_OPTIONS, exit_on_termination, reason_of, report_errors, split_method
 from advchunk.cli.files import list_inputs, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, create_chunker, options_but_sizes, parse_params
 from advchunk.errors import require
@@ -37,7 +37,12 @@ _BATCH = 5_000  # chunks that are written at once
     help="What a new index can be searched by: words (lexical), vectors (dense), or both, which is the default.",
 )  # fmt: skip
 @click.option(
-    "-m", "--method", metavar="NAME", default=METHOD, show_default=True, help="Chunking method; see 'advchunk list'."
+    "-m",
+    "--method",
+    metavar="NAME[:K=V]",
+    default=METHOD,
+    show_default=True,
+    help="Chunking method; see 'advchunk list'.",
 )
 @options_but_sizes
 def index_command(
@@ -77,7 +82,7 @@ class FileReader:
         from tqdm import tqdm
 
         read = partial(read_input, by_name=self.by_name, encoding=self.encoding)
-        files = tqdm(names, unit="file", leave=False, disable=True if len(names) == 1 else None)
+        files: Any = tqdm(names, unit="file", leave=False, disable=True if len(names) == 1 else None)
         for index, _, result in SourceRun(SourceChunker(self.chunker, _keep, read), files, inventory).results():
             yield names[index], result
 
@@ -99,7 +104,8 @@ def make_reader(
     """
     options = {name: value for name, value in options.items() if value is not None}
     resources = {name: options.pop(name) for name in RESOURCE_OPTIONS if name in options}
-    params = parse_params(method, pairs, options)
+    method, own = split_method(method)
+    params = parse_params(method, [*own, *pairs], options)
     if method == METHOD:
         params.setdefault("max_tokens", _MAX_TOKENS)
     embedder = resources.get("embedder")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from advchunk.chunkers import catalog
-from advchunk.cli.common import format_option, parse_assignment, report_errors
+from advchunk.cli.common import format_option, parse_assignment, report_errors, split_method
 from advchunk.errors import did_you_mean, require
 from advchunk.retrieval.search import Search
 from advchunk.retrieval.vectors import KINDS
@@ -274,7 +274,7 @@ def _candidates(
 
 
 def _parse_variant(text: str) -> tuple[str, dict[str, Any]]:
-    name, *pairs = text.split(":")
+    name, pairs = split_method(text)
     params = dict(parse_assignment(pair, "--variant takes NAME:PARAMETER=VALUE") for pair in pairs)
     description = catalog.describe(name)
     accepted = {*description["parameters"], *description["resources"]}

@@ -8,7 +8,7 @@ import click
 
 from advchunk.chunkers import catalog
 from advchunk.chunkers.base import Chunker
-from advchunk.cli.common import RESOURCE_OPTIONS, reason_of, report_errors
+from advchunk.cli.common import RESOURCE_OPTIONS, reason_of, report_errors, split_method
 from advchunk.cli.files import list_inputs, open_output, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
 from advchunk.errors import ConfigurationError, MissingExtra, require
@@ -20,7 +20,7 @@ from advchunk.retrieval import PassageCutter
 @click.command("view", cls=ChunkerCommand)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
-    "-m", "--method", "methods", metavar="NAME[,NAME]", default=catalog.default_name("mst-semantic"), show_default=True,
+    "-m", "--method", "methods", metavar="NAME[:K=V][,NAME]", default=catalog.default_name("mst-semantic"), show_default=True,
     help="Chunking method; several are shown side by side.",
 )  # fmt: skip
 @click.option("-o", "--out", metavar="PATH", default="chunks.html", show_default=True, help="The page to write.")
@@ -47,21 +47,23 @@ def view_command(
 
     options = {name: value for name, value in options.items() if value is not None}
     with report_errors():
-        names = list(dict.fromkeys(filter(None, map(str.strip, methods.split(",")))))
+        specified = {text: split_method(text) for text in filter(None, map(str.strip, methods.split(",")))}
+        names = [name for name, _ in specified.values()]
         require(bool(names), "--method must name a method", methods)
-        accepted = {name: _options_of(name) for name in names}
+        accepted = {text: _options_of(name) for text, (name, _) in specified.items()}
         named = [*options, *(pair.partition("=")[0] for pair in pairs)]
         unused = sorted(set(named) - set().union(*accepted.values(), ["markup"]))
         require(not unused, f"options must be those of {' or '.join(names)}", unused)
     chunkers = {}
-    for name, own in accepted.items():
+    for text, own in accepted.items():
+        name, assigned = specified[text]
         params = parse_params(
             name,
-            [pair for pair in pairs if pair.partition("=")[0] in own],
+            [*assigned, *(pair for pair in pairs if pair.partition("=")[0] in own)],
             {key: value for key, value in options.items() if key in own},
         )
         resources = {key: params.pop(key) for key in RESOURCE_OPTIONS if key in params}
-        chunkers[name] = create_chunker(name, fallback, experimental or None, params, resources)
+        chunkers[text] = create_chunker(name, fallback, experimental or None, params, resources)
     first = next(iter(chunkers.values()))
     inventory = Inventory()
     names = list_inputs(files, inventory, out)

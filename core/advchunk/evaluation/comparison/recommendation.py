@@ -13,6 +13,7 @@ from advchunk.evaluation.metrics.table import metrics
 from advchunk.models.identity import model_name
 from advchunk.retrieval.search import Search
 from advchunk.retrieval.vectors import Vectors
+from advchunk.signal import Signal
 from advchunk.text.detection import AUTO
 from advchunk.text.templates import fill_text
 
@@ -75,6 +76,7 @@ class Recommendation:
     questions : number of questions in the last round.
     questions_built : True if the questions were made from the documents.
     complete : True if there was time for all rounds; then another run gives the same result.
+    signals : what the chunkers that were better than the default had to say on the documents, by chunker and size.
     """
 
     option: Option
@@ -89,6 +91,7 @@ class Recommendation:
     budget: int = 1000
     embedder: Any = None
     language: str = AUTO
+    signals: Mapping[str, Signal] = field(default_factory=dict)
 
     @property
     def settled(self) -> bool:
@@ -180,6 +183,7 @@ class Recommendation:
             "search": asdict(self.option.search),
             **{name: getattr(self, name) for name in names},
             "comparisons": as_rows(self.rows),
+            "signals": {label: signal.to_dict() for label, signal in self.signals.items()},
             "failures": [asdict(failure) for failure in self.failures],
         }
 
