@@ -1,7 +1,7 @@
 """Measure search over very many chunks in the file of `StoredRetriever` and in Postgres, beside the index in memory. See SCALE.md.
 
 python benchmarks/scale.py build postgres --data DIR --store FOLDER --chunks 1000000
-python benchmarks/scale.py ask postgres --data DIR --store FOLDER [--questions 100] [--clients 8]
+python benchmarks/scale.py ask postgres --data DIR --store FOLDER [--questions 100]
 
 The stores are "file", "postgres" and "memory", which is built and asked by "ask" alone. What is built is kept in FOLDER, and a build
 that was stopped goes on where it was; so does one with more chunks. Prints JSON.
@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import subprocess
 import sys
 import time
 from collections import defaultdict
@@ -33,7 +32,6 @@ import numpy as np
 
 from advchunk import Chunk, Document, RecursiveChunker, Span
 from advchunk.evaluation import Question, read_corpus, read_questions
-from advchunk.records import Floats
 from advchunk.retrieval import Hit, Neighborhood, PassageCutter, Retriever, SqlTable, StoredRetriever
 from advchunk.retrieval.lexical_index import index_terms
 
@@ -64,7 +62,9 @@ def read_sets(folder: Path) -> tuple[list[Document], list[Question]]:
     for name in SETS:
         own = [document for document in read_corpus(folder / name) if "mineru/" not in document.id]
         for question in read_questions(folder / name / "questions.jsonl", own):
-            places = tuple(own_place._replace(document=f"{name}/{own_place.document}") for own_place in question.references)
+            places = tuple(
+                own_place._replace(document=f"{name}/{own_place.document}") for own_place in question.references
+            )
             questions.append(replace(question, references=places))
         documents += [Document(document.text, f"{name}/{document.id}") for document in own]
     return documents, questions
@@ -128,7 +128,7 @@ class Client(Protocol):
         """Return the best hits."""
         ...
 
-    def passages(self, question: str, hits: Sequence[Hit]) -> tuple[list[Any], float, float]:
+    def passages(self, question: str, hits: Sequence[Hit], /) -> tuple[list[Any], float, float]:
         """Return passages, and the seconds of reading what stands around hits, and of cutting."""
         ...
 
@@ -163,7 +163,7 @@ class OwnClient:
         hits: list[Hit] = self.retriever.search(question, HITS)
         return hits
 
-    def passages(self, question: str, hits: Sequence[Hit]) -> tuple[list[Any], float, float]:
+    def passages(self, question: str, _hits: Sequence[Hit], /) -> tuple[list[Any], float, float]:
         """Return passages; what is read around hits is what is left of the time of a whole question."""
         start = time.process_time()
         self.find(question)
@@ -214,7 +214,7 @@ class PostgresClient:
             for document, start, end, text, own_id, score in rows
         ]
 
-    def passages(self, question: str, hits: Sequence[Hit]) -> tuple[list[Any], float, float]:
+    def passages(self, question: str, hits: Sequence[Hit], /) -> tuple[list[Any], float, float]:
         """Return passages that are cut from hits and what stands around them in the table."""
         start = time.process_time()
         passages = self._cutter.cut(question, hits, BUDGET, texts=self._table)
