@@ -335,6 +335,7 @@ def ask(asked: Client, questions: Sequence[Question]) -> dict[str, Any]:
             label: [round(float(value), 1) for value in np.percentile(column, (50, 99))]
             for label, column in zip(labels, times.T, strict=True)
         },
+        "ms_of_first_question": round(1e3 * rows[0][-1]),
         "recall_of_hits_and_passages": [round(100 * float(value), 1) for value in np.mean(recalls[1:], axis=0)],
         "peak_megabytes": peak_megabytes(),
         "hits": found[1:],
