@@ -171,7 +171,7 @@ class PassageCutter:
 
     def reach(self, hits: Iterable[Hit]) -> float:
         """Return ``around`` in characters, by the texts of hits."""
-        return characters_of(self.around, hits, self._counter)
+        return characters_of(self.around, hits, as_counter(self.tokenizer))
 
     def within(self, language: str, counter: Counter) -> Self:
         """Return the cutter with a retriever's language and counter in place of those that it leaves open."""
@@ -191,10 +191,6 @@ class PassageCutter:
     def _warnings(self) -> WarningLog:
         return WarningLog()
 
-    @cached_property
-    def _counter(self) -> Counter:
-        return as_counter(self.tokenizer)
-
     def __getstate__(self) -> dict[str, Any]:
         """Return the parameters, without what has been read."""
         return {own.name: getattr(self, own.name) for own in fields(self)}
@@ -205,7 +201,7 @@ class PassageCutter:
         language = language_of_all([hit.chunk.text for hit in hits]) if language == AUTO else language
         readers: dict[str, UnitReader] = self.__dict__.setdefault("readers", {})
         if language not in readers or readers[language].is_full:
-            readers[language] = UnitReader(self._counter, language)
+            readers[language] = UnitReader(as_counter(self.tokenizer), language)
         return readers[language]
 
     def _around(self, hits: Sequence[Hit], beside: Iterable[Hit], texts: SurroundingsLike | None) -> Neighborhood:
