@@ -107,13 +107,13 @@ def _words_by_length(text: str) -> Iterator[Words]:
     places = defaultdict[tuple[int, bool], list[tuple[str, int]]](list)
     for match in re.finditer(rf"\b[^\W\d_]{{{LETTERS},}}\b", text):
         places[len(match[0]), match[0][0].isupper()].append((match[0], match.start()))
-    for (length, _), found in sorted(places.items()):
-        vocabulary, numbers, counts = np.unique([word for word, _ in found], return_inverse=True, return_counts=True)
+    for (length, _), pairs in sorted(places.items()):
+        vocabulary, numbers, counts = np.unique([word for word, _ in pairs], return_inverse=True, return_counts=True)
         by_frequency = np.argsort(-counts, kind="stable")
         ranks = np.empty(len(vocabulary), np.int64)
         ranks[by_frequency] = np.arange(len(vocabulary))
         table = np.array([[ord(letter) for letter in vocabulary[i]] for i in by_frequency.tolist()], np.uint32)
-        yield Words(np.array([start for _, start in found]), ranks[numbers], table.reshape(len(vocabulary), length))
+        yield Words(np.array([start for _, start in pairs]), ranks[numbers], table.reshape(len(vocabulary), length))
 
 
 def _of_copy(chunk: Chunk, text: str, number: int) -> Chunk:
@@ -316,7 +316,7 @@ def client(store: str, folder: Path, chunks: int, documents: Sequence[Document])
 
 def ask(asked: Client, questions: Sequence[Question]) -> dict[str, Any]:
     """Return times and recall over questions, of which the first is asked twice and counts once, and the hits of each."""
-    rows, recalls, found = list[list[float]](), list[tuple[float, float]](), list[list[str]]()
+    rows, recalls, ids = list[list[float]](), list[tuple[float, float]](), list[list[str]]()
     for question in [questions[0], *questions]:
         start, others, wall = time.process_time(), asked.other_seconds(), time.perf_counter()
         hits = asked.find(question.text)
@@ -326,7 +326,7 @@ def ask(asked: Client, questions: Sequence[Question]) -> dict[str, Any]:
         passages, around, cut = asked.passages(question.text, hits)
         rows.append([store, backend, store_wall, around, cut, time.perf_counter() - wall, store + around + cut])
         recalls.append((covered(hits_of(hits), question), covered(hits_of(passages), question)))
-        found.append([hit.chunk.id for hit in hits])
+        ids.append([hit.chunk.id for hit in hits])
     labels = ("store", "backend", "store_wall", "surroundings", "cut", "rest_wall", "client_total")
     times = 1e3 * np.array(rows[1:])
     return {
@@ -338,7 +338,7 @@ def ask(asked: Client, questions: Sequence[Question]) -> dict[str, Any]:
         "ms_of_first_question": round(1e3 * rows[0][-1]),
         "recall_of_hits_and_passages": [round(100 * float(value), 1) for value in np.mean(recalls[1:], axis=0)],
         "peak_megabytes": peak_megabytes(),
-        "hits": found[1:],
+        "hits": ids[1:],
     }
 
 
@@ -349,9 +349,9 @@ def hits_of(pieces: Sequence[Any]) -> list[tuple[str, Sequence[Span]]]:
 
 def covered(places: Sequence[tuple[str, Sequence[Span]]], question: Question) -> float:
     """Return the share of the characters of the answers that are in some places."""
-    wanted = {(name, i) for name, span in question.references for i in range(span.start, span.end)}
-    got = {(name, i) for name, spans in places for span in spans for i in range(span.start, span.end)}
-    return len(wanted & got) / len(wanted)
+    answers = {(name, i) for name, span in question.references for i in range(span.start, span.end)}
+    covered_places = {(name, i) for name, spans in places for span in spans for i in range(span.start, span.end)}
+    return len(answers & covered_places) / len(answers)
 
 
 def peak_megabytes() -> int:
