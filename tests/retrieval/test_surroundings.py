@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 
 import pytest
@@ -198,8 +198,11 @@ def test_answers_may_be_partial_if_asked_for(warnings):
         (None, "must return a Neighborhood, got None"),
         (Neighborhood(texts={"town": 3}), "texts must be strings or documents, got 3"),
         (Neighborhood([Hit(Chunk(None, (), 0), "town", 0.0)]), "must return hits that have a text"),
+        (Neighborhood([Hit(Chunk("Tea.", (), 0, metadata=["a"]), "town", 0.0)]), "and metadata by name"),
+        (Neighborhood([Hit(Chunk("Tea.", (), 0, context=7), "town", 0.0)]), "must return hits that have a text"),
+        (Neighborhood([3]), "must return hits that have a text, and metadata by name, got 3"),
     ],
-    ids=["none", "number", "no-text"],
+    ids=["none", "number", "no-text", "list-of-metadata", "number-as-context", "no-hit"],
 )
 def test_nonsense_of_a_source_is_a_clear_error(answer, rule):
     class Source:
@@ -208,6 +211,29 @@ def test_nonsense_of_a_source_is_a_clear_error(answer, rule):
 
     with pytest.raises(ConfigurationError, match=rule):
         as_surroundings(Source()).read(hits_of(TEXTS, "ferry"), 9)
+
+
+EDGES = st.one_of(st.none(), st.integers(-90, 90), st.floats(), st.sampled_from(["6", 10**30, [1]]))
+
+
+@given(
+    text=st.one_of(st.none(), st.text(max_size=9), st.integers()),
+    spans=st.one_of(EDGES, st.lists(st.tuples(EDGES, EDGES), max_size=3)),
+    metadata=st.one_of(st.none(), st.just({}), st.just([1]), st.text(max_size=3)),
+    document=st.sampled_from(["town", None, 3, ""]),
+)
+def test_whatever_a_source_returns_is_left_out_or_a_clear_error(text, spans, metadata, document):
+    class Source:
+        def read(self, hits, reach):
+            return Neighborhood([Hit(Chunk(text, spans, 0, metadata=metadata), document, 0.0)])
+
+    hits = hits_of(TEXTS, "ferry")
+    with suppress(ConfigurationError, StoreUnavailable):
+        for hit in as_surroundings(Source()).read(hits, 90).beside:
+            places = [edge for span in hit.chunk.spans for edge in span]
+            assert places == sorted(places)
+            assert places[0] >= 0
+        assert PassageCutter().cut(QUESTION, hits, 30, texts=Source())
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from advchunk.errors import ConfigurationError, StoreUnavailable, first_line, require
 from advchunk.readers.files import read_file
-from advchunk.records import Span
+from advchunk.records import Chunk, Span
 from advchunk.retrieval.locating import is_whole
 from advchunk.retrieval.passages import Hit
 from advchunk.retrieval.warning_log import WarningLog
@@ -134,8 +134,8 @@ class CheckedSurroundings:
         require(isinstance(around, Neighborhood), f"{self.name} must return a Neighborhood", around)
         wrong: list[Any] = [text for text in around.texts.values() if not isinstance(text, str)]
         require(not wrong, "texts must be strings or documents", *wrong[:1] or [None])
-        wrong = [hit for hit in around.beside if not (isinstance(hit, Hit) and isinstance(hit.chunk.text, str))]
-        require(not wrong, f"{self.name} must return hits that have a text", *wrong[:1] or [None])
+        wrong = [hit for hit in around.beside if not _is_sound(hit)]
+        require(not wrong, f"{self.name} must return hits that have a text, and metadata by name", *wrong[:1] or [None])
         if not isinstance(self.source, (TextSource, _Several)):  # which may have the texts of some documents only
             self._warn_of_missing(hits, around)
         if not around.beside:
@@ -153,8 +153,7 @@ class CheckedSurroundings:
             for hit, item in around.pairs
             if hit.chunk.id not in ids
             and (hit.document, hit.chunk.spans, hit.chunk.text) not in places
-            and hit.chunk.spans
-            and is_whole(hit.chunk)
+            and _is_placed(hit.chunk)
         ]
         return Neighborhood([hit for hit, _ in kept], around.texts, [item for _, item in kept])
 
@@ -167,6 +166,21 @@ class CheckedSurroundings:
                 "%d of %d hits, such as one of %r, are of documents that %s does not have: they are used as they are"
             )
             self.warnings.warn(f"missing {self.name}", reason, len(missing), len(hits), missing[0], self.name)
+
+
+def _is_sound(hit: Any) -> bool:
+    """Return True for a hit whose text, context and metadata are what they must be."""
+    if not isinstance(hit, Hit):
+        return False
+    chunk: Any = hit.chunk
+    texts_are_strings = isinstance(chunk.text, str) and isinstance(chunk.context, str)
+    return texts_are_strings and isinstance(chunk.metadata, Mapping)
+
+
+def _is_placed(chunk: Chunk) -> bool:
+    """Return True if a chunk has spans that a document can have, which are as long as its text."""
+    edges = [edge for span in chunk.spans for edge in span]
+    return bool(edges) and is_whole(chunk) and edges[0] >= 0 and edges == sorted(edges)
 
 
 def as_surroundings(
