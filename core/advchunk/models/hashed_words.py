@@ -14,8 +14,9 @@ from advchunk.errors import require
 from advchunk.models.wordpiece import PieceCache, basic_words, default_wordpiece, splittable
 from advchunk.numerics.signals import unit_rows
 from advchunk.records import Floats, Ints
+from advchunk.text.scripts import has_unspaced
 from advchunk.text.sentences import language_code
-from advchunk.text.terms import make_stemmer, stop_words
+from advchunk.text.terms import make_stemmer, searchable_words, stop_words
 
 HASHES = 4  # dimensions per stem
 _NOISE = 1e-5  # of sums in float32; a word adds at least .4
@@ -24,7 +25,8 @@ _NOISE = 1e-5  # of sums in float32; a word adds at least .4
 class HashedWords:
     """Embed texts as bags of hashed words, without a model or statistics of a corpus.
 
-    Words are split as by BERT (a Chinese character is a word), without stop words and marks, and stemmed. A stem adds
+    Words are split as by BERT (a Chinese character is a word; other scripts without spaces have pairs of characters), without
+    stop words and marks, and stemmed. A stem adds
     sqrt(w / 4) or its negative to 4 of the d dimensions, which it is hashed to; w is the sum of ln(1 + r) over its words in
     the text, r the rank of a word by frequency in the vocabulary of the embedded tokenizer, and that vocabulary's size
     for other words. The root makes a repeated word count less, and ln r stands in for the inverse document frequency.
@@ -98,7 +100,8 @@ class _ContentWords(PieceCache[str]):
         self._left_out = {word for entry in stop_words("snowball", language) for word in basic_words(entry)}
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
-        words = (word for word in basic_words(piece) if word not in self._left_out and any(map(str.isalnum, word)))
+        split = searchable_words(piece.lower()) if has_unspaced(piece) else basic_words(piece)
+        words = (word for word in split if word not in self._left_out and any(map(str.isalnum, word)))
         return self.store(piece, tuple(words))
 
 
