@@ -389,7 +389,9 @@ def test_a_word_of_nobody_is_refused_wherever_it_is(chunk, data, word):
     at = data.draw(st.integers(0, len(words)))
     rewritten = " ".join([*words[:at], word, *words[at:]])
     assert unfaithful_edit(chunk, rewritten, ["Ada, a cat"], "en") == f"adds {word!r}"
-    alone = "" if word in {"Napoleon", "37", "zebra", "NASA"} else f"adds {word!r}"  # "not" needs the word that it denies
+    alone = (
+        "" if word in {"Napoleon", "37", "zebra", "NASA"} else f"adds {word!r}"
+    )  # "not" needs the word that it denies
     assert unfaithful_edit(chunk, rewritten, [f"Ada {word}"], "en") == alone
 
 

@@ -16,10 +16,8 @@ from advchunk.text.sentences import language_code, sentences
 from advchunk.text.terms import make_stemmer, stop_words
 
 # Numbers, signs, runs of kana, single characters of other scripts written without spaces, words.
-_SIGNS = "<>≤≥=≠±%‰°$€£¥₹₽+×÷²³?？؟"  # noqa: RUF001
-_TOKEN = (
-    rf"(?:(?<!\w)[-−])?\d+(?:[.,:]\d+)*|[{_SIGNS}]|[\u3041-\u309f]+|[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W\d_])+"
-)
+_SIGNS = "<>≤≥=≠±%‰°$€£¥₹₽+×÷²³?？؟"
+_TOKEN = rf"(?:(?<!\w)[-−])?\d+(?:[.,:]\d+)*|[{_SIGNS}]|[\u3041-\u309f]+|[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W\d_])+"
 _CONTRACTION = re.compile(r"(?<=can)(?:not|['’]t)\b|(?<!\bca)n['’]t\b", re.IGNORECASE)  # of English
 _SHORT_IS = re.compile(r"\b(it|he|she|who|that|what|there|here)['’]s\b", re.IGNORECASE)
 _SIGN = re.compile(rf"[-−\d{_SIGNS}]")
@@ -150,7 +148,9 @@ def _left_out(source: Sequence[Word], own: set[str], words: Wordlist) -> list[Wo
         return []
     among = source[max(places[0] - 1, 0) : places[-1]]
     return [
-        token for token in among if token.form not in own and words.is_decisive(token) and not _SIGN.match(token.written)
+        token
+        for token in among
+        if token.form not in own and words.is_decisive(token) and not _SIGN.match(token.written)
     ]
 
 
@@ -195,16 +195,15 @@ def unfaithful_edit(before: str, after: str, additions: Sequence[str], language:
     return ""
 
 
-def _sentence_pairs(
-    before: str, after: str, language: str, words: Wordlist
-) -> Iterable[tuple[list[Word], list[Word]]]:
+def _sentence_pairs(before: str, after: str, language: str, words: Wordlist) -> Iterable[tuple[list[Word], list[Word]]]:
     """Return the tokens of each sentence of two texts, without free words; of the whole texts if they have another number."""
 
     def read(text: str) -> list[Word]:
         return [token for token in words.tokens(text) if token.exact not in words.free]
 
     parts = [
-        [text[start:end] for start, end in pairwise(sentences(text, language).edges.tolist())] for text in (before, after)
+        [text[start:end] for start, end in pairwise(sentences(text, language).edges.tolist())]
+        for text in (before, after)
     ]
     old, new = parts if len(parts[0]) == len(parts[1]) else ([before], [after])
     return [(read(own), read(other)) for own, other in zip(old, new, strict=True)]
@@ -226,7 +225,9 @@ def _in_order_of(old: list[Word], new: list[Word], words: Wordlist) -> list[Word
             if exact == moved and rest and _is_movable(phrase, words):
                 size = len(rest)
                 return [*new[size:], *new[:size]] if is_first else [*new[length:], *new[:length]]
-        if words.verbs and (_is_inverted(old, own, other, length, words) or _is_inverted(new, other, own, length, words)):
+        if words.verbs and (
+            _is_inverted(old, own, other, length, words) or _is_inverted(new, other, own, length, words)
+        ):
             return old
     return new
 
@@ -275,7 +276,7 @@ def _not_of(
         for length in range(len(tokens) - at, 0, -1):
             part = tokens[at : at + length]
             forms = [token.form for token in part]
-            swapped = [forms, forms[::-1]] if length == 2 else [forms]  # noqa: PLR2004 - of "the cat's name"
+            swapped = [forms, forms[::-1]] if length == 2 else [forms]
             if any(map(words.has_content, part)) and any(_contains(run, own) for run in runs for own in swapped):
                 break
         else:

