@@ -23,6 +23,7 @@ _NAMES = by_module({
     ".indexes": "IndexRetriever",
     ".loaders": "AdvchunkLoader",
     ".retrievers": "AdvchunkRetriever",
+    ".sparse": "milvus_words qdrant_words",
     ".splitters": "splitter_class",
     ".surroundings": "MetadataRange StoreChunks mapping_filter qdrant_filter",
     ".vectors": "avectors_for vectors_for",

@@ -15,6 +15,8 @@ from langchain_advchunk.enrich import ChunkEnricher as ChunkEnricher
 from langchain_advchunk.indexes import IndexRetriever as IndexRetriever
 from langchain_advchunk.loaders import AdvchunkLoader as AdvchunkLoader
 from langchain_advchunk.retrievers import AdvchunkRetriever as AdvchunkRetriever
+from langchain_advchunk.sparse import milvus_words as milvus_words
+from langchain_advchunk.sparse import qdrant_words as qdrant_words
 from langchain_advchunk.splitters import AutoSplitter as AutoSplitter
 from langchain_advchunk.splitters import BayesSegSplitter as BayesSegSplitter
 from langchain_advchunk.splitters import BiomedicalAbstractSplitter as BiomedicalAbstractSplitter

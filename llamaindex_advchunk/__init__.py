@@ -26,6 +26,7 @@ _NAMES = by_module({
     ".node_parsers": "node_parser_class",
     ".readers": "AdvchunkReader",
     ".retrievers": "AdvchunkRetriever NeighborPostprocessor PassagePostprocessor",
+    ".sparse": "qdrant_words",
     ".surroundings": "StoreNodes document_filter",
     ".vectors": "avectors_for vectors_for",
 })  # fmt: skip

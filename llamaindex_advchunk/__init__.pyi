@@ -37,6 +37,7 @@ from llamaindex_advchunk.readers import AdvchunkReader as AdvchunkReader
 from llamaindex_advchunk.retrievers import AdvchunkRetriever as AdvchunkRetriever
 from llamaindex_advchunk.retrievers import NeighborPostprocessor as NeighborPostprocessor
 from llamaindex_advchunk.retrievers import PassagePostprocessor as PassagePostprocessor
+from llamaindex_advchunk.sparse import qdrant_words as qdrant_words
 from llamaindex_advchunk.surroundings import StoreNodes as StoreNodes
 from llamaindex_advchunk.surroundings import document_filter as document_filter
 from llamaindex_advchunk.vectors import avectors_for as avectors_for

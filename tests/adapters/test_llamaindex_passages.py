@@ -334,7 +334,7 @@ def test_a_postprocessor_follows_its_fields_and_is_serialized(nodes):
         ({"order": "page"}, "order: .*got 'page'"),
         ({"texts": "a.txt"}, "texts must be a folder that exists, if it is a path, got 'a.txt'"),
         ({"cutter": "x"}, "cutter must be a PassageCutter or None, got 'x'"),
-        ({"language": "english"}, "language must be a code, such as 'en', got 'english'"),
+        ({"language": "english"}, "language must be a code, such as 'en', or 'auto', got 'english'"),
         ({"docstore": "x"}, "docstore must be a docstore of LlamaIndex, got 'x'"),
         ({"nodes": [], "docstore": SimpleDocumentStore()}, "nodes and docstore must not both be given"),
     ],

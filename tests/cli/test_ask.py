@@ -281,7 +281,7 @@ def test_files_are_read_again_with_other_settings(reads, more):
 def test_an_index_of_another_kind_or_damaged_is_not_used():
     args = ["docs", "How long to steep?", "--mode", "lexical", "--index", "my.index"]
     run(*args)
-    for more, says in (["--mode", "hybrid"], "mode must be one of"), (["--language", "de"], "language must be 'en'"):
+    for more, says in (["--mode", "hybrid"], "mode must be one of"), (["--language", "de"], "language must be 'auto'"):
         result = run(*args, *more)
         assert (result.exit_code, says in result.stderr) == (2, True)
     result = run(*args, "-m", "graphrag", "--experimental")

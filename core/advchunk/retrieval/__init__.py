@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from advchunk.retrieval.rankings import Ranking, fuse
     from advchunk.retrieval.retriever import Retriever
     from advchunk.retrieval.search import Search, combine
+    from advchunk.retrieval.sparse_words import SparseVector, SparseWords
     from advchunk.retrieval.sql import SqlTable
     from advchunk.retrieval.stored import StoredRetriever
     from advchunk.retrieval.surroundings import FolderTexts, Neighborhood, Surroundings, as_surroundings
@@ -42,6 +43,8 @@ __all__ = [
     "Retriever",
     "ScoredSentence",
     "Search",
+    "SparseVector",
+    "SparseWords",
     "SqlTable",
     "StoredRetriever",
     "Surroundings",
@@ -73,6 +76,8 @@ __getattr__, __dir__ = lazy_names(
         "Retriever": ".retriever",
         "ScoredSentence": ".cutting",
         "Search": ".search",
+        "SparseVector": ".sparse_words",
+        "SparseWords": ".sparse_words",
         "SqlTable": ".sql",
         "StoredRetriever": ".stored",
         "Surroundings": ".surroundings",

@@ -171,7 +171,7 @@ class PassageCutter:
 
     def reach(self, hits: Iterable[Hit]) -> float:
         """Return ``around`` in characters, by the texts of hits."""
-        return characters_of(self.around, hits, self._reader.counter)
+        return characters_of(self.around, hits, as_counter(self.tokenizer))
 
     def within(self, language: str, counter: Counter) -> Self:
         """Return the cutter with a retriever's language and counter in place of those that it leaves open."""

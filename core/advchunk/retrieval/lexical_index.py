@@ -45,7 +45,7 @@ class LexicalIndex:
 
     Words are runs of letters and digits, in lower case, so numbers and parts of identifiers are found; scripts without
     spaces are searched by pairs of characters. Texts can be added and removed; the scores are computed again at the next
-    search, from terms that are kept, in a few seconds for 100,000 texts.
+    search, from terms that are kept, in a few seconds for 100,000 texts. `SparseWords` gives the same scores in a store.
 
     Parameters
     ----------
@@ -209,9 +209,19 @@ def bm25(counts: Ints, lengths: Ints, n: int, mean: float) -> Floats:
     lengths : (m,) the terms of each, of which a text has ``mean`` on average.
     n : number of all texts.
     """
-    idf = np.log(1 + (n - len(counts) + 0.5) / (len(counts) + 0.5))
-    scores: Floats = idf * counts / (counts + _K1 * (1 - _B + _B * lengths / max(mean, 1e-9)))
-    return scores
+    return rarity(np.array(len(counts)), n) * saturation(counts, lengths, mean)
+
+
+def rarity(frequencies: Ints, n: int) -> Floats:
+    """Return the inverse document frequency of terms that as many of n texts have, in the shape of ``frequencies``; Lucene's formula."""
+    weights: Floats = np.log(1 + (n - frequencies + 0.5) / (frequencies + 0.5))
+    return weights
+
+
+def saturation(counts: Ints, lengths: Ints, mean: float) -> Floats:
+    """Return the weight of a term in the texts that have it, from 0 to 1, with the parameters of `bm25`: (m,)."""
+    weights: Floats = counts / (counts + _K1 * (1 - _B + _B * lengths / max(mean, 1e-9)))
+    return weights
 
 
 class PartedIndex:
