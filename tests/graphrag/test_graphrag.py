@@ -627,7 +627,9 @@ def test_an_extractor_of_ones_own():
 def test_rules_extract_where_no_name_of_a_model_is_in_the_text(caplog):
     def inventor(prompt):
         listed = [{"name": "Zeus", "kind": "god", "description": "A god."}]
-        return json.dumps({"entities": listed, "relations": []} if "<text>" in prompt else {"title": "T", "summary": "S."})
+        return json.dumps(
+            {"entities": listed, "relations": []} if "<text>" in prompt else {"title": "T", "summary": "S."}
+        )
 
     corpus = GraphRAGChunker(max_tokens=16, llm=inventor).chunk_corpus(DOCUMENTS)
     statuses = {leaf.extraction.status for leaves in corpus.leaves.values() for leaf in leaves}
@@ -650,8 +652,10 @@ def test_entities_by_rules_need_two_mentions_beside_those_of_a_model():
     assert {*corpus.graph.entities} <= {*plain} | by_model
 
 
-@pytest.mark.parametrize("run", [lambda c: c.chunk_corpus(DOCUMENTS), lambda c: asyncio.run(c.achunk_corpus(DOCUMENTS))])
-def test_a_time_limit_bounds_all_calls_of_a_model(run, caplog):
+@pytest.mark.parametrize(
+    "run", [lambda c: c.chunk_corpus(DOCUMENTS), lambda c: asyncio.run(c.achunk_corpus(DOCUMENTS))]
+)
+def test_a_time_limit_bounds_all_calls_of_a_model(run):
     calls = []
 
     def slow(prompt):

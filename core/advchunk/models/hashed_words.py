@@ -16,7 +16,7 @@ from advchunk.numerics.signals import unit_rows
 from advchunk.records import Floats, Ints
 from advchunk.text.scripts import has_unspaced
 from advchunk.text.sentences import language_code
-from advchunk.text.terms import make_stemmer, searchable_words, stop_words
+from advchunk.text.terms import make_stemmer, stop_words
 
 HASHES = 4  # dimensions per stem
 _NOISE = 1e-5  # of sums in float32; a word adds at least .4
@@ -100,9 +100,16 @@ class _ContentWords(PieceCache[str]):
         self._left_out = {word for entry in stop_words("snowball", language) for word in basic_words(entry)}
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
-        split = searchable_words(piece.lower()) if has_unspaced(piece) else basic_words(piece)
+        split = basic_words(piece)
+        if has_unspaced(piece):
+            split = [pair for word in split for pair in _pairs(word)]
         words = (word for word in split if word not in self._left_out and any(map(str.isalnum, word)))
         return self.store(piece, tuple(words))
+
+
+def _pairs(word: str) -> list[str]:
+    """Return the pairs of characters of a run without spaces, which may have several words, or else the word."""
+    return [word[i : i + 2] for i in range(len(word) - 1)] if len(word) > 1 and has_unspaced(word) else [word]
 
 
 @cache
