@@ -200,17 +200,17 @@ def _pk(chunker: Any, text: str, starts: list[int], firsts: list[int]) -> float:
 def print_rewriting() -> None:
     """Print the share of changes of meaning that are refused, and of changes of form that are accepted, by language and kind."""
     texts = tomllib.loads(REWRITINGS.read_text(encoding="utf-8"))["texts"]
-    for name, wanted in (("changed", True), ("faithful", False)):
+    for name, refuses in (("changed", True), ("faithful", False)):
         right, every = Counter[str](), Counter[str]()
         for text in texts:
             code = text["language"]
-            for kind, old, new in [*text[name], *([] if wanted else [["fact", text["before"], text["after"]]])]:
+            for kind, old, new in [*text[name], *([] if refuses else [["fact", text["before"], text["after"]]])]:
                 for own in [text["before"], text["after"]]:
                     if own.count(old) != 1:
                         continue
                     refused = bool(unfaithful_edit(text["before"], own.replace(old, new), text["facts"], code))
                     every.update([code, kind, "all"])
-                    right.update([code, kind, "all"] * (refused is wanted))
+                    right.update([code, kind, "all"] * (refused is refuses))
         print(name, {key: f"{right[key]} of {every[key]}" for key in every})
 
 

@@ -351,7 +351,7 @@ def test_changes_of_meaning_in_twelve_languages_are_refused():
     assert len({language for language, _ in refused}) == 12
     assert sum(map(len, refused.values())) == 600
     for part in (CHOSEN_ON, {language for language, _ in refused} - CHOSEN_ON):
-        own = [each for (language, _), many in refused.items() if language in part for each in many]
+        own = [edit for (language, _), many in refused.items() if language in part for edit in many]
         assert sum(own) >= 0.95 * len(own)
 
 
@@ -362,7 +362,7 @@ def test_changes_of_form_in_twelve_languages_are_accepted():
             bool(unfaithful_edit(text["before"], text["after"], text["facts"], text["language"]))
         )
     for part in (CHOSEN_ON, {language for language, _ in refused} - CHOSEN_ON):
-        own = [each for (language, _), many in refused.items() if language in part for each in many]
+        own = [edit for (language, _), many in refused.items() if language in part for edit in many]
         assert sum(own) <= 0.05 * len(own)
 
 

@@ -345,7 +345,8 @@ class Chunker(Params, ABC):
             explanation = replace(explanation, chunker=self.algorithm, language=language)
             if not explanation.by_size:
                 _log_cuts_by_size(explanation)
-            own._log_unknown_language(explanation)
+            if vectors is not None or not explanation.by_size:
+                own._log_unknown_language(explanation)
             self._describe(explanation, failed)
             if type(self).postprocess is not Chunker.postprocess:
                 chunks = yield from self.postprocess(explanation)
