@@ -97,6 +97,7 @@ def test_each_line_of_a_jsonl_file_is_a_document(tmp_path):
     assert run("chunk", "--jsonl", *options, stdin=path.read_bytes()).output == run("chunk", path, *options).output
 
 
+@pytest.mark.room("data_files")
 def test_bad_lines_are_reported_and_skipped(tmp_path):
     path = tmp_path / "docs.jsonl"
     path.write_text(

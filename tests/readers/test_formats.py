@@ -53,7 +53,7 @@ def test_detection_takes_constant_time():
         ("a.xml", "Tea", "plain"),
         ("a.txt", '<?xml version="1.0"?><note>Tea</note>', "plain"),
         ("a.html", "Tea", "html"),
-        ("a.json", "{}", "json"),
+        pytest.param("a.json", "{}", "json", marks=pytest.mark.room("data_files")),
         ("a.nbib", "PMID- 7\n", "pubmed"),
         ("README", "# Tea", "plain"),
     ],
