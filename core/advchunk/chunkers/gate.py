@@ -32,6 +32,11 @@ def require_experimental(name: str, experimental: bool | None) -> None:
     raise ConfigurationError(msg)
 
 
+def to_compare() -> bool | None:
+    """Return the value of ``experimental`` where chunkers are compared: allowed, unless `settings` forbids them."""
+    return None if os.environ.get(_SWITCH, "").strip() else True
+
+
 def _is_switched_on() -> bool:
     value = os.environ.get(_SWITCH, "").strip().lower()
     require(value in _SPELLINGS, f"{_SWITCH} must be 1, true, yes or on, or else 0, false, no or off", value)

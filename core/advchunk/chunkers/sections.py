@@ -56,7 +56,8 @@ class SectionedChunker(VectorsChunker):
         if isinstance(self.inner, SegmentingChunker):
             return self.inner
         inner: Any = default_chunker("optimal-semantic")
-        chunker: SegmentingChunker = inner(embedder=self.embedder, batch_size=self.batch_size, cache=self.cache)
+        shared: dict[str, Any] = {"batch_size": self.batch_size, "cache": self.cache, "language": self.language}
+        chunker: SegmentingChunker = inner(embedder=self.embedder, **shared)
         return chunker
 
     def tile(self, document: Document, limits: Limits) -> Units:
@@ -83,6 +84,7 @@ class SectionedChunker(VectorsChunker):
 
 def decide_between_breaks(inner: SegmentingChunker, units: Units, limits: Limits) -> Plan[Segmentation]:
     """Let a chunker decide on the units between each two hard breaks, all side by side; return one segmentation."""
+    inner = inner.in_language_of(Document(units.text))
     sections = list(pairwise([*units.hard_breaks().tolist(), len(units)]))
     single = Segmentation(np.array([0, 1]))
     pieces = [units.part(start, end) for start, end in sections]

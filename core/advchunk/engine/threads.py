@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
 from contextvars import copy_context
@@ -26,9 +27,9 @@ def call_with_timeout(seconds: float | None, call: Callable[..., _R], *args: Any
     if seconds is None:
         return call(*args)
     if seconds > 0:
-        future = run_in_thread(call, *args)
+        start, future = time.monotonic(), run_in_thread(call, *args)
         wait([future], min(seconds, threading.TIMEOUT_MAX))
-        if future.done():
+        if future.done() and time.monotonic() - start <= seconds:  # a short wait may end late
             return future.result()
     msg = f"not done in the time allowed ({max(seconds, 0):.3g} s were left)"
     raise TimeoutError(msg)

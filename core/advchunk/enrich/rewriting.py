@@ -38,16 +38,17 @@ class Rewriting(Enricher):
 
     Answers are checked without a model, by their words. A fact is used only if its quote is in the document, and each of its
     words, function words aside, is in the quote, the chunk, or the titles above. The rewritten chunk must contain at least
-    the share ``least_kept`` of the chunk, and differ from it only by edits that `faithfulness.unfaithful_edit` allows: they
-    insert words of the facts, the chunk and the titles, and remove pronouns, lower-case words and abbreviations where they
-    insert a fact; names, numbers, comparators and negations stay in place. So a rewritten chunk can misuse words of its
-    document, such as the wrong name of two, but has no others. If it and its context exceed ``max_tokens`` it is dropped,
+    the share ``least_kept`` of the chunk, and differ from it only by edits that `faithfulness.unfaithful_edit` allows: words of
+    the facts and the titles come in, for which pronouns and abbreviations give way, and a few changes say the same, such as of
+    articles, listed synonyms, and the place of a phrase of time. All other words stay in place. So a rewritten chunk can misuse
+    words of its document, such as the wrong name of two, but has no others. Of 300 changes of meaning in 12 languages, all are
+    refused, and 2 % of changes that say the same (benchmarks/LANGUAGES.md). If it and its context exceed ``max_tokens`` it is dropped,
     with a warning, and the status is "over max_tokens".
 
     Parameters
     ----------
-    language : language of the documents, for function words, negations and stems, "auto" that of each; without a list of function words, only
-        capitalized words are checked, and without one of negations, only words.
+    language : language of the documents, for the lists of words that may change (twelve languages), and for stems, "auto" that
+        of each; in a language without a list, facts may come in, and no word may go.
     least_kept : minimum share of the chunk's distinct character trigrams in the rewritten chunk, 0..1.
     prompts : prompts of the three stages, and their version.
 
@@ -73,6 +74,7 @@ class Rewriting(Enricher):
     """
 
     writes: ClassVar[str] = "rewritten"
+    version: ClassVar[int] = 2
     language: str = AUTO
     least_kept: float = 0.7
     prompts: RewritingPrompts = field(default=RewritingPrompts(), repr=False)

@@ -112,7 +112,7 @@ class ChatExtractor:
 def parse_extraction(answer: Any, passage: LeafText, earlier: Iterable[Mention] = ()) -> Extraction:
     """Return the entities and relations of an answer that the passage has; others are left out.
 
-    Raise `BadModelOutput` if the answer has no list of entities.
+    Raise `BadModelOutput` if the answer has no list of entities, or entities of which the passage has none.
 
     Parameters
     ----------
@@ -130,6 +130,9 @@ def parse_extraction(answer: Any, passage: LeafText, earlier: Iterable[Mention] 
         mentions += [Mention(name, *span, kind, description) for span in places]
         if places:
             names[_fold(name)] = name
+    if entities and not names:
+        msg = f"an answer must have names that are in the text, got {str(entities)[:80]!r}"
+        raise BadModelOutput(msg)
     relations, listed = list[Relation](), answer.get("relations")
     for relation in filter(_is_object, listed if isinstance(listed, list) else ()):
         left_name, right_name = (names.get(_fold(_line(relation.get(end), _MAX_NAME))) for end in ("source", "target"))

@@ -27,7 +27,7 @@ from advchunk.graphrag.corpus import Corpus, GraphSettings, compare_chunks, grap
 from advchunk.graphrag.extraction import Extractor, ExtractorLike, LeafText, RuleExtractor, as_extractor
 from advchunk.graphrag.graph import Extraction, KnowledgeGraph, MergedDescription, Weighting
 from advchunk.graphrag.leaves import Leaf, find_entities, make_passage, split_sentences
-from advchunk.graphrag.phases import PhasedRunner, Phases, arun_phases, run_phases
+from advchunk.graphrag.phases import PhasedRunner, Phases, TimeBudget, arun_phases, run_phases
 from advchunk.graphrag.tree import Node, build_tree, digest_nodes, leaves_below, place_leaves
 from advchunk.models.cache import with_cache
 from advchunk.models.chat import ChatModelLike
@@ -40,6 +40,7 @@ from advchunk.text.detection import AUTO
 from advchunk.text.terms import language_of_all
 
 _T = TypeVar("_T")
+_BY_RULES = 2  # mentions of an entity that rules found, which are noisy
 _log = logging.getLogger("advchunk")
 
 
@@ -63,20 +64,23 @@ class GraphRAGParams(ChatParams):
 
     With an ``llm``, a model extracts entities with kinds, relations and descriptions, merges the descriptions of an entity or a
     relation from several chunks, and writes the summaries, the smallest communities first, from those of their parts, the
-    descriptions and the central sentences, whose ``sources`` remain in the metadata. Where its answers cannot be used, or the
-    budget is spent, rules extract, descriptions are joined, and the summary consists of sentences; ``status`` in the graph and
+    descriptions and the central sentences, whose ``sources`` remain in the metadata. Where its answers cannot be used, such as
+    names that are not in the text, or the budget is spent, rules extract, descriptions are joined, and the summary consists of sentences; ``status`` in the graph and
     ``summary_status`` say so, and an update asks again for descriptions and summaries. With a ``cache``, a run that was killed resumes where it stopped.
 
     The version of graspologic-native decides the communities; ``advchunk[graphrag]`` pins it. Communities are the same for
     the same version, texts and settings, and those of microsoft's graphrag for the same graph. Rules find entities by
     capitals and stop words, so that in languages without these the tree is flat.
 
+    ``timeout`` bounds the cuts of each document; after these, the same time for each document, all together, bounds the calls of
+    a model and the search for communities. What is not done by then is as where a model fails; rules need little time.
+
     Parameters
     ----------
     max_tokens : maximum tokens of a chunk, context included, >= 1.
     summary_tokens : maximum tokens of a summary, 1..max_tokens.
     max_community : number of entities from which a community is divided, >= 2.
-    min_mentions : number of mentions of an entity that is kept, >= 1; None is 2, and with an ``llm`` 1.
+    min_mentions : number of mentions of an entity that is kept, >= 1; None is 2, and 1 for one that an ``llm`` found.
     weighting : weight of the edge between two entities (`graph.build_graph`): "association" divides the number of their
         relations by the geometric mean of their mentions; "pmi" is microsoft's; "sum" is the number of relations.
     resolution : resolution of the modularity, 1e-6..1e6; higher values give smaller communities.
@@ -175,9 +179,9 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
 
     @property
     def _graph_settings(self) -> GraphSettings:
-        default = 2 if self.llm is None else 1
-        least = default if self.min_mentions is None else self.min_mentions
-        return GraphSettings(least, self.weighting, self.language)
+        if self.min_mentions is not None:
+            return GraphSettings(self.min_mentions, self.weighting, self.language, self.min_mentions)
+        return GraphSettings(_BY_RULES if self.llm is None else 1, self.weighting, self.language, _BY_RULES)
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Return one segment, which the token budget divides."""
@@ -313,14 +317,15 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         self, documents: Mapping[str, Explanation], previous: Corpus | None, removed: Sequence[str]
     ) -> Phases[Corpus]:
         """Extract from new documents, find communities, summarize them, and link all chunks."""
+        budget = TimeBudget(None if self.timeout is None else self.timeout * max(len(documents), 1))
         before = previous.leaves if previous else {}
         gone = [name for name in before if name in removed or name in documents]
         leaves: dict[str, tuple[Leaf, ...]] = {name: own for name, own in before.items() if name not in gone}
-        leaves |= yield from self._extract(documents)
+        leaves |= yield from self._extract(documents, budget)
         graph = graph_of(leaves, self._graph_settings)
-        merged = yield from self._merge_descriptions(graph, previous.descriptions if previous else {})
+        merged = yield from self._merge_descriptions(graph, previous.descriptions if previous else {}, budget)
         graph = graph.with_merged(merged)
-        (communities,) = yield [Job(self._communities(graph, previous), None, self._without_communities)]
+        (communities,) = yield [budget.job(self._communities(graph, previous), self._without_communities)]
         every = [leaf for own in leaves.values() for leaf in own]
         names = [name for name, own in leaves.items() for _ in own]
         sentences = [find_entities(leaf, name, graph, self.language) for leaf, name in zip(every, names, strict=True)]
@@ -330,7 +335,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         tree = build_tree(communities, mentions, places)
         keys = digest_nodes(tree, [leaf.chunk.id for leaf in every])
         kept = {key: summary for key, summary in previous.summaries.items() if not summary.status} if previous else {}
-        summaries = (yield from self._summarize(tree, keys, sentences, graph, kept)) if every else {}
+        summaries = (yield from self._summarize(tree, keys, sentences, graph, kept, budget)) if every else {}
         chunks = self._link(tree, [summaries[key] for key in keys], every) if every else []
         chunks = yield from self._embed_summaries(chunks, len(tree), previous.chunks if previous else ())
         linked = zip(chunks[len(tree) :], places, strict=True)
@@ -351,7 +356,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         made_by = self._graph_settings, Params.fingerprint(self), leiden.leiden_version(), self._vectors_name
         return Corpus(chunks, leaves, tuple(communities), summaries, *made_by, merged, changes)
 
-    def _extract(self, documents: Mapping[str, Explanation]) -> Phases[dict[str, tuple[Leaf, ...]]]:
+    def _extract(self, documents: Mapping[str, Explanation], budget: TimeBudget) -> Phases[dict[str, tuple[Leaf, ...]]]:
         """Return the leaves of documents, with their entities and relations."""
         ids = IdGenerator()
         parts = [
@@ -364,14 +369,15 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         passages = (make_passage(chunk, spans, documents[name].document.text) for name, chunk, spans in parts)
         extractor = self._extractor
         extractions = yield (
-            self._extraction(extractor, chunk, passage) for (_, chunk, _), passage in zip(parts, passages, strict=True)
+            self._extraction(extractor, chunk, passage, budget)
+            for (_, chunk, _), passage in zip(parts, passages, strict=True)
         )
         leaves = {name: list[Leaf]() for name in documents}
         for (name, chunk, spans), extraction in zip(parts, extractions, strict=True):
             leaves[name].append(Leaf(chunk, spans, extraction))
         return {name: tuple(own) for name, own in leaves.items()}
 
-    def _extraction(self, extractor: Extractor, chunk: Chunk, passage: LeafText) -> Job[Extraction]:
+    def _extraction(self, extractor: Extractor, chunk: Chunk, passage: LeafText, budget: TimeBudget) -> Job[Extraction]:
         plan = extractor.plan(passage)
         if isinstance(extractor, RuleExtractor):
             return Job(plan)
@@ -380,10 +386,11 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
             plan,
             lambda status: _with_status(rules.plan(passage), status),
             f"chunk {chunk.id}: extraction failed, rules are used",
+            budget,
         )
 
     def _merge_descriptions(
-        self, graph: KnowledgeGraph, before: Mapping[str, MergedDescription]
+        self, graph: KnowledgeGraph, before: Mapping[str, MergedDescription], budget: TimeBudget
     ) -> Phases[dict[str, MergedDescription]]:
         """Return the descriptions that a model makes of several: those that are known, and new ones."""
         if self._asker is None:
@@ -397,6 +404,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
                 merger.plan(*several[key]),
                 lambda status: completed(MergedDescription("", status)),
                 f"{several[key][0]!r}: descriptions were not merged, they are joined",
+                budget,
             )
             for key in new
         ]
@@ -427,6 +435,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         sentences: Sequence[Sequence[Sentence]],
         graph: KnowledgeGraph,
         kept: Mapping[str, Summary],
+        budget: TimeBudget,
     ) -> Phases[dict[str, Summary]]:
         """Return the summaries of the nodes by key, in their order: those that are known, and new ones."""
         below, counter, most = leaves_below(tree), self.counter, self.size("summary_tokens")
@@ -444,7 +453,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
             parts = [[summaries[keys[k]] for k, node in enumerate(tree) if node.parent == i] for i in new]
             pairs = zip(new, parts, strict=True)
             written = yield [
-                _report(writer, material(tree[i].members, graph, own, summaries[keys[i]]), summaries[keys[i]])
+                _report(writer, material(tree[i].members, graph, own, summaries[keys[i]]), summaries[keys[i]], budget)
                 for i, own in pairs
             ]
             summaries |= {keys[i]: summary for i, summary in zip(new, written, strict=True)}
@@ -512,15 +521,16 @@ def _is_current(corpus: Corpus | None) -> bool:
     return corpus is not None and corpus.leiden == leiden.leiden_version()
 
 
-def _report(writer: ReportWriter, lines: Sequence[str], extract: Summary) -> Job[Summary]:
+def _report(writer: ReportWriter, lines: Sequence[str], extract: Summary, budget: TimeBudget) -> Job[Summary]:
     return _recoverable(
         writer.plan(lines, extract),
         lambda status: completed(extract._replace(status=status)),
         f"community {extract.title!r}: no summary, its sentences stay",
+        budget,
     )
 
 
-def _recoverable(plan: Plan[_T], otherwise: Callable[[str], Plan[_T]], message: str) -> Job[_T]:
+def _recoverable(plan: Plan[_T], otherwise: Callable[[str], Plan[_T]], message: str, budget: TimeBudget) -> Job[_T]:
     """Return a job that, if the plan of a model fails, logs a warning and goes on with another plan, for a status."""
 
     def recover(error: Exception) -> Job[_T]:
@@ -530,7 +540,7 @@ def _recoverable(plan: Plan[_T], otherwise: Callable[[str], Plan[_T]], message: 
         _log.warning("%s (%s: %s)", message, reason, first_line(error))
         return Job(otherwise(f"failed: {reason}"))
 
-    return Job(plan, None, recover)
+    return budget.job(plan, recover)
 
 
 def _with_status(plan: Plan[Extraction], status: str) -> Plan[Extraction]:

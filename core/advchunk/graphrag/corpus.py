@@ -39,6 +39,7 @@ class GraphSettings(NamedTuple):
     min_mentions: int = 1
     weighting: Weighting = "association"
     language: str = "en"
+    min_by_rules: int = 1
 
 
 @dataclass(frozen=True, slots=True)

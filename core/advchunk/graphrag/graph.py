@@ -184,6 +184,7 @@ def build_graph(
     min_mentions: int = 1,
     weighting: Weighting = "association",
     language: str = "en",
+    min_by_rules: int = 1,
 ) -> KnowledgeGraph:
     """Merge the extractions of all leaves.
 
@@ -202,6 +203,7 @@ def build_graph(
     extractions : offset of a leaf in its document, and its extraction, by the id of the leaf.
     min_mentions : mentions of an entity that is kept, >= 1.
     language : of stems.
+    min_by_rules : mentions of an entity that is kept if all of them are by rules, in place of a model that failed, >= 1.
 
     Raises
     ------
@@ -209,17 +211,21 @@ def build_graph(
     """
     mentions = defaultdict[str, list[tuple[Mention, Provenance]]](list)
     relations = defaultdict[tuple[str, str], list[tuple[Relation, Provenance]]](list)
+    sure = set[str]()  # entities that are not by rules in place of a model
     for leaf, (offset, extraction) in extractions.items():
         for mention in extraction.mentions:
             place = Provenance(leaf, Span(offset + mention.start, offset + mention.end))
-            mentions[canonical_name(mention.name, language)].append((mention, place))
+            key = canonical_name(mention.name, language)
+            mentions[key].append((mention, place))
+            sure.update([key] * (not extraction.status))
         for relation in extraction.relations:
             is_valid = math.isfinite(relation.weight) and relation.weight > 0
             require(is_valid, "weights of relations must be finite and > 0", relation)
             left, right = sorted(canonical_name(name, language) for name in (relation.source, relation.target))
             place = Provenance(leaf, Span(offset + relation.start, offset + relation.end))
             relations[left, right].append((relation, place))
-    kept = {key: named for key, named in sorted(mentions.items()) if key and len(named) >= min_mentions}
+    least = {key: min_mentions if key in sure else max(min_mentions, min_by_rules) for key in mentions}
+    kept = {key: named for key, named in sorted(mentions.items()) if key and len(named) >= least[key]}
     pairs = {pair: stated for pair, stated in sorted(relations.items()) if _joins(pair, kept)}
     weights = _weigh({key: len(named) for key, named in kept.items()}, pairs, weighting)
     return KnowledgeGraph(

