@@ -61,7 +61,10 @@ class EntityReader:
         where = f"there, {' '.join(text.split())[:40]!r}" if self.varied else "there"
         names = list(dict.fromkeys(re.findall(r"[A-Z]\w+ [A-Z]\w+", text)))
         shown = names[1::2] if "may be missing" in prompt else names[::2]
-        entities = [{"name": name, "kind": "Person", "description": f"{name} is {where}."} for name in shown and [*shown, "Zeus"]]
+        entities = [
+            {"name": name, "kind": "Person", "description": f"{name} is {where}."}
+            for name in shown and [*shown, "Zeus"]
+        ]
         relations = [
             {"source": a, "target": b, "description": "They meet.", "strength": 7}
             for a in names

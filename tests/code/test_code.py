@@ -429,8 +429,11 @@ def test_the_command_line_chunks_a_folder_of_code(tmp_path):
     (tmp_path / ".git" / "a.py").write_text("x")
     (tmp_path / "tea.png").write_bytes(b"\x89PNG\xff")
     result = CliRunner().invoke(main, ["chunk", str(tmp_path), "-m", "recursive", "-f", "jsonl", "--max-tokens", "20"])
-    rows = [json.loads(line) for line in result.output.splitlines()]
-    assert result.exit_code == 0
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert (result.exit_code, result.stderr) == (
+        0,
+        "advchunk: 4 files: 3 read (.go 1, .py 1, .sql 1), 1 skipped (no reader: .png 1)\n",
+    )
     assert list(dict.fromkeys(Path(row["document"]).name for row in rows)) == ["tea.go", "tea.py", "tea.sql"]
     assert {"Pot.Boil", "Pot.boil"} <= {row["metadata"].get("section") for row in rows}
 

@@ -261,7 +261,7 @@ def test_resources_and_parameters_reach_the_levels():
     section, middle, finest = chunker.level_chunkers()
     assert (section.max_tokens, section.min_tokens, section.language) == (80, 50, "de")
     assert (middle.max_tokens, middle.min_tokens, middle.counter("abcd")) == (40, 0, 4)
-    assert (finest.tokenizer, finest.language) == ("words", "en")
+    assert (finest.tokenizer, finest.language) == ("words", "auto")
     for chunk in chunker.chunk(GUIDE):
         assert chunk.tokens <= [80, 40, 9][chunk.level]
         assert chunk.tokens == (len(chunk.embed_text.split()) if chunk.level == 2 else len(chunk.embed_text))

@@ -1,7 +1,7 @@
 """LDA topics: cut where the topics of the text change."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from advchunk.experimental.topics import TopicModel, Topics
 from advchunk.numerics import cutting, signals
 from advchunk.records import Document, Floats, Ints, Segmentation, Units
 from advchunk.sizes import Limits
+from advchunk.text.detection import AUTO
 from advchunk.text.terms import Terms
 
 _MAX_SAMPLES = 100
@@ -135,7 +136,12 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, WindowedLexicalChunke
         if self.model is not None:
             require(isinstance(self.model, TopicModel), "model must be a TopicModel or None", self.model)
             rule = f"words must be normalized as the model's: {self.model.wording}"
-            require(self.model.wording == self.wording, rule, self.wording)
+            language = self.model.wording.language if self.language == AUTO else self.language
+            require(self.model.wording == replace(self.wording, language=language), rule, self.wording)
+
+    def language_for(self, document: Document) -> str:
+        """Return the language of ``model`` if there is one."""
+        return super().language_for(document) if self.model is None else self.model.wording.language
 
     def load(self) -> None:
         """Load the sampler too, unless there is a model."""

@@ -7,7 +7,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from hashlib import sha256
 from io import BytesIO
@@ -20,7 +20,8 @@ import numpy as np
 from advchunk.errors import ConfigurationError, NotConverged, first_line, import_extra, require
 from advchunk.models.atomic import open_atomic
 from advchunk.records import Document, Floats, Ints
-from advchunk.text.terms import Terms, Wording, WordSplitter
+from advchunk.text.detection import AUTO
+from advchunk.text.terms import Terms, Wording, WordSplitter, language_of_all
 
 _FORMAT = "advchunk topic model 1"
 _TOLERANCE = 1e-3  # change of a probability below which inference stops
@@ -130,11 +131,14 @@ class TopicModel:
     ) -> TopicModel:
         """Train on a collection of texts. Long texts on several subjects are better split first.
 
-        The ``word_splitter`` is not saved, so pass it to the chunker too. Other parameters and errors: see `train`.
+        With the language "auto", it is that of most texts. The ``word_splitter`` is not saved, so pass it to the chunker too. Other parameters and errors: see `train`.
         """
         require(not isinstance(texts, (str, Document)), "texts must be a collection of texts", texts)
         wording = wording or Wording()
-        strings = (text.text if isinstance(text, Document) else text for text in texts)
+        strings: Iterable[str] = (text.text if isinstance(text, Document) else text for text in texts)
+        if wording.language == AUTO:
+            strings = list(strings)
+            wording = replace(wording, language=language_of_all(strings))
         words, forms = wording.encode(strings, word_splitter)
         used, ids = np.unique(words.ids, return_inverse=True)
         require(len(used) > 0, "texts must have words that are not stop words", "none")
