@@ -46,6 +46,7 @@ _CONTINUES = re.compile(
     r"\s*+[\"'(\u201c\u2018\u00ab]?(?:[a-z\u00df-\u00ff]|(?:He|She|It|They|This|That|These|Those|His|Her|Its|Their|Such"
     r"|Er|Sie|Es|Dies|Dieser|Diese|Dieses|Ihr|Ihre|Sein|Seine|Il|Elle|Ils|Elles|Ce|Cela|Ceci|Cette|Ces|Cet|Leur|Leurs|Son|Sa|Ses)\b)"
 )
+_LABEL = 200  # most characters of a label
 _COLONS, _UNFINISHED, _STOPS = ":\uff1a", ",;-:\uff0c\uff1b\uff1a\u3001", ".!?\u2026\u3002\uff01\uff1f"
 _CLOSERS, _CLOSING = "\"')]\u201d\u2019\u00bb*_0123456789", 8
 _REACH = 16.0  # mean units that a cut moves for a cost of 1; chosen with the limit of 1 in benchmarks/LAYOUT.md
@@ -90,9 +91,9 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
 def fit_to_blocks(units: Units, document: Document) -> Units:
     """Return units that also end where blocks end, but not inside a protected one, a turn, or the white space before a block.
 
-    A heading stays with the block below it, a caption with what it is above or below, and the end of the lead-in of a list
-    with the first item. The edge before an answer, or before what the same speaker says on, is weaker than others between
-    turns.
+    A heading stays with the block below it, a caption with what it is above or below, the end of the lead-in of a list with
+    the first item, and a table with the end of the prose above it, along with labels such as "Three months ended June 30". The
+    edge before an answer, or before what the same speaker says on, is weaker than others between turns.
 
     Returns
     -------
@@ -131,13 +132,35 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
 
 
 def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
-    """Weaken the edges below headings, captions and questions, and between the words of one speaker."""
+    """Weaken the edges below headings, captions, questions and what leads in a table, and between the words of one speaker."""
     for block, below in pairwise(blocks):
         if block.kind == "heading" or (block.kind == "caption" and below.kind in _CAPTIONED):
             i, j = bisect_right(edges, block.span.start), bisect_right(edges, below.span.start)
             strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
         elif block.kind == below.kind == "turn" and (block.title == below.title or _ends_in_question(text, block)):
             strength[bisect_left(edges, below.span.start)] = Strength.ITEM
+    for start in _led_in(text, blocks):
+        strength[bisect_left(edges, start)] = Strength.LEAD_IN
+
+
+def _led_in(text: str, blocks: Sequence[Block]) -> Iterator[int]:
+    """Yield the starts of tables with prose above, and of its labels, such as "Three months ended June 30", with more above."""
+    below_is_label = False
+    for below, block in pairwise(reversed(blocks)):
+        is_table = below.kind == "table"
+        if not (is_table or below_is_label) or block.kind not in _PROSE or _is_furniture(text, block):
+            below_is_label = False
+            continue
+        mark = _last_mark(text, *block.span)
+        if is_table or mark not in _STOPS:
+            yield below.span.start
+        below_is_label = mark not in _STOPS + _COLONS and block.span.end - block.span.start <= _LABEL
+
+
+def _last_mark(text: str, start: int, end: int) -> str:
+    """Return the last character of a block that is no bracket, quotation mark or digit; "" if those alone end it."""
+    end = _text_end(text, start, end)
+    return text[max(end - _CLOSING, start) : end].rstrip(_CLOSERS)[-1:]
 
 
 def _ends_in_question(text: str, block: Block) -> bool:
@@ -203,7 +226,7 @@ def _between(text: str, above: Block, below: Block, *, is_next_page: bool) -> in
         return Strength.KEEP_WITH_NEXT
     if is_item or text[end - 1] in _UNFINISHED or _CONTINUES.match(text, start):
         return Strength.ITEM
-    return Strength.PAGE if is_next_page and text[:end][-_CLOSING:].rstrip(_CLOSERS)[-1:] in _STOPS else Strength.BLOCK
+    return Strength.PAGE if is_next_page and _last_mark(text, *above.span) in _STOPS else Strength.BLOCK
 
 
 def _mark_lines(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:

@@ -185,8 +185,8 @@ def _with_layout(document: Document) -> Document:
 
 
 def _keep_headings(units: Units) -> Units:
-    """Join a heading with the sentence below it, and a caption with what it is above."""
-    kept = units.strength >= 0
+    """Join a heading with the sentence below it, and a caption with what it is above; the lead-in of a table stays apart."""
+    kept = units.strength > Strength.KEEP_WITH_NEXT
     return units if kept.all() else Units(units.text, units.edges[kept], None, units.strength[kept])
 
 
