@@ -186,8 +186,9 @@ def _with_layout(document: Document) -> Document:
 
 def _keep_headings(units: Units) -> Units:
     """Join a heading with the sentence below it, and a caption with what it is above; the lead-in of a table stays apart."""
-    kept = units.strength > Strength.KEEP_WITH_NEXT
-    return units if kept.all() else Units(units.text, units.edges[kept], None, units.strength[kept])
+    strength = np.where(units.strength == Strength.LEAD_IN, Strength.BLOCK, units.strength)
+    kept = strength >= 0
+    return Units(units.text, units.edges[kept], units.sizes if kept.all() else None, strength[kept])
 
 
 def _divide_tables(units: Units, document: Document) -> Units:
