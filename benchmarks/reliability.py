@@ -36,7 +36,7 @@ from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.params import hints
 from advchunk.errors import BadModelOutput
 from advchunk.records import Explanation, remove_written, written_metadata
-from advchunk.text.counters import count_words
+from advchunk.text.scripts import count_words
 from algorithms import ALGORITHMS
 
 PAGE = Path(__file__).with_name("RELIABILITY.md")

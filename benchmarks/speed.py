@@ -37,7 +37,8 @@ from advchunk.models.static import StaticEmbedder, default_embedder
 from advchunk.records import Segmentation, Units
 from advchunk.semantic.mst.distances import MSTSemanticParams
 from advchunk.sizes import Limits
-from advchunk.text.counters import CHARACTERS, count_words
+from advchunk.text.counters import CHARACTERS
+from advchunk.text.scripts import count_words
 
 Json: TypeAlias = dict[str, Any]
 Rows: TypeAlias = NDArray[np.float32]

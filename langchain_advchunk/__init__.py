@@ -16,13 +16,16 @@ if find_spec("langchain_text_splitters") is None:
     raise MissingExtra("LangChain", "langchain")  # noqa: EM101
 
 _NAMES = by_module({
-    ".base": "AdvchunkSplitter ChunkerSplitter EmbeddingSplitter LexicalSplitter LinearSplitter chunk_key chunk_spans",
+    ".base": "AdvchunkSplitter ChunkerSplitter EmbeddingSplitter LexicalSplitter LinearSplitter chunk_key chunk_spans record_key",
     ".compressors": "PassageCompressor",
     ".embeddings": "ChunkEmbeddings DefaultEmbeddings HybridEmbeddings",
     ".enrich": "ChunkEnricher",
     ".indexes": "IndexRetriever",
+    ".loaders": "AdvchunkLoader",
     ".retrievers": "AdvchunkRetriever",
+    ".sparse": "milvus_words qdrant_words",
     ".splitters": "splitter_class",
+    ".surroundings": "MetadataRange StoreChunks mapping_filter qdrant_filter",
     ".vectors": "avectors_for vectors_for",
 })  # fmt: skip
 __getattr__, __dir__ = lazy_names(__name__, _NAMES, classes=".splitters:Splitter")

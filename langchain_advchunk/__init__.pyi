@@ -6,13 +6,17 @@ from langchain_advchunk.base import LexicalSplitter as LexicalSplitter
 from langchain_advchunk.base import LinearSplitter as LinearSplitter
 from langchain_advchunk.base import chunk_key as chunk_key
 from langchain_advchunk.base import chunk_spans as chunk_spans
+from langchain_advchunk.base import record_key as record_key
 from langchain_advchunk.compressors import PassageCompressor as PassageCompressor
 from langchain_advchunk.embeddings import ChunkEmbeddings as ChunkEmbeddings
 from langchain_advchunk.embeddings import DefaultEmbeddings as DefaultEmbeddings
 from langchain_advchunk.embeddings import HybridEmbeddings as HybridEmbeddings
 from langchain_advchunk.enrich import ChunkEnricher as ChunkEnricher
 from langchain_advchunk.indexes import IndexRetriever as IndexRetriever
+from langchain_advchunk.loaders import AdvchunkLoader as AdvchunkLoader
 from langchain_advchunk.retrievers import AdvchunkRetriever as AdvchunkRetriever
+from langchain_advchunk.sparse import milvus_words as milvus_words
+from langchain_advchunk.sparse import qdrant_words as qdrant_words
 from langchain_advchunk.splitters import AutoSplitter as AutoSplitter
 from langchain_advchunk.splitters import BayesSegSplitter as BayesSegSplitter
 from langchain_advchunk.splitters import BiomedicalAbstractSplitter as BiomedicalAbstractSplitter
@@ -36,5 +40,9 @@ from langchain_advchunk.splitters import SlidingWindowSplitter as SlidingWindowS
 from langchain_advchunk.splitters import TextTilingSplitter as TextTilingSplitter
 from langchain_advchunk.splitters import UniversalSemanticSplitter as UniversalSemanticSplitter
 from langchain_advchunk.splitters import splitter_class as splitter_class
+from langchain_advchunk.surroundings import MetadataRange as MetadataRange
+from langchain_advchunk.surroundings import StoreChunks as StoreChunks
+from langchain_advchunk.surroundings import mapping_filter as mapping_filter
+from langchain_advchunk.surroundings import qdrant_filter as qdrant_filter
 from langchain_advchunk.vectors import avectors_for as avectors_for
 from langchain_advchunk.vectors import vectors_for as vectors_for

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set, Sized
@@ -17,15 +18,9 @@ from langchain_text_splitters import TextSplitter
 from advchunk import Chunk, Chunker, ConfigurationError, Failure
 from advchunk import Document as Source
 from advchunk.chunkers.docstrings import with_inherited_parameters
-from advchunk.chunkers.frameworks import (
-    chunk_files,
-    flatten_spans,
-    framework_metadata,
-    is_of_corpus,
-    parent_id,
-    parse_spans,
-)
+from advchunk.chunkers.frameworks import flatten_spans, framework_metadata, is_of_corpus, parent_id, parse_spans
 from advchunk.chunkers.params import ALIASES, RESOURCE, apply_preset, explicit_parameters, is_given, resources
+from advchunk.chunkers.sources import chunk_files
 from advchunk.engine.runner import error_handler, hashed_id
 from advchunk.engine.workers import check_workers
 from advchunk.errors import MissingExtra, require
@@ -123,15 +118,22 @@ class AdvchunkSplitter(TextSplitter, ABC):
         """Return the chunks of ``documents``, as `split_documents` does."""
         return self.split_documents(documents)
 
-    def split_files(self, paths: Iterable[str | Path], *, encoding: str | None = None) -> list[Document]:
+    def split_files(self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None) -> list[Document]:
         """Return the chunks of files in any format and encoding that `advchunk.read_file` reads, with their layout.
 
+        Folders and archives stand for the files in them (`advchunk.chunk_files`); what was skipped in them is in the log.
         ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as ``source``. A
         splitter of papers, pages or abstracts uses its own reader.
         """
+        return list(self.lazy_split_files(paths, encoding=encoding))
+
+    def lazy_split_files(
+        self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None
+    ) -> Iterator[Document]:
+        """Yield the chunks of `split_files` as soon as they are ready, in constant memory."""
         options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
-        sources, results = chunk_files(self.core(), paths, "source", encoding=encoding, **options)
-        return self._convert_many([Document(source.text) for source in sources], results)
+        for source, chunks in chunk_files(paths, self.core(), metadata_key="source", encoding=encoding, **options):
+            yield from self._convert(Document(source.text), chunks)
 
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Await `split_documents`, with the async methods of the models."""
@@ -416,12 +418,28 @@ def chunk_key(document: Document) -> str:
     """Return a key of what is embedded, so that ``index(..., key_encoder=chunk_key)`` adds only the chunks that changed.
 
     The key is made from the id and ``page_content``. It changes with the text, and with the title, heading or summary before
-    it. A skipped chunk keeps the metadata that it had when it was added, such as ``start_index``.
+    it. A skipped chunk keeps the metadata that it had when it was added: after an edit above it, its ``start_index`` is that of
+    the former text, and so is a citation, unless the retriever is given ``texts``. With `record_key`, metadata is always current.
     """
+    return hashed_id(_id_of(document, "chunk_key"), document.page_content)
+
+
+def record_key(document: Document) -> str:
+    """Return a key of all that a store has of a chunk, so that with ``index(..., key_encoder=record_key)`` its metadata is current.
+
+    The key is made from the id, ``page_content`` and metadata: a chunk that moved, or whose parent or title is another, is added
+    again, in place of what it was. With LangChain's ``CacheBackedEmbeddings``, it is not embedded again. Unlike that of
+    LangChain, the key is a UUID, which all stores take.
+    """
+    metadata = json.dumps(document.metadata, sort_keys=True, default=str)
+    return hashed_id(_id_of(document, "record_key"), document.page_content, metadata)
+
+
+def _id_of(document: Document, user: str) -> str:
     if not document.id:
-        msg = "chunk_key needs documents with an id, which advchunk's splitters set"
+        msg = f"{user} needs documents with an id, which advchunk's splitters set"
         raise ConfigurationError(msg)
-    return hashed_id(document.id, document.page_content)
+    return document.id
 
 
 def chunk_spans(document: Document) -> tuple[Span, ...]:

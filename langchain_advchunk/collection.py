@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from langchain_core.documents import Document
-from langchain_core.stores import BaseStore
 from numpy.typing import NDArray
 
 from advchunk import Chunk
@@ -19,11 +17,11 @@ from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.errors import require
 from advchunk.layout import inherited_metadata
 from advchunk.records import remove_written, write_metadata, written_keys, written_metadata
-from advchunk.retrieval import Passage
+from advchunk.retrieval import Hit, Passage
 from advchunk.retrieval.collection import Collection
-from advchunk.retrieval.cutting import find_text
 from advchunk.retrieval.hierarchies import ChunkHierarchy
 from advchunk.retrieval.locating import Finder, place_by_overlap, place_in_text
+from advchunk.retrieval.surroundings import Neighborhood
 from advchunk.text.counters import Counter
 from langchain_advchunk.base import chunk_key
 from langchain_advchunk.reassembly import group_by_source, to_framework_chunk
@@ -36,9 +34,6 @@ PLAIN = (str, int, float)
 Naming = Callable[[Document], str]
 """Returns the name of a chunk's document, "" if it has none."""
 
-DocumentTexts: TypeAlias = Mapping[str, str] | Callable[[str], str | None] | BaseStore[str, Any]
-"""The texts of documents by their names; a store has them as strings or documents."""
-
 UNPLACED = "%d of %d hits have no start_index or no name of a document, or are not in its text, so nothing beside them is known: pass texts, or document_key"
 """What is logged of hits that stand alone."""
 
@@ -49,38 +44,19 @@ def document_name(document: Document, key: str | Callable[[Document], str] | Non
     """Return the name of a chunk's document, by its metadata key or a function, "" if it has none."""
     if callable(key):
         return str(key(document))
-    names = [document.metadata[name] for name in (_NAMES if key is None else (key,)) if document.metadata.get(name)]
-    return str(names[0] if names else written_metadata(document.metadata).get("source_id", ""))
+    own_key = name_key(document.metadata, key)
+    return "" if own_key is None else str(document.metadata[own_key])
 
 
-def check_texts(texts: DocumentTexts | None) -> None:
-    """Raise `ConfigurationError` for anything that is not a source of texts."""
-    valid = texts is None or isinstance(texts, (Mapping, BaseStore)) or callable(texts)
-    require(valid, "texts must be a mapping, a function or a BaseStore", texts)
+def name_key(metadata: Mapping[str, Any], key: str | None) -> str | None:
+    """Return the key in the metadata of a chunk that has the name of its document, None if none has."""
+    keys = (name for name in (_NAMES if key is None else (key,)) if metadata.get(name))
+    return next(keys, None) or written_keys(metadata).get("source_id")
 
 
-def read_texts(texts: DocumentTexts | None, names: Iterable[str]) -> dict[str, str]:
-    """Return the texts of documents by their names, as far as they are known."""
-    names = [name for name in dict.fromkeys(names) if name]
-    if isinstance(texts, BaseStore):
-        return _known_texts(names, texts.mget(names))
-    return _known_texts(names, [find_text(texts, name) for name in names])
-
-
-async def aread_texts(texts: DocumentTexts | None, names: Iterable[str]) -> dict[str, str]:
-    """Await `read_texts`, with the async method of a store, and anything else in another thread."""
-    names = [name for name in dict.fromkeys(names) if name]
-    if isinstance(texts, BaseStore):
-        return _known_texts(names, await texts.amget(names))
-    return await asyncio.to_thread(read_texts, texts, names)
-
-
-def _known_texts(names: Sequence[str], values: Iterable[Any]) -> dict[str, str]:
-    pairs = [(name, value) for name, value in zip(names, values, strict=True) if value is not None]
-    texts = {name: value.page_content if isinstance(value, Document) else value for name, value in pairs}
-    wrong = [value for value in texts.values() if not isinstance(value, str)]
-    require(not wrong, "texts must be strings or documents", *wrong[:1] or [None])
-    return texts
+def to_hit(document: Document, name: Naming) -> Hit:
+    """Return a chunk as a hit in the document of its name."""
+    return Hit(_to_chunk(document, _id_in_store(document)), name(document), 0.0)
 
 
 def read_scores(documents: Iterable[Document], key: str | None) -> list[float] | None:
@@ -119,21 +95,25 @@ def read_chunks(
 
 
 def read_hits(
-    documents: Sequence[Document], name: Naming, counter: Counter, texts: Mapping[str, str]
+    hits: Sequence[Document], name: Naming, counter: Counter, around: Neighborhood
 ) -> tuple[Collection[Document], int]:
-    """Return the collection of hits in any order, and how many stand alone, since they have no place or no name.
+    """Return the collection of hits in any order, with the chunks around them, and how many stand alone.
 
-    Hits have the places that they state or, if their document is in ``texts``, those where they are found there. Of the
-    others, those that overlap stand over each other.
+    Hits have the places that they state or, if the text of their document is known, those where they are found there. Of the
+    others, those that overlap stand over each other. Those without a place or a name stand alone.
     """
-    chunks = [_to_chunk(document, _id_in_store(document)) for document in documents]
-    names, keys, unplaced = list(map(name, documents)), list[str](), dict[str, list[int]]()
-    finders = {own: Finder(text) for own, text in texts.items()}
+    texts, beside = around.texts, [(hit, item or _to_document(hit)) for hit, item in around.pairs]
+    by_name = {name(document): _text_key(document, name) for document in reversed(hits)}
+    made = {i: by_name.get(hit.document) for i, (hit, item) in enumerate(around.pairs, len(hits)) if item is None}
+    chunks = [_to_chunk(document, _id_in_store(document)) for document in hits] + [hit.chunk for hit, _ in beside]
+    documents = [*hits, *(document for _, document in beside)]
+    names, keys = [*map(name, hits), *(hit.document for hit, _ in beside)], list[str]()
+    finders, unplaced = {own: Finder(text) for own, text in texts.items()}, dict[str, list[int]]()
     for i, (document, own) in enumerate(zip(documents, names, strict=True)):
         chunk = chunks[i] if document.page_content.strip() else replace(chunks[i], text="", spans=())
         chunks[i] = chunk = place_in_text(chunk, finders[own]) if own in texts else chunk
         if chunk.spans:  # those without a name are in one text only if they are the same
-            key = own if own in texts else _text_key(document, name)
+            key = own if own in texts else made.get(i) or _text_key(document, name)
             keys.append(key or f"\n{chunk.spans}\n{chunk.text}")
         else:
             keys.append(f"\n{i}")
@@ -165,6 +145,13 @@ def _to_chunk(document: Document, own_id: str) -> Chunk:
         )
     part, tokens = to_framework_chunk(document), written_metadata(document.metadata).get("token_count", 0)
     return Chunk(part.text, part.spans, tokens, id=own_id, context=part.context, metadata=document.metadata)
+
+
+def _to_document(hit: Hit) -> Document:
+    """Return a chunk that is from no store of LangChain."""
+    place = {"start_index": hit.chunk.start, "end_index": hit.chunk.end}
+    metadata = write_metadata({"source": hit.document, **hit.chunk.metadata}, place)
+    return Document(hit.chunk.embed_text, id=hit.chunk.id or None, metadata=metadata)
 
 
 def _id_in_store(hit: Document) -> str:

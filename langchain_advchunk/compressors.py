@@ -15,20 +15,19 @@ from advchunk.models.counters import as_counter
 from advchunk.retrieval import PassageCutter, Ranking
 from advchunk.retrieval.cutting import as_cutter
 from advchunk.retrieval.passages import PassageOrder
+from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
 from langchain_advchunk.collection import (
     UNPLACED,
-    DocumentTexts,
-    aread_texts,
-    check_texts,
     document_name,
     read_hits,
     read_scores,
-    read_texts,
     to_document,
+    to_hit,
 )
 from langchain_advchunk.settings import CheckedModel
+from langchain_advchunk.surroundings import AnySource, surroundings_of
 
 
 class PassageCompressor(CheckedModel, BaseDocumentCompressor):
@@ -52,8 +51,9 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     ----------
     budget : tokens of all passages, >= 1.
     order : of passages: "rank", or "document" for reading order.
-    texts : the texts of documents by their names: a mapping, a function that returns None for one that it does not know, or a
-        LangChain ``BaseStore`` of strings or documents.
+    texts : the texts of documents by their names, or the chunks around hits: a mapping, a function that returns None for a name
+        that it does not know, the path of a folder, a ``BaseStore`` of strings or documents, the vector store itself
+        (`StoreChunks`), any `advchunk.retrieval.Surroundings`, or several of these.
     document_key : metadata key of the name of a chunk's document, or a function that returns the name; None is the first of
         "source", "document_id", "doc_id" and "file_path".
     score_key : key of the scores in the metadata of chunks; None if only their order counts.
@@ -73,20 +73,21 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
 
     budget: SkipValidation[int] = 1000
     order: PassageOrder = "rank"
-    texts: SkipValidation[DocumentTexts | None] = Field(default=None, repr=False)
+    texts: SkipValidation[AnySource | None] = Field(default=None, repr=False)
     document_key: str | Callable[[Document], str] | None = None
     score_key: str | None = None
     cutter: Any = None
 
     _counter: Counter = PrivateAttr()
     _cutter: PassageCutter = PrivateAttr()
+    _surroundings: CheckedSurroundings = PrivateAttr()
     _warnings: WarningLog = PrivateAttr(default_factory=WarningLog)
 
     def __init__(self, **kwargs: Any) -> None:
         """Take the parameters that the class documents."""
         super().__init__(**kwargs)
         require(is_integer(self.budget, 1), "budget must be a whole number >= 1", self.budget)
-        check_texts(self.texts)
+        self._surroundings = surroundings_of(self.texts, self.document_key, self._warnings)
         cutter = as_cutter(self.cutter)
         self._counter = as_counter(cutter.tokenizer)
         self._cutter = cutter.within("en", self._counter)
@@ -96,17 +97,19 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
         """Return passages for a query from documents, the best first; these are not changed."""
-        return self._cut(documents, query, read_texts(self.texts, map(self._name, documents)))
+        hits = [to_hit(document, self._name) for document in documents]
+        return self._cut(documents, query, self._surroundings.read(hits, self._cutter.reach(hits)))
 
     async def acompress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
         """Await `compress_documents`, which computes in another thread."""
-        texts = await aread_texts(self.texts, map(self._name, documents))
-        return await asyncio.to_thread(self._cut, documents, query, texts)
+        hits = [to_hit(document, self._name) for document in documents]
+        around = await self._surroundings.aread(hits, self._cutter.reach(hits))
+        return await asyncio.to_thread(self._cut, documents, query, around)
 
-    def _cut(self, documents: Sequence[Document], query: str, texts: dict[str, str]) -> list[Document]:
-        collection, alone = read_hits(documents, self._name, self._counter, texts)
+    def _cut(self, documents: Sequence[Document], query: str, around: Neighborhood) -> list[Document]:
+        collection, alone = read_hits(documents, self._name, self._counter, around)
         if alone:
             self._warnings.warn("places", UNPLACED, alone, len(documents))
         ranking = Ranking.from_hits(range(len(documents)), read_scores(documents, self.score_key))

@@ -85,6 +85,11 @@ class IndexRetriever(CheckedModel, BaseRetriever):
         """Await `add_documents`, which works in another thread."""
         await asyncio.to_thread(self.add_documents, documents)
 
+    @property
+    def documents(self) -> list[str]:
+        """The names of the documents in the index."""
+        return self._retriever.documents
+
     def delete(self, names: Sequence[str]) -> None:
         """Remove the documents of these names from the index."""
         self._retriever.remove(*names)

@@ -16,38 +16,39 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
 from langchain_core.stores import BaseStore
-from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore, VectorStoreRetriever
 from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, SkipValidation
 
 from advchunk.errors import ConfigurationError, is_integer, require
 from advchunk.models.counters import as_counter
-from advchunk.retrieval import LexicalIndex, PassageCutter, Ranking
+from advchunk.retrieval import Hit, LexicalIndex, PassageCutter, Ranking
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, as_cutter
+from advchunk.retrieval.neighbors import FARTHEST
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
+from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood, characters_of
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
+from advchunk.text.detection import AUTO
 from langchain_advchunk.collection import (
     PLAIN,
     UNPLACED,
     ChunkTable,
-    DocumentTexts,
-    aread_texts,
-    check_texts,
     document_name,
     in_reading_order,
     read_chunks,
     read_hits,
     read_scores,
-    read_texts,
     sort_key,
     to_document,
+    to_hit,
     to_result,
 )
 from langchain_advchunk.settings import CheckedModel
+from langchain_advchunk.surroundings import AnySource, can_find, surroundings_of
 
 _K = 5
 _ROWS = 4  # times more rows (sentences) than chunks are asked for
@@ -64,11 +65,12 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     The chunks may be those of any splitter, and an existing store is used as it is::
 
         retriever = AdvchunkRetriever(vectorstore=store)                 # re-ranks the hits of the store
-        retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks)  # adds words, and chunks beside hits
+        retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks)  # adds words
 
-    Without ``chunks``, the first ``depth`` hits are re-ranked by their neighbors among them. With the chunks that were
-    indexed, they are also searched by their words (BM25), and a chunk beside good hits is found even if it does not match
-    the query itself (`advchunk.retrieval.rerank_by_neighbors`). The index of words is built at once, and does not follow the
+    The first ``depth`` hits are re-ranked by their neighbors, and a chunk beside good hits is found even if it does not match
+    the query itself (`advchunk.retrieval.rerank_by_neighbors`). These are asked of the store, with one call for a query, if it is
+    an `InMemoryVectorStore`, `Chroma` or `QdrantVectorStore`, or else of ``texts``, such as `StoreChunks`; without, hits are
+    re-ranked among themselves. With the chunks that were indexed, they are also searched by their words (BM25). The index of words is built at once, and does not follow the
     store: make a new retriever when chunks were added, changed or removed. Hits that are not among the chunks, or have another
     text there, are ranked in place of them, with a warning in the log; such rows (sentences) are left out.
 
@@ -119,13 +121,14 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         more weight: ``section_weight``, where leaves have 1; None is .6, and 1.5 for "long" (`advchunk.retrieval.Search`).
     merge : a section takes the place of the leaves in it that were found if they have more than this share of its text, between
         0 and 1; None never merges. There may then be fewer results than ``k``.
-    language : of stems and stop words, such as "en" (`advchunk.retrieval.LexicalIndex`).
+    language : of stems and stop words, such as "en"; "auto" is that of each text (`advchunk.retrieval.LexicalIndex`).
     depth : chunks that are taken from the store and from the search by words, >= 1, and at least ``k``, or 200 with a ``budget``;
         of rows, four times as many, and of several levels twice as many.
     search_kwargs : arguments for the vector store or retriever, such as ``filter``; ``k`` is not one for a store, see
         ``depth``. A filter also restricts words and neighbors. Metadata keys with their values, such as
         ``{"source": "guide.md"}``, are applied to ``chunks`` as well; for any other filter, pass the same as ``chunk_filter``.
-    chunk_filter : returns True for a chunk that may be returned.
+    chunk_filter : returns True for a chunk that may be returned. A filter for the store that is not metadata keys with values needs
+        it for what stands around hits.
     id_key : for a store of rows, such as the sentences of `AdvchunkSplitter.split_with_rows`: the metadata key of the id of
         a row's chunk, such as "doc_id". A chunk ranks by its best row. It is looked up in ``chunks``, or in ``docstore``.
     docstore : the chunks by their id, as in LangChain's ``MultiVectorRetriever``. Without an ``id_key``, they are read at once, in
@@ -134,7 +137,9 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         "source", "document_id", "doc_id" and "file_path". Chunks with one name and, from another splitter, one ``page`` must
         count ``start_index`` from the same text; with ``chunks``, several such texts may follow each other.
     texts : the texts of documents by their names, in which ``chunks`` are located, or else hits, and what stands around these: a
-        mapping, a function that returns None for a name that it does not know, or a ``BaseStore`` of strings or documents.
+        mapping, a function that returns None for a name that it does not know, the path of a folder, a ``BaseStore`` of strings or
+        documents, a vector store (`StoreChunks`), any `advchunk.retrieval.Surroundings`, or several of these. None asks the
+        vector store, and {} nothing.
     length_function : counts tokens, as in the splitters; None uses the tokenizer of the store's embeddings, else the embedded
         WordPiece.
 
@@ -173,19 +178,20 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     answer: AnswerLength = "short"
     section_weight: SkipValidation[float | None] = None
     merge: SkipValidation[float | None] = None
-    language: str = "en"
+    language: str = AUTO
     depth: SkipValidation[int] = DEPTH
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
     chunk_filter: Callable[[Document], bool] | None = None
     id_key: str | None = None
     docstore: BaseStore[str, Document] | None = None
     document_key: str | Callable[[Document], str] | None = None
-    texts: SkipValidation[DocumentTexts | None] = Field(default=None, repr=False)
+    texts: SkipValidation[AnySource | None] = Field(default=None, repr=False)
     length_function: Any = None
 
     _collection: Collection[Document] = PrivateAttr()
     _table: ChunkTable = PrivateAttr()
     _cutter: PassageCutter = PrivateAttr()
+    _surroundings: CheckedSurroundings = PrivateAttr()
     _warnings: WarningLog = PrivateAttr(default_factory=WarningLog)
 
     def __init__(self, **kwargs: Any) -> None:
@@ -193,7 +199,9 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         super().__init__(**kwargs)
         self._check()
         chunks = self._chunks()
-        texts = read_texts(self.texts, map(self._name, chunks))
+        self._surroundings = self._read_from()
+        documents = {self._name(chunk): chunk for chunk in chunks}.values()
+        texts = self._surroundings.read((to_hit(chunk, self._name) for chunk in documents), 0).texts
         self._collection = read_chunks(chunks, self._name, self._counter, texts)
         self._table = ChunkTable(self._collection, self._name)
         if self._mode != "dense":
@@ -220,7 +228,6 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         require(has_chunks, "id_key needs chunks or a docstore", self.id_key)
         rule = "docstore must have an id_key, or come in place of chunks"
         require(self.docstore is None or self.id_key is not None or self.chunks is None, rule, self.id_key)
-        check_texts(self.texts)
         self._conditions(self.search_kwargs, self.chunk_filter)  # raises if a filter cannot be applied to chunks
         _ = self._counter  # raises on anything else
 
@@ -268,7 +275,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
             hits = self._scored(self.retriever.invoke(query, config, **call.search_kwargs))
         if self.id_key and self.docstore is not None and not self._has_chunks:
             hits = self._chunks_of(hits, self.docstore.mget(self._row_ids(hits)))
-        return self._respond(query, hits, call, read_texts(*self._texts_of(hits)))
+        return self._respond(query, hits, call, self._surroundings.read(*self._around(hits, call)))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
@@ -285,12 +292,24 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
             hits = self._scored(await self.retriever.ainvoke(query, config, **call.search_kwargs))
         if self.id_key and self.docstore is not None and not self._has_chunks:
             hits = self._chunks_of(hits, await self.docstore.amget(self._row_ids(hits)))
-        texts = await aread_texts(*self._texts_of(hits))
-        return await asyncio.to_thread(self._respond, query, hits, call, texts)
+        around = await self._surroundings.aread(*self._around(hits, call))
+        return await asyncio.to_thread(self._respond, query, hits, call, around)
 
-    def _texts_of(self, hits: _Hits) -> tuple[DocumentTexts | None, Iterable[str]]:
-        """Return the texts in which hits are located, and their names there; chunks have been located already."""
-        return None if self._has_chunks else self.texts, (self._name(hit) for hit, _ in hits)
+    def _read_from(self) -> CheckedSurroundings:
+        """Return the source of what stands around hits: ``texts``, or else the store, if it can say so of its chunks."""
+        source, store = self.texts, self.vectorstore
+        if source is None and store is not None and not self._has_chunks and self.id_key is None and can_find(store):
+            by_key = not callable(self.document_key) or isinstance(store, InMemoryVectorStore)
+            source = store if by_key else None
+        return surroundings_of(source, self.document_key, self._warnings)
+
+    def _around(self, hits: _Hits, call: _Call) -> tuple[list[Hit], float]:
+        """Return the hits around which texts and chunks are read, and how far; chunks that are known have been located already."""
+        tokens = (FARTHEST if self.neighbors else 0) + (self._cutter.around if call.is_cut else 0)
+        if self._has_chunks or (self.texts is None and (not tokens or call.conditions is None)):
+            return [], 0
+        own_hits = [to_hit(hit, self._name) for hit, _ in hits]
+        return own_hits, characters_of(tokens, own_hits, self._counter)
 
     def _call(self, kwargs: dict[str, Any]) -> _Call:
         """Return the settings of one search, from the retriever's own and those of `invoke`."""
@@ -305,9 +324,10 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         depth = max(self.depth, DEPTH_TO_CUT if budget else k)
         search_kwargs = self.search_kwargs | kwargs
         conditions = self._conditions(search_kwargs, chunk_filter)
+        is_cut = budget is not None and not self.whole_chunks
         if self.vectorstore is not None:
             search_kwargs = self._sizes(self.vectorstore, search_kwargs, depth) | search_kwargs
-        return _Call(search, search_kwargs, conditions, chunk_filter, k, budget, depth)
+        return _Call(search, search_kwargs, conditions, chunk_filter, k, budget, depth, is_cut)
 
     def _sizes(self, store: VectorStore, search_kwargs: Mapping[str, Any], depth: int) -> dict[str, int]:
         """Return the number of chunks or rows to find and, if the store filters only what it found, to filter."""
@@ -318,19 +338,22 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
 
     def _conditions(
         self, search_kwargs: Mapping[str, Any], chunk_filter: Callable[[Document], bool] | None
-    ) -> Mapping[str, Any]:
-        """Return the metadata that chunks must have, by the filter for the store, unless ``chunk_filter`` decides."""
+    ) -> Mapping[str, Any] | None:
+        """Return the metadata that chunks must have, by the filter for the store, unless ``chunk_filter`` decides.
+
+        None if the filter cannot be applied to chunks around hits.
+        """
         rule = "search_kwargs of a vectorstore must not have 'k': k is of results, depth of the store's hits"
         require(self.vectorstore is None or "k" not in search_kwargs, rule, search_kwargs)
         own = self.retriever.search_kwargs if isinstance(self.retriever, VectorStoreRetriever) else {}
         filters = {name: value for name, value in (own | dict(search_kwargs)).items() if _is_filter(name) and value}
-        if chunk_filter is not None or not self._has_chunks or not filters:
+        if chunk_filter is not None or not filters:
             return {}
         conditions: Mapping[str, Any] = filters["filter"] if isinstance(filters.get("filter"), Mapping) else {}
         is_plain = len(filters) == 1 and conditions and all(isinstance(value, PLAIN) for value in conditions.values())
         rule = "chunk_filter must be given with chunks and a filter that is not a mapping of metadata keys to values"
-        require(bool(is_plain), rule, filters)
-        return conditions
+        require(bool(is_plain) or not self._has_chunks, rule, filters)
+        return conditions if is_plain else None
 
     def _scored(self, documents: Iterable[Document]) -> _Hits:
         documents = list(documents)
@@ -352,9 +375,9 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
                 best.setdefault(name, (chunk, score))
         return list(best.values())
 
-    def _respond(self, query: str, hits: _Hits, call: _Call, texts: Mapping[str, str]) -> list[Document]:
-        """Return the results of a search from the hits of the store, and the texts that these are located in."""
-        collection, dense = self._rank(hits, call, texts)
+    def _respond(self, query: str, hits: _Hits, call: _Call, around: Neighborhood) -> list[Document]:
+        """Return the results of a search from the hits of the store, and what stands around them."""
+        collection, dense = self._rank(hits, call, around)
         ranking = collection.rank(query, dense, call.search, call.depth)
         if call.budget is None:
             passages = collection.results(collection.first(ranking, call.k, self.merge))
@@ -365,9 +388,9 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
             passages = collection.cut(query, ranking, call.budget, self._cutter, self.order)
         return list(map(to_document, passages))
 
-    def _rank(self, hits: _Hits, call: _Call, texts: Mapping[str, str]) -> tuple[Collection[Document], Ranking]:
+    def _rank(self, hits: _Hits, call: _Call, around: Neighborhood) -> tuple[Collection[Document], Ranking]:
         """Return the chunks, with the hits that are not among them, and the ranking of the hits."""
-        collection = replace(self._collection, allowed=self._allowed(self._table, call))
+        collection = replace(self._collection, allowed=self._allowed(self._table, call, 0))
         if self._has_chunks and self.id_key is not None:
             numbers = [self._table.number_of_id(name) for name in self._row_ids(hits)]
         else:
@@ -380,17 +403,22 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
             hits = [hit for hit, number in zip(hits, numbers, strict=True) if number is not None]
         elif missing:
             missing.sort(key=lambda i: sort_key(hits[i][0], self._name))  # so that all stores answer alike
-            others, alone = read_hits([hits[i][0] for i in missing], self._name, self._counter, texts)
+            others, alone = read_hits([hits[i][0] for i in missing], self._name, self._counter, around)
             if (self.neighbors or call.budget) and not self._has_chunks and alone:
                 self._warnings.warn("places", UNPLACED, alone, len(hits))
             for number, i in enumerate(missing, len(collection)):
                 numbers[i] = number
-            others = replace(others, allowed=self._allowed(ChunkTable(others, self._name), call))
+            others = replace(others, allowed=self._allowed(ChunkTable(others, self._name), call, len(missing)))
             collection = collection.joined(others, self._table.stale(others.items))
         return collection, Ranking.from_hits([number for number in numbers if number is not None], _scores(hits))
 
-    def _allowed(self, table: ChunkTable, call: _Call) -> NDArray[np.bool_]:
-        allowed = table.having(call.conditions)
+    def _allowed(self, table: ChunkTable, call: _Call, hits: int) -> NDArray[np.bool_]:
+        """Return the chunks that pass the filters, as flags; the first ``hits`` have passed that of the store."""
+        allowed = table.having(call.conditions or {})
+        if call.conditions is None:
+            allowed[:] = False
+        if not self._has_chunks:
+            allowed[:hits] = True
         if call.chunk_filter is not None:
             allowed &= np.fromiter(map(call.chunk_filter, table.documents), bool, len(allowed))
         return allowed
@@ -406,11 +434,12 @@ class _Call:
 
     search: Search
     search_kwargs: dict[str, Any]
-    conditions: Mapping[str, Any]
+    conditions: Mapping[str, Any] | None
     chunk_filter: Callable[[Document], bool] | None
     k: int
     budget: int | None
     depth: int
+    is_cut: bool
 
 
 @contextmanager

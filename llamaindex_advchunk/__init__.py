@@ -19,11 +19,15 @@ if find_spec("llama_index") is None or find_spec("llama_index.core") is None:
 
 _NAMES = by_module({
     ".base": "AdvchunkNodeParser ChunkerNodeParser EmbeddingNodeParser LexicalNodeParser LinearNodeParser chunk_spans",
+    ".corpora": "update_nodes",
     ".embedding": "DefaultEmbedding HybridEmbedding",
     ".enrich": "ChunkEnricher",
     ".indexes": "IndexRetriever",
     ".node_parsers": "node_parser_class",
+    ".readers": "AdvchunkReader",
     ".retrievers": "AdvchunkRetriever NeighborPostprocessor PassagePostprocessor",
+    ".sparse": "qdrant_words",
+    ".surroundings": "StoreNodes document_filter",
     ".vectors": "avectors_for vectors_for",
 })  # fmt: skip
 __getattr__, __dir__ = lazy_names(__name__, _NAMES, classes=".node_parsers:NodeParser")

@@ -28,16 +28,10 @@ from pydantic_core import core_schema
 
 from advchunk import Chunk, Chunker, ConfigurationError, Failure
 from advchunk import Document as Source
-from advchunk.chunkers.frameworks import (
-    chunk_files,
-    flatten_spans,
-    framework_metadata,
-    is_of_corpus,
-    parent_id,
-    parse_spans,
-)
+from advchunk.chunkers.frameworks import flatten_spans, framework_metadata, is_of_corpus, parent_id, parse_spans
 from advchunk.chunkers.other_names import check_names
 from advchunk.chunkers.params import ALIASES, parameters, resources
+from advchunk.chunkers.sources import chunk_files
 from advchunk.engine.runner import error_handler
 from advchunk.engine.workers import check_workers
 from advchunk.errors import require
@@ -51,6 +45,7 @@ from advchunk.records import Span, remove_written, write_metadata, written_keys,
 from advchunk.retrieval.vectors import Vectors
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
+from llamaindex_advchunk.corpora import check_is_whole
 
 
 class Resource:
@@ -148,32 +143,37 @@ class AdvchunkNodeParser(TextSplitter):
         return nodes
 
     def get_nodes_from_files(
-        self, paths: Iterable[str | Path], show_progress: bool = False, *, encoding: str | None = None
+        self,
+        paths: str | Path | Iterable[str | Path],
+        show_progress: bool = False,
+        *,
+        encoding: str | None = None,
     ) -> list[BaseNode]:
         """Return the nodes of files in any format and encoding that `advchunk.read_file` reads, with their layout.
 
+        Folders and archives stand for the files in them (`advchunk.chunk_files`); what was skipped in them is in the log.
         Offsets are in the text that was read. Metadata is that of the file, with its path as ``file_path``, all hidden from
         the embedder and the language model. A parser of papers, pages or abstracts uses its own reader.
         """
-        paths = get_tqdm_iterable(paths, show_progress, "Reading files")
         options: dict[str, Any] = {"on_error": self.on_error, "progress": show_progress, "workers": self.workers}
-        sources, chunks = chunk_files(self.core(), paths, "file_path", encoding=encoding, **options)
-        parents = [
-            Document(
-                id_=source.id,
-                text=source.text,
-                metadata=dict(source.metadata),
-                excluded_embed_metadata_keys=[*source.metadata],
-                excluded_llm_metadata_keys=[*source.metadata],
-            )
-            for source in sources
-        ]
-        return self._convert(parents, chunks)
+        parents, results = list[BaseNode](), list[list[Chunk]]()
+        for source, chunks in chunk_files(paths, self.core(), metadata_key="file_path", encoding=encoding, **options):
+            hidden = {f"excluded_{who}_metadata_keys": [*source.metadata] for who in ("embed", "llm")}
+            parents.append(Document(id_=source.id, text=source.text, metadata=dict(source.metadata), **hidden))
+            results.append(chunks)
+        return self._convert(parents, results)
 
     def _sources(self, nodes: Sequence[BaseNode], show_progress: bool) -> Iterator[Source]:
-        for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes"):
-            metadata = node.metadata if self.include_metadata else {}
-            yield Source(node.get_content(MetadataMode.NONE), node.node_id, metadata=metadata)
+        if self.core().is_corpus_level:
+            check_is_whole()
+        return (
+            Source(
+                node.get_content(MetadataMode.NONE),
+                node.node_id,
+                metadata=node.metadata if self.include_metadata else {},
+            )
+            for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes")
+        )
 
     def _convert(self, parents: Sequence[BaseNode], results: list[list[Chunk]]) -> list[BaseNode]:
         """Return the chunks of each parent as linked nodes."""

@@ -15,6 +15,7 @@ from llama_index.core.schema import (
     MetadataMode,
     NodeRelationship,
     NodeWithScore,
+    RelatedNodeInfo,
     TextNode,
 )
 from llama_index.core.storage.docstore import BaseDocumentStore
@@ -23,16 +24,19 @@ from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 
 from advchunk import Chunk
 from advchunk.chunkers.frameworks import flatten_spans
+from advchunk.engine.runner import hashed_id
 from advchunk.errors import require
 from advchunk.layout import inherited_metadata
-from advchunk.records import write_metadata, written_metadata
-from advchunk.retrieval import LexicalIndex, Passage, Ranking
+from advchunk.records import Span, write_metadata, written_metadata
+from advchunk.retrieval import Hit, LexicalIndex, Passage, Ranking
 from advchunk.retrieval.collection import Collection
-from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, Texts, find_text
+from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter
 from advchunk.retrieval.hierarchies import ChunkHierarchy
 from advchunk.retrieval.locating import Finder, place_in_text
+from advchunk.retrieval.neighbors import FARTHEST
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.search import Search
+from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood, as_surroundings, characters_of
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
 from llamaindex_advchunk.base import chunk_spans, exclusions, hidden_keys, presentation, users_metadata
@@ -86,13 +90,14 @@ class Pool:
         search : None takes the hits as they are, of whatever level, and cuts passages from them.
         distances : True if a lower score is better; None if scores that rise are distances.
         """
-        nodes, dense = self._rank(hits, distances)
-        ranking = nodes.rank(query, dense, search, depth) if search else dense.keep(nodes.allowed).first(depth)
         cutter, merge = self.reader.cutter, search.merge if search else None
+        tokens = (cutter.around if budget and cutter else 0) + (FARTHEST if search and search.neighbors else 0)
+        nodes, dense, texts = self._rank(hits, distances, tokens)
+        ranking = nodes.rank(query, dense, search, depth) if search else dense.keep(nodes.allowed).first(depth)
         if budget is None:
             passages = nodes.results(nodes.first(ranking, size, merge))
         elif cutter and (search is None or nodes.hierarchy.is_flat):
-            passages = self._unified(nodes, ranking).cut(query, ranking, budget, cutter, order)
+            passages = self._unified(nodes, ranking, texts).cut(query, ranking, budget, cutter, order)
         else:
             passages = nodes.passages(ranking, budget, self.reader.counter, order, merge)
         results = list[NodeWithScore]()
@@ -102,9 +107,18 @@ class Pool:
             results.append(NodeWithScore(node=node, score=passage.score))
         return results
 
-    def _rank(self, hits: Sequence[NodeWithScore], distances: bool | None) -> tuple[Collection[BaseNode], Ranking]:
-        """Return the nodes, with hits that are not among them, and the ranking of the hits, by the best row of each."""
-        nodes, once = self.nodes, self.reader.once
+    def _rank(
+        self, hits: Sequence[NodeWithScore], distances: bool | None, tokens: float
+    ) -> tuple[Collection[BaseNode], Ranking, Mapping[str, str]]:
+        """Return the nodes, with hits that are not among them, and the ranking of the hits, by the best row of each.
+
+        The last value has the texts of the documents of these hits.
+
+        Parameters
+        ----------
+        tokens : on either side of these hits of which nodes are read.
+        """
+        nodes, once, texts = self.nodes, self.reader.once, dict[str, str]()
         scores = [hit.score for hit in hits if hit.score is not None]
         has_scores = len(scores) == len(hits)
         if has_scores:
@@ -118,28 +132,42 @@ class Pool:
             missing.sort(
                 key=lambda node: (node.ref_doc_id or "", getattr(node, "start_char_idx", None) or 0, node.node_id)
             )
-            others = self.reader.read(missing, are_all=False)
+            around = self.reader.around(missing, tokens, has_nodes=len(self) > 0)
+            others = self.reader.read(missing, around=around)
+            texts = {document: around.texts[name] for name, document in map(_names_of, missing) if name in around.texts}
             outdated = {self.numbers[node.node_id] for node in missing if node.node_id in self.numbers}
             nodes = nodes.joined(others.nodes, outdated.difference(numbers))
             numbers = [
                 len(self) + others.numbers[hit.node_id] if number is None else number
                 for hit, number in zip(hits, numbers, strict=True)
             ]
-        return nodes, Ranking.from_hits(numbers, [hit.get_score() for hit in hits] if has_scores else None)
+        return nodes, Ranking.from_hits(numbers, [hit.get_score() for hit in hits] if has_scores else None), texts
 
-    def _unified(self, nodes: Collection[BaseNode], ranking: Ranking) -> Collection[BaseNode]:
+    def _unified(self, nodes: Collection[BaseNode], ranking: Ranking, texts: Mapping[str, str]) -> Collection[BaseNode]:
         """Return nodes with the texts of the documents to cut, in which hits stand beside the nodes that are known.
 
         Nodes whose places are estimated stay in texts of their own. Under filters, only nodes that pass stand around hits.
+
+        Parameters
+        ----------
+        texts : of documents that are known already.
         """
-        texts, renamed = dict[str, str | None](), dict[str, str]()
-        for i in ranking.first(DEPTH_TO_CUT).chunks.tolist():
-            key, document = nodes.keys[i], _document(nodes.items[i])
-            if self.reader.filters is None and document not in texts:
-                texts[document] = nodes.texts.get(key) or self.reader.text_of(nodes.items[i])
-            is_placed = texts.get(document) is not None or nodes.estimated.isdisjoint((key, document))
-            renamed[key] = document if is_placed else key
-        own_texts = {document: text for document, text in texts.items() if text is not None}
+        numbers = ranking.first(DEPTH_TO_CUT).chunks.tolist()
+        places = {nodes.keys[i]: _document(nodes.items[i]) for i in numbers}
+        own_texts = dict[str, str]()
+        if self.reader.filters is None:
+            own_texts = {document: nodes.texts[key] for key, document in places.items() if nodes.texts.get(key)}
+            own_texts = {**texts, **own_texts}
+            unread = {_document(nodes.items[i]): nodes.items[i] for i in numbers if i < len(self)}
+            unread = {document: node for document, node in unread.items() if document not in own_texts}
+            around = self.reader.around(list(unread.values()), 0, has_nodes=True)
+            for document, node in unread.items():
+                if (name := _names_of(node)[0]) in around.texts:
+                    own_texts[document] = around.texts[name]
+        renamed = {
+            key: document if document in own_texts or nodes.estimated.isdisjoint((key, document)) else key
+            for key, document in places.items()
+        }
         is_same = all(key == document for key, document in renamed.items())
         return replace(
             nodes,
@@ -178,42 +206,47 @@ class PoolReader:
     ----------
     counter : counts tokens.
     once : logs warnings.
-    docstore : may have the documents of nodes.
+    texts : source of the documents of nodes.
+    stored : source of the nodes around hits as well, which is read if no nodes are known.
     objects : chunks by the ``index_id`` of their rows.
     filters : of the nodes that may be returned.
     language : of the words by which nodes are searched; None if they are not.
-    texts : the texts of documents by their ids or names.
     cutter : cuts passages; None makes them of whole nodes.
     """
 
     counter: Counter
     once: WarningLog
-    docstore: BaseDocumentStore | None = None
+    texts: CheckedSurroundings = field(default_factory=lambda: as_surroundings(None))
+    stored: CheckedSurroundings = field(default_factory=lambda: as_surroundings(None))
     objects: Mapping[str, Any] = field(default_factory=dict)
     filters: MetadataFilters | None = None
     language: str | None = None
-    texts: Texts | None = None
     cutter: PassageCutter | None = None
 
-    def text_of(self, node: BaseNode) -> str | None:
-        """Return the text of a node's document, None if it is not known."""
-        for name in filter(None, (node.ref_doc_id, _name(node))):
-            if (text := find_text(self.texts, name)) is not None:
-                return text
-        if self.docstore is None or node.ref_doc_id is None:
-            return None
-        document = self.docstore.get_document(node.ref_doc_id, raise_error=False)
-        return None if document is None else document.get_content()
+    def around(self, nodes: Sequence[BaseNode], tokens: float, *, has_nodes: bool) -> Neighborhood:
+        """Return the texts and chunks around nodes, at least so many tokens on either side of each.
 
-    def read(self, nodes: Iterable[BaseNode], *, are_all: bool = True) -> Pool:
+        Parameters
+        ----------
+        has_nodes : True if nodes are known, so that only texts are read.
+        """
+        hits = list(map(to_hit, nodes))
+        source = self.texts if has_nodes else self.stored
+        return source.read(hits, characters_of(tokens, hits, self.counter) if tokens else 0)
+
+    def read(self, nodes: Iterable[BaseNode], *, around: Neighborhood | None = None) -> Pool:
         """Return nodes with their places.
 
         Parameters
         ----------
-        are_all : True if the nodes are all of their documents; else some of them, in any order, which are not searched by
-            words.
+        around : what stands around the nodes, which are some hits, in any order, and are not searched by words; None if they are
+            all nodes of their documents.
         """
+        are_all, texts = around is None, dict[str, str]()
         sources = list(nodes)
+        if around is not None:
+            sources += [item or _to_node(hit, sources) for hit, item in around.pairs]
+            texts = dict(around.texts)
         parents = {node.ref_doc_id for node in sources}
         documents = {
             node.node_id: node for node in sources if are_all and isinstance(node, Document) and node.node_id in parents
@@ -225,7 +258,11 @@ class PoolReader:
                 chunk = self._chunk(node, plain)
                 numbers[node.node_id] = number = numbers.setdefault(chunk.node_id, len(own))
                 own += [chunk] if number == len(own) else []
-        collection = self._place(own, documents, are_all=are_all)
+        if are_all:
+            firsts = {node.ref_doc_id: node for node in own if node.ref_doc_id and node.ref_doc_id not in documents}
+            texts = dict(self.around(list(firsts.values()), 0, has_nodes=True).texts)
+        texts |= {name: document.get_content() for name, document in documents.items()}
+        collection = self._place(own, texts, are_all=are_all)
         allowed = [self.filters is None or _passes(node, self.filters) for node in own]
         collection = replace(collection, allowed=np.array(allowed, bool))
         if are_all and self.language is not None:
@@ -240,17 +277,20 @@ class PoolReader:
         chunk = node.obj or self.objects.get(node.index_id) or nodes.get(node.index_id)
         return chunk if isinstance(chunk, BaseNode) else node
 
-    def _place(
-        self, nodes: Sequence[BaseNode], documents: Mapping[str, BaseNode], *, are_all: bool
-    ) -> Collection[BaseNode]:
-        """Return nodes in their documents; those without one, or hits without a place, in runs that are texts of their own."""
+    def _place(self, nodes: Sequence[BaseNode], texts: Mapping[str, str], *, are_all: bool) -> Collection[BaseNode]:
+        """Return nodes in their documents; those without one, or hits without a place, in runs that are texts of their own.
+
+        Parameters
+        ----------
+        texts : of documents, by their ids.
+        """
         chunks = list(map(_to_chunk, nodes))
-        texts, runs, keys = dict[str, str | None](), _runs(nodes), list(map(_document, nodes))
-        for key, node, chunk in zip(keys, nodes, chunks, strict=True):
-            if node.ref_doc_id and key not in texts and (are_all or not chunk.spans):
-                document = documents.get(node.ref_doc_id)
-                texts[key] = self.text_of(node) if document is None else document.get_content()
-        own_texts = {key: text for key, text in texts.items() if text is not None}
+        runs, keys = _runs(nodes), list(map(_document, nodes))
+        own_texts = {
+            key: texts[name]
+            for key, name, chunk in zip(keys, (node.ref_doc_id for node in nodes), chunks, strict=True)
+            if name is not None and name in texts and (are_all or not chunk.spans)
+        }
         finders = {key: Finder(text) for key, text in own_texts.items()}
         unplaced = [i for i, chunk in enumerate(chunks) if chunk.text and not chunk.spans]
         for i in unplaced:
@@ -277,12 +317,39 @@ class PoolReader:
         return collection
 
 
+def node_spans(node: BaseNode) -> tuple[Span, ...]:
+    """Return the spans of a node in its document; () if it states none, or LlamaIndex made it of a node, from which it counts."""
+    counts_from_document = node.parent_node is None or "token_count" in written_metadata(node.metadata)
+    return chunk_spans(node) if isinstance(node, TextNode) and counts_from_document else ()
+
+
 def _to_chunk(node: BaseNode) -> Chunk:
-    """Return a node as a chunk, with the spans that it states; a part of a node by LlamaIndex counts from that node."""
-    written = written_metadata(node.metadata)
-    counts_from_document = "token_count" in written or node.parent_node is None
-    spans = chunk_spans(node) if isinstance(node, TextNode) and counts_from_document else ()
-    return Chunk(node.get_content(), spans, written.get("token_count", 0), id=node.node_id, metadata=node.metadata)
+    tokens = written_metadata(node.metadata).get("token_count", 0)
+    return Chunk(node.get_content(), node_spans(node), tokens, id=node.node_id, metadata=node.metadata)
+
+
+def to_hit(node: BaseNode) -> Hit:
+    """Return a node as a hit in the document of its id, or of its name if it has none."""
+    return Hit(_to_chunk(node), _names_of(node)[0], 0.0)
+
+
+def _names_of(node: BaseNode) -> tuple[str, str]:
+    """Return the name of a node's document for sources, and its key."""
+    return node.ref_doc_id or _name(node), _document(node)
+
+
+def _to_node(hit: Hit, others: Iterable[BaseNode]) -> TextNode:
+    """Return a chunk that is from no store of LlamaIndex, with the file name of other nodes of its document."""
+    named = next((node.metadata for node in others if node.ref_doc_id == hit.document), {})
+    metadata = {name: named[name] for name in _NAMES if name in named} | hit.chunk.metadata
+    return TextNode(
+        id_=hit.chunk.id or hashed_id(hit.document, hit.chunk.start, hit.chunk.text),
+        text=hit.chunk.text,
+        start_char_idx=hit.chunk.start,
+        end_char_idx=hit.chunk.end,
+        metadata=metadata,
+        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=hit.document)},
+    )
 
 
 def _runs(nodes: Sequence[BaseNode]) -> list[list[int]]:
@@ -351,8 +418,12 @@ def _document(node: BaseNode) -> str:
 
 def _name(node: BaseNode) -> str:
     """Return the name of a node's document for citations."""
-    names = [str(node.metadata[key]) for key in _NAMES if node.metadata.get(key)]
-    return names[0] if names else node.ref_doc_id or node.node_id
+    return users_name(node.metadata) or node.ref_doc_id or node.node_id
+
+
+def users_name(metadata: Mapping[str, Any]) -> str:
+    """Return the name of the file of a document, "" if its metadata has none."""
+    return next((str(metadata[key]) for key in _NAMES if metadata.get(key)), "")
 
 
 def _passes(node: BaseNode, filters: MetadataFilters) -> bool:

@@ -70,6 +70,11 @@ class IndexRetriever(BaseRetriever):
         ]
         add_documents(self._index, sources, self._chunker)
 
+    @property
+    def documents(self) -> list[str]:
+        """The names of the documents in the index."""
+        return self._index.documents
+
     def delete(self, ids: Sequence[str]) -> None:
         """Remove the documents with these ids from the index."""
         self._index.remove(*ids)

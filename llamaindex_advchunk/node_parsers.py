@@ -15,7 +15,9 @@ from llamaindex_advchunk.base import RESOURCE_NAMES, UNCHECKED, LinearNodeParser
 
 _SUFFIX = "NodeParser"
 _CORPUS = """A call parses one corpus: the first nodes that it returns are the root and the communities. They belong to no document:
-they have no SOURCE and none of the metadata of documents; their ``sources`` are JSON, ``[[document id, start, end], ...]``."""
+they have no SOURCE and none of the metadata of documents; their ``sources`` are JSON, ``[[document id, start, end], ...]``. An edit
+may replace any of them: parse all documents again, and pass the nodes to `update_nodes`. A pipeline with a docstore or ``num_workers``,
+which would pass a part of the corpus, is an error."""
 
 
 def node_parser_class(chunker: type[Chunker]) -> type[LinearNodeParser]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Self, get_args
 
@@ -25,13 +25,15 @@ from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 from advchunk.chunkers.other_names import check_names
 from advchunk.errors import is_integer, require
 from advchunk.models.counters import TokenizerLike, as_counter
-from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, Texts, as_cutter
+from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
 from advchunk.retrieval.warning_log import WarningLog
+from advchunk.text.detection import AUTO
 from llamaindex_advchunk.base import UNCHECKED, first_error
 from llamaindex_advchunk.collection import Pool, PoolReader, check_nodes, nodes_in, with_sections
+from llamaindex_advchunk.surroundings import AnySource, can_find, surroundings_of
 
 _log = logging.getLogger("advchunk")
 
@@ -53,7 +55,8 @@ class AdvchunkRetriever(BaseRetriever):
     With the nodes, they are also searched by their words (BM25), and a node beside good hits is found even if it does not match
     the query itself (`advchunk.retrieval.rerank_by_neighbors`). Nodes in the docstore of an index are read at the first search,
     and again when the index has changed; after other changes, such as of ``nodes``, call `refresh`. Hits that are not among the
-    nodes are ranked with them, with a warning in the log. Without nodes, hits are re-ranked by their neighbors among the hits.
+    nodes are ranked with them, with a warning in the log. Without nodes, hits are re-ranked by their neighbors in ``texts`` or in a
+    vector store that has ``get_nodes`` (`StoreNodes`), else among the hits.
 
     The place of a node in its document, which is that of its ``ref_doc_id``, is read from our metadata (`chunk_spans`), or else
     from ``start_char_idx``. Nodes without, and those of LlamaIndex's `HierarchicalNodeParser`, which count from their parent,
@@ -100,9 +103,12 @@ class AdvchunkRetriever(BaseRetriever):
         0 and 1; None never merges. There may then be fewer results than ``similarity_top_k``.
     whole_chunks : make passages of whole nodes.
     cutter : cuts passages, and has the rest of their settings; None is ``PassageCutter()``.
-    language : of stems and stop words, such as "en" (`advchunk.retrieval.LexicalIndex`).
+    language : of stems and stop words, such as "en"; "auto" is that of each text (`advchunk.retrieval.LexicalIndex`).
     depth : nodes that are fetched from the index, and found by words, >= 1; at least similarity_top_k, and 200 for passages.
     filters : restrict vectors, words, neighbors, and what stands around hits.
+    texts : the texts of documents by their ids or names, or another source of what stands around hits: a mapping, a function that
+        returns None for a name that it does not know, the path of a folder, a docstore, `StoreNodes`, any
+        `advchunk.retrieval.Surroundings`, or several of these. None asks the vector store if no nodes are known.
     tokenizer : counts the tokens of a budget, as in the node parsers; None uses the tokenizer of the index's embed model, else
         the embedded WordPiece.
 
@@ -141,9 +147,10 @@ class AdvchunkRetriever(BaseRetriever):
         merge: float | None = None,
         whole_chunks: bool = False,
         cutter: PassageCutter | None = None,
-        language: str = "en",
+        language: str = AUTO,
         depth: int = DEPTH,
         filters: MetadataFilters | None = None,
+        texts: AnySource | None = None,
         tokenizer: TokenizerLike = None,
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,
@@ -181,11 +188,20 @@ class AdvchunkRetriever(BaseRetriever):
         self._once = WarningLog()
         object_map = getattr(index, "_object_map", None)
         super().__init__(callback_manager=callback_manager, object_map=object_map, verbose=verbose)
-        docstore = None if index is None else index.docstore
+        sources_of_texts: list[Any] = [texts] + ([] if index is None else [index.docstore])
+        store = index.vector_store if index is not None and texts is None and can_find(index.vector_store) else None
         words_in = None if mode == "dense" else language
         cutter = as_cutter(cutter).within(language, counter)
+        self._asks_store = store is not None
         self._source = PoolReader(
-            counter, self._once, docstore, self.object_map, filters, words_in, cutter=None if whole_chunks else cutter
+            counter,
+            self._once,
+            surroundings_of(sources_of_texts, self._once),
+            surroundings_of([*sources_of_texts, store], self._once),
+            self.object_map,
+            filters,
+            words_in,
+            None if whole_chunks else cutter,
         )
 
     def refresh(self, nodes: Iterable[BaseNode] | None = None) -> None:
@@ -253,7 +269,7 @@ class AdvchunkRetriever(BaseRetriever):
             self.refresh()
             pool = self._read()
             self._is_partial = pool.lacks(hits)
-        if hits and not len(pool) and (self._search.neighbors or self._mode is None):
+        if hits and not len(pool) and not self._asks_store and (self._search.neighbors or self._mode is None):
             reason = "no nodes are known, so hits are re-ranked among themselves, without a search by words: pass nodes"
             self._once.warn("nodes", reason)
         if self._index is not None and self._index.vector_store.class_name() in _EXPONENTIAL:
@@ -334,7 +350,12 @@ class NodePostprocessor(BaseNodePostprocessor):
         return self._pool
 
     def _reader(self) -> PoolReader:
-        return PoolReader(as_counter(self.tokenizer), self._once, self.docstore)
+        source = surroundings_of(self._texts(), self._once)
+        return PoolReader(as_counter(self.tokenizer), self._once, source, source)
+
+    def _texts(self) -> AnySource | None:
+        """Return the source of what stands around hits."""
+        return self.docstore
 
 
 class NeighborPostprocessor(NodePostprocessor):
@@ -398,15 +419,17 @@ class PassagePostprocessor(NodePostprocessor):
     docstore: Annotated[BaseDocumentStore | None, UNCHECKED] = Field(
         default=None, exclude=True, repr=False, description="A docstore with the documents, or with the nodes."
     )
-    texts: Annotated[Texts | None, UNCHECKED] = Field(
+    texts: Annotated[AnySource | None, UNCHECKED] = Field(
         default=None,
         exclude=True,
         repr=False,
-        description="The texts of documents: a mapping or a function, by their ids or names.",
+        description="The texts of documents, by their ids or names: a mapping, a function, a folder; or any source of what stands around hits.",
     )
     budget: int = Field(default=1000, ge=1, description="Tokens of all passages.")
     depth: int = Field(default=DEPTH_TO_CUT, ge=1, le=DEPTH_TO_CUT, description="Nodes that are cut, best first.")
-    language: str = Field(default="en", description="Code of the language of sentences, stems and stop words.")
+    language: str = Field(
+        default=AUTO, description="Code of the language of sentences, stems and stop words; auto is that of each text."
+    )
     cutter: Annotated[PassageCutter | None, UNCHECKED] = Field(
         default=None, exclude=True, description="Has the rest of the settings of passages; None is the usual one."
     )
@@ -419,8 +442,9 @@ class PassagePostprocessor(NodePostprocessor):
         query = query_bundle.query_str if query_bundle else ""
         return self._respond(query, nodes, None, size=len(nodes), budget=self.budget)
 
+    def _texts(self) -> AnySource | None:
+        return [self.texts, self.docstore]
+
     def _reader(self) -> PoolReader:
-        rule = "texts must be a mapping or a function from the id or name of a document to its text"
-        require(self.texts is None or isinstance(self.texts, Mapping) or callable(self.texts), rule, self.texts)
         reader = super()._reader()
-        return replace(reader, texts=self.texts, cutter=as_cutter(self.cutter).within(self.language, reader.counter))
+        return replace(reader, cutter=as_cutter(self.cutter).within(self.language, reader.counter))

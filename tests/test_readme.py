@@ -55,6 +55,8 @@ def elsewhere(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*is being sunset:DeprecationWarning")  # which a guide migrates from
+@pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant:UserWarning")
+@pytest.mark.filterwarnings("ignore:The 'ranker_type' and:DeprecationWarning")  # LangChain's Milvus
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_runs_from_top_to_bottom(path, monkeypatch):
     monkeypatch.setattr(registry._TABLE, "_rows", dict(registry._TABLE._rows))

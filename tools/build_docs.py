@@ -20,7 +20,7 @@ from advchunk.chunkers.catalog import names
 BUILD = ROOT / "build"
 GUIDES = (
     "installation", "chunkers", "langchain", "llamaindex", "retrieval", "evaluation", "viewing", "sizes-and-tokens", "structured-documents", "structure",
-    "hierarchies", "many-documents", "distributed", "metadata", "own-embedder", "language-models", "own-algorithm", "plugins", "experimental", "biomedical",
+    "hierarchies", "many-documents", "documents-that-change", "distributed", "metadata", "own-embedder", "language-models", "own-algorithm", "plugins", "experimental", "biomedical",
     "command-line", "migration",
 )  # fmt: skip
 

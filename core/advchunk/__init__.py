@@ -20,6 +20,7 @@ _NAMES = by_module({
     ".chunkers.baselines": "RecursiveChunker SlidingWindowChunker",
     ".chunkers.catalog": "create describe names",
     ".chunkers.gate": "settings",
+    ".chunkers.sources": "chunk_files",
     ".engine.runner": "Failure Results",
     ".errors": "BadModelOutput BudgetExceeded ConfigurationError MissingExtra MissingModel ModelUnavailable NotConverged Unreadable WorkerDied",
     ".models.chat": "Budget",

@@ -8,6 +8,7 @@ from advchunk.chunkers.catalog import create as create
 from advchunk.chunkers.catalog import describe as describe
 from advchunk.chunkers.catalog import names as names
 from advchunk.chunkers.gate import settings as settings
+from advchunk.chunkers.sources import chunk_files as chunk_files
 from advchunk.engine.runner import Failure as Failure
 from advchunk.engine.runner import Results as Results
 from advchunk.errors import BadModelOutput as BadModelOutput

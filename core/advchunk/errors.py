@@ -36,6 +36,10 @@ class ModelUnavailable(OSError):  # noqa: N818
     """A model is neither on this machine nor available from its hub, or its endpoint does not answer."""
 
 
+class StoreUnavailable(OSError):  # noqa: N818
+    """A store of texts or chunks failed; the message names the store and the document for which it was asked."""
+
+
 class BadModelOutput(ValueError):  # noqa: N818
     """A model's answer is not in the requested form."""
 

@@ -31,13 +31,17 @@ from advchunk.text.tiling import Tiler, from_ends, graphemes, leading_space, nex
 
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
 _CAPTIONED = _PROTECTED | {"caption"}
-_UNCUT = _PROTECTED | {"turn"}  # one unit, unless it is over the limits
-_WHOLE = _UNCUT | {"heading"}  # such as "## 2. Methods"
+_UNCUT = _PROTECTED | {"turn"}
 # The kinds of blocks that may begin a section.
 _TITLED: frozenset[BlockKind] = frozenset({"heading", "code", "paragraph"})
 SPLIT_APART: frozenset[BlockKind] = frozenset({"table", "formula", "turn"})
 """The kinds of blocks that are split at levels of their own, or whose later pieces need a context (see `contexts`)."""
 _PROSE: frozenset[BlockKind] = frozenset({"paragraph", "item", "quote", "turn"})
+# Tags alone: those that open what is below, with its summary, and those that close what is above.
+_OPENING_TAGS = re.compile(
+    r"<(?:details|div|section|center|p)\b[^<>]*+>\s*+(?:<summary\b[^<>]*+>(?:[^<]|<(?!/summary))*+</summary\s*+>\s*+)?"
+)
+_CLOSING_TAGS = re.compile(r"(?:</[a-zA-Z]++\s*+>\s*+)++")
 _COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*+-->\s*+")
 # The marks of list items that formats do not define.
 _ITEM = re.compile(r"\s*+(?:[\u00b7\u2022\u2023\u25aa-\u25ff\u2013\u2014]\s|\\?\*|\((?:\d{1,3}|\w{1,5})\)\s)")
@@ -79,7 +83,7 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
     """
     text, blocks = document.text, document.blocks or ()
     tiler = AtomKeeper(tiler) if may_have_atoms(document) else tiler
-    edges, whole = [0], {block.span.start for block in blocks if block.kind in _UNCUT}
+    edges, whole = [0], {block.span.start for block in blocks if is_uncut(block)}
     starts = [b.span.start for a, b in pairwise(blocks) if b.title is not None or not a.kind == b.kind == "paragraph"]
     if not (starts or whole):
         return tiler(text)
@@ -168,9 +172,14 @@ def _ends_in_question(text: str, block: Block) -> bool:
     return last.rstrip(" \"'”’»)]*_").endswith(("?", "？", "؟"))
 
 
+def is_uncut(block: Block) -> bool:
+    """Return True for a block that is one unit, unless it is over the limits."""
+    return block.kind in _UNCUT or (block.kind == "quote" and block.title is not None)
+
+
 def _last_inside(text: str, block: Block) -> int:
     """Return the last offset that only the block's own edges may have: in its first character, its label, or all of it."""
-    if block.kind in _WHOLE:
+    if block.kind == "heading" or is_uncut(block):  # such as "## 2. Methods"
         return block.span.end - 1
     first = next_non_space(text, block.span.start)
     is_unit = block.kind == "paragraph" and block.title is not None  # its title begins its text
@@ -186,7 +195,9 @@ def _strengths(text: str, blocks: Sequence[Block]) -> Iterator[int]:
             is_paged = True
             yield Strength.KEEP_WITH_NEXT if above is not None and above.kind == "heading" else Strength.ITEM
             continue
-        if _is_titled(block) and block.kind != "paragraph":
+        if above is not None and (_is_tags(_OPENING_TAGS, text, above) or _is_tags(_CLOSING_TAGS, text, block)):
+            yield Strength.KEEP_WITH_NEXT
+        elif _is_titled(block) and block.kind != "paragraph":
             yield Strength.HEADING + max(6 - block.level, 0)
         elif above is None:
             yield Strength.BLOCK
@@ -205,6 +216,11 @@ def _is_furniture(text: str, block: Block) -> bool:
     )
 
 
+def _is_tags(tags: re.Pattern[str], text: str, block: Block) -> bool:
+    start, end = block.span
+    return text.startswith("<", start) and block.kind == "paragraph" and tags.fullmatch(text, start, end) is not None
+
+
 def _page(block: Block, place: int) -> int:
     return block.places[place].page if block.places else 0
 
@@ -217,16 +233,32 @@ def _is_caption_of(block: Block, around: Sequence[Block]) -> bool:
 
 
 def _between(text: str, above: Block, below: Block, *, is_next_page: bool) -> int:
-    """Return the strength of the edge between two blocks, neither of which is a heading."""
+    """Return the strength of the edge between two blocks, neither of which is a heading.
+
+    An item is nearer to what is indented below it than to the next item; a table of contents stays with its name.
+    """
+    start, end = below.span.start, _text_end(text, *above.span)
+    if _is_indented(text, below) and (above.kind == "item" or _is_indented(text, above)):
+        return Strength.LINE
+    if (
+        below.kind == "quote"
+        and below.title == ""
+        and "\n" not in text[above.span.start : end]
+        and text[end - 1] not in _STOPS
+    ):
+        return Strength.KEEP_WITH_NEXT
     if below.kind not in _PROSE or above.kind not in _PROSE:
         return Strength.BLOCK
-    start, end = below.span.start, _text_end(text, *above.span)
     is_item = below.kind == "item" or _ITEM.match(text, start) is not None
     if is_item and text[end - 1] in _COLONS:
         return Strength.KEEP_WITH_NEXT
     if is_item or text[end - 1] in _UNFINISHED or _CONTINUES.match(text, start):
         return Strength.ITEM
     return Strength.PAGE if is_next_page and _last_mark(text, *above.span) in _STOPS else Strength.BLOCK
+
+
+def _is_indented(text: str, block: Block) -> bool:
+    return text.startswith(("  ", "\t"), block.span.start) and block.kind != "item"
 
 
 def _mark_lines(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
@@ -290,9 +322,7 @@ def _without_forced(segmentation: Segmentation) -> Segmentation:
     reason = segmentation.reason
     if isinstance(reason, str) or "forced" not in reason:
         return segmentation
-    is_kept = np.array([True, *(word != "forced" for word in reason), True])
-    kept = [word for word in reason if word != "forced"]
-    return replace(segmentation, cuts=segmentation.cuts[is_kept], reason=kept)
+    return segmentation.keep(np.flatnonzero([True, *(word != "forced" for word in reason), True]))
 
 
 def _with_cuts(segmentation: Segmentation, moved: Ints) -> Segmentation:
@@ -301,14 +331,13 @@ def _with_cuts(segmentation: Segmentation, moved: Ints) -> Segmentation:
         return segmentation
     cuts, first = np.unique(moved, return_index=True)
     last = np.r_[first[1:], len(moved)] - 1
-    reason, labels = segmentation.reason, segmentation.labels
-    old = [reason] * len(moved) if isinstance(reason, str) else ["", *reason, ""]
+    labels, old = segmentation.labels, ["", *segmentation.reasons, ""]
     stays = (segmentation.cuts == moved).tolist()
     groups = zip(first[1:-1].tolist(), last[1:-1].tolist(), strict=True)
     reasons = [next((old[k] for k in range(i, j + 1) if stays[k]), "layout") for i, j in groups]
     if labels is not None:
         labels = np.repeat(labels[segmentation.cuts[last[:-1]]], np.diff(cuts))
-    return replace(segmentation, cuts=cuts, labels=labels, reason=reasons)
+    return segmentation.keep(first, cuts=cuts, labels=labels, reason=reasons)
 
 
 def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
@@ -327,8 +356,7 @@ def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
         for edge in edges:
             labels[edge - 1] = labels[edge]
     cuts, kept = np.unique(cuts, return_index=True)
-    reason = reason if isinstance(reason, str) else [reason[i - 1] for i in kept[1:-1].tolist()]
-    return replace(segmentation, cuts=cuts, labels=labels, reason=reason)
+    return segmentation.keep(kept, cuts=cuts, labels=labels)
 
 
 def may_have_atoms(document: Document) -> bool:

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import copy
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from itertools import accumulate, pairwise
 from operator import attrgetter
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advchunk.errors import ConfigurationError, require
+from advchunk.signal import FORCED, STRUCTURE, Chance, Origin, Signal
 
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.floating[Any]]
@@ -99,8 +101,8 @@ class Block:
     kind : a `BlockKind`; "furniture" is repeated on pages, such as running headers; a "turn" is what one speaker says.
     span : its span in ``Document.text``.
     level : depth of a heading or a definition in source code, 1 the highest; nesting of a list item, 1 the outermost; else 0.
-    title : the text of a heading without markup; None if that is the text of the block. The speaker of a turn. In source
-        code the name of a definition, "" for other statements, and None for a block that continues the one before.
+    title : the text of a heading without markup; None if that is the text of the block. The speaker of a turn. The summary
+        of a quote that is kept whole, "" for a table of contents. In source code the name of a definition, "" for other statements, and None for a block that continues the one before.
     places : its places on pages; several if it continues in another column or page.
     metadata : metadata of the chunks that have text of it, JSON-able (see `layout.Locator`): ``speakers``, ``start_time``,
         ``clause`` ...
@@ -470,6 +472,12 @@ class Segmentation:
     threshold : score of a gap above which the algorithm cuts; None if it has no such score.
     figures : intermediate results by name: thresholds, weights, totals. A costly one may be a function that computes it.
     rows : (n, d) unit rows, used to join a short piece to the more similar neighbor.
+    origins : the `Origin` of each inner cut, or one for all; None if it follows from sizes and reasons (`with_origins`).
+    least : (n,) sizes of the units, and the size that a segment must have for the algorithm to end it, in a unit of its own;
+        None for ``min_tokens``.
+    evidence : how much the algorithm sees in the order of the units, in its own unit, the higher the more; comparable for the
+        same units in another order. None for what its segments explain of ``rows``.
+    unknown : (n,) True for units of which the algorithm knows nothing; None for those whose row is 0.
     """
 
     cuts: Ints
@@ -479,6 +487,56 @@ class Segmentation:
     threshold: float | None = None
     figures: Mapping[str, Any] = field(default_factory=dict)
     rows: Floats | None = None
+    origins: Origin | Sequence[Origin] | None = None
+    least: tuple[Ints, int] | None = None
+    evidence: float | None = None
+    unknown: NDArray[np.bool_] | None = None
+
+    @property
+    def reasons(self) -> list[str]:
+        """The reason of each inner cut."""
+        reason = self.reason
+        return [reason] * (len(self.cuts) - 2) if isinstance(reason, str) else list(reason)
+
+    @property
+    def blank(self) -> NDArray[np.bool_] | None:
+        """``unknown``, or True for units whose row is 0; None if that is not known."""
+        if self.unknown is not None or self.rows is None:
+            return self.unknown
+        return np.asarray(~self.rows.any(axis=1))
+
+    def with_origins(self, units: Units, least: int) -> Segmentation:
+        """Return the segmentation with the origin of each inner cut, before the layout moves any.
+
+        A cut stands at the first place allowed if one unit before, its segment would be below the minimum, which is ``least``
+        tokens unless the algorithm has its own.
+        """
+        if isinstance(self.origins, str):
+            return replace(self, origins=[self.origins] * (len(self.cuts) - 2))
+        if self.origins is not None:
+            return self
+        sizes, least = self.least or (units.token_counts(), least)
+        before = np.r_[0, np.cumsum(sizes)]
+        is_first = before[self.cuts[1:-1] - 1] - before[self.cuts[:-2]] < least
+        origins = [_origin_of(reason, first) for reason, first in zip(self.reasons, is_first.tolist(), strict=True)]
+        return replace(self, origins=origins)
+
+    def keep(self, places: Ints, **values: Any) -> Segmentation:
+        """Return a segmentation with only these of its cuts, given by their places in ``cuts``, the ends included."""
+        inner = [place - 1 for place in places[1:-1].tolist()]
+        reason, origins = self.reason, self.origins
+        values.setdefault("cuts", self.cuts[places])
+        values.setdefault("reason", reason if isinstance(reason, str) else [reason[i] for i in inner])
+        if not (origins is None or isinstance(origins, str)):
+            origins = [origins[place] for place in inner]
+        return replace(self, origins=origins, **values)
+
+
+def _origin_of(reason: str, first: bool) -> Origin:
+    """Return the origin of a cut with a reason, which may stand at the first place allowed."""
+    if reason in STRUCTURE:
+        return "structure"
+    return "size" if reason in FORCED else "first" if first else "algorithm"
 
 
 class Figures(Mapping[str, Any]):
@@ -506,12 +564,13 @@ class Cut(NamedTuple):
     """A boundary between chunks.
 
     ``reason`` is the algorithm's, or "size" where only the limits forced the cut; ``score`` is the algorithm's score of
-    the gap, if it has one.
+    the gap, if it has one; ``origin`` says whose the cut is (`signal.Origin`).
     """
 
     offset: int
     reason: str
     score: float | None
+    origin: Origin = "size"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -522,12 +581,46 @@ class Explanation:
     ----------
     chunks : the chunks that `Chunker.chunk` returns.
     units, segmentation : input and output of the algorithm; None if no decision was needed.
+    language : code of the language whose rules applied; "" if none were needed, as for a text that is one chunk.
+    chunker : the name of the chunker.
+    by_size : True if it cuts by size alone.
+    measure : computes the evidence of the algorithm (`signal.Signal`); None if there is none.
+    levels : the explanation of each level, coarsest first, if there are several.
     """
 
     document: Document
     chunks: list[Chunk]
     units: Units | None = None
     segmentation: Segmentation | None = None
+    language: str = ""
+    chunker: str = ""
+    by_size: bool = False
+    measure: Callable[[], Chance] | None = None
+    levels: tuple[Explanation, ...] = ()
+
+    @property
+    def signal(self) -> Signal:
+        """The origins of the cuts, and the distance of the evidence from chance, which is computed when it is read.
+
+        >>> from advchunk import UniversalSemanticChunker
+        >>> text = "Cats purr. Cats nap in the sun. Judges sit in court. Courts rule on law."
+        >>> UniversalSemanticChunker(min_chunk_size=2).explain(text).signal.cuts
+        {'first': 2}
+        """
+        if self.levels:
+            first, *others = [replace(level, chunker=self.chunker).signal for level in self.levels]
+            return sum(others, first)
+        numbers = Counter(cut.origin for cut in self.cuts)
+        return Signal(self.chunker, dict(numbers), *self._pieces, self.by_size, self.measure)
+
+    @property
+    def _pieces(self) -> tuple[int, int]:
+        """The number of pieces that were compared, and of those of which nothing was known."""
+        segmentation = self.segmentation
+        if segmentation is None or self.units is None or self.by_size:
+            return 0, 0
+        blank = segmentation.blank
+        return len(self.units), 0 if blank is None else int(blank.sum())
 
     @property
     def figures(self) -> Mapping[str, Any]:
@@ -548,11 +641,14 @@ class Explanation:
         """Return the boundary at ``offset`` with its reason."""
         if self.units is None or self.segmentation is None:
             return Cut(offset, "size", None)
-        cuts, reason, gaps = self.segmentation.cuts, self.segmentation.reason, self.segmentation.gaps
+        segmentation = self.segmentation
+        cuts, reason, gaps, origins = segmentation.cuts, segmentation.reason, segmentation.gaps, segmentation.origins
         unit = int(np.searchsorted(self.units.edges, offset))
         has_score = gaps is not None and 0 < unit <= len(gaps) and bool(np.isfinite(gaps[unit - 1]))
         score = float(gaps[unit - 1]) if gaps is not None and has_score else None
         place = int(np.searchsorted(cuts, unit))
         if unit >= len(self.units) or self.units.edges[unit] != offset or cuts[place] != unit:
             return Cut(offset, "size", score)
-        return Cut(offset, reason if isinstance(reason, str) else reason[place - 1], score)
+        word = reason if isinstance(reason, str) else reason[place - 1]
+        listed = None if origins is None or isinstance(origins, str) else origins[place - 1]
+        return Cut(offset, word, score, listed or _origin_of(word, first=False))

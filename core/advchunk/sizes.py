@@ -24,13 +24,21 @@ from advchunk.text.sentences import sentences
 Levels: TypeAlias = tuple[tiling.Tiler, ...]
 """Tilers, coarsest first, that split a unit over the limits."""
 
-VERBATIM: Levels = (tiling.paragraphs, tiling.lines, tiling.words, tiling.graphemes, tiling.characters)
+VERBATIM: Levels = (
+    tiling.paragraphs,
+    tiling.lines,
+    tiling.words,
+    tiling.syllables,
+    tiling.graphemes,
+    tiling.characters,
+)
 """The levels of code, tables and formulas."""
 CODE: Levels = (
     tiling.outermost(tiling.paragraphs),
     *[tiling.outermost(tiling.lines)] * 3,
     tiling.lines,
     tiling.words,
+    tiling.syllables,
     tiling.graphemes,
     tiling.characters,
 )
@@ -39,7 +47,7 @@ ATOMIC: Levels = ()
 """The levels of text that is never split."""
 
 
-WITHIN_SENTENCE: Levels = (tiling.clauses, tiling.words, tiling.graphemes, tiling.characters)
+WITHIN_SENTENCE: Levels = (tiling.clauses, tiling.words, tiling.syllables, tiling.graphemes, tiling.characters)
 """The levels of a sentence."""
 PROSE: Levels = (tiling.paragraphs, sentences, *WITHIN_SENTENCE)
 
@@ -293,19 +301,20 @@ def _room_above(units: Units, i: int, limits: Limits) -> int:
 
 
 def refine(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None) -> tuple[Units, Ints, Floats | None]:
-    """Split units so that prose has an edge in every window around the target; return units, cuts and vectors.
+    """Split units so that prose has an edge in each half of a window around the target; return units, cuts and vectors.
 
+    Then every text that `Limits.is_divisible` is divided within it.
     Strengths keep their order. The finer the level of a new edge, the weaker it is; edges after headings are weakest.
     """
     least, most = limits.target_range
     units = units.with_sizes(limits.counter.counts)
     starts, ends = units.edges[:-1].tolist(), units.edges[1:].tolist()
-    parts, levels = dict[int, int](), dict[int, int]()
-    for i in np.flatnonzero(units.token_counts() > most - least + 1).tolist():
+    parts, levels, longest = dict[int, int](), dict[int, int](), (most - least) // 2 + 1
+    for i in np.flatnonzero(units.token_counts() > longest).tolist():
         if not limits.is_verbatim(starts[i]):
             tilers = limits.levels(starts[i])
             text = units.text[starts[i] : ends[i]]
-            for end, size, level in _split_to_size(text, starts[i], most - least + 1, limits.counter, tilers[:-1]):
+            for end, size, level in _split_to_size(text, starts[i], longest, limits.counter, tilers[:-1]):
                 parts[end], levels[end] = size, level
     fine = _add_edges(replace(units, strength=units.strength * _LEVELS), parts)
     strength = fine.strength.copy()
@@ -443,11 +452,12 @@ def _line_start(sizes: RunSizes, start: int, middle: int, stop: int, end: int, b
 def pack_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> Iterable[tuple[int, int]]:
     """Yield runs of units ``start`` to ``end`` within 20% of the target, from the left; the last takes the rest.
 
-    A run ends at the strongest edge in that range (the nearest to the target if tied), if possible at the end of a unit
-    after which the rest can be divided into such runs too. If the only edges there follow headings, as before a
-    protected block, it ends as near to the target as possible.
+    A run ends at the strongest edge in that range (the nearest to the target if tied) after which the rest can be divided into
+    such runs too. If it cannot, as in a text between one and two such runs, it ends where the rest is nearest to that. If the
+    only edges there follow headings, as before a protected block, it ends as near to the target as possible.
     """
     strength, edges, target = sizes.strength, sizes.edges, limits.target or 0
+    divisible = _ends_near_target(sizes, start, end, limits)
     while start < end:
         offset = edges[start]
         (least, most), budget = limits.window(offset), limits.budget(offset)
@@ -456,7 +466,8 @@ def pack_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> I
             aim = sizes.furthest(start, stop, target)
             near = range(sizes.furthest(start, stop, least - 1), stop + 1)
             whole = [edge for edge in near if strength[edge] >= 0]
-            even = {e for e in whole if limits.is_divisible(edges[e], sizes.sum(e, end))}
+            even = divisible.intersection(near)
+            even = even or {e for e in whole if limits.is_divisible(edges[e], sizes.sum(e, end))}
             best = sorted(near, key=lambda edge: (edge not in even, -strength[edge], abs(sizes.sum(aim, edge))))
             good = (e for e in best if strength[e] > -_LEVELS and least <= sizes.size(start, e) <= most)
             stop = next(good, 0) or _nearest(sizes, start, sizes.furthest(start, end, budget), budget, target)
@@ -464,18 +475,56 @@ def pack_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> I
         start = stop
 
 
+def _ends_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> set[int]:
+    """Return the edges after which the units up to ``end`` can be divided into runs within 20 % of the target."""
+    divisible, at_most = {end}, [1] * (end - start + 1)  # number of these edges from each edge on
+    for edge in range(end - 1, start - 1, -1):
+        first, last = _window_edges(sizes, edge, end, limits)
+        here = first <= last and at_most[first - start] > (at_most[last + 1 - start] if last < end else 0)
+        if here and sizes.strength[edge] > -_LEVELS:
+            divisible.add(edge)
+        at_most[edge - start] = at_most[edge + 1 - start] + (edge in divisible)
+    return divisible
+
+
+def _window_edges(sizes: RunSizes, start: int, end: int, limits: Limits) -> tuple[int, int]:
+    """Return the first and the last end, up to ``end``, of a run from ``start`` within 20 % of the target, by sums of units."""
+    least, most = limits.window(sizes.edges[start])
+    return sizes.about(start, least - 1) + 1, min(sizes.about(start, most), end)
+
+
 def _divisible_cuts(sizes: RunSizes, cuts: Ints, limits: Limits) -> Ints:
     """Drop cuts, but no hard breaks, so that each segment can be divided into runs within 20% of the target."""
-    starts, breaks = sizes.edges, {*sizes.units.hard_breaks().tolist(), len(sizes.units)}
+    breaks, reach = {*sizes.units.hard_breaks().tolist(), len(sizes.units)}, _Reach(sizes, limits)
     kept = [0]
     for cut in cuts[1:].tolist():
-        fits = limits.is_divisible(starts[kept[-1]], sizes.sum(kept[-1], cut))
-        while cut in breaks and not fits and kept[-1] not in breaks:
+        while cut in breaks and kept[-1] not in breaks and not reach(kept[-1], cut):
             kept.pop()
-            fits = limits.is_divisible(starts[kept[-1]], sizes.sum(kept[-1], cut))
-        if fits or cut in breaks:
+        if cut in breaks or reach(kept[-1], cut):
             kept.append(cut)
     return np.array(kept, dtype=np.int64)
+
+
+class _Reach:
+    """Says whether units can be divided into runs within 20 % of the target; for one start and rising ends in linear time."""
+
+    def __init__(self, sizes: RunSizes, limits: Limits) -> None:
+        self._sizes, self._limits = sizes, limits
+        self._start = self._done = self._last = -1
+        self._ends = set[int]()
+
+    def __call__(self, start: int, end: int) -> bool:
+        """Return True if the units from ``start`` to ``end`` can be divided."""
+        if start != self._start or end < self._done:
+            self._start, self._done, self._last, self._ends = start, start, start, {start}
+        sizes, strength = self._sizes, self._sizes.strength
+        for edge in range(self._done, end):
+            if edge in self._ends and (edge == start or strength[edge] > -_LEVELS):
+                first, last = _window_edges(sizes, edge, len(strength) - 1, self._limits)
+                self._ends.update(range(max(first, self._last + 1), last + 1))
+                self._last = max(self._last, last)
+        self._done = max(self._done, end)
+        return end in self._ends
 
 
 def _nearest(sizes: RunSizes, start: int, end: int, budget: int, target: int) -> int:
@@ -519,7 +568,7 @@ def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = 
         units, cuts, vectors = refine(units, cuts, limits, vectors)
     if len(units.edges) == 2:
         tokens = None if units.sizes is None else int(units.sizes[0])
-        return [_chunk(units.text, (Span(0, len(units.text)),), limits, 0, tokens)]
+        return [_chunk(units.text, (Span(0, len(units.text)),), limits, tokens)]
     sizes, divide = RunSizes(units, limits.counter, limits.more), pack if limits.target is None else pack_near_target
     cuts = cuts if limits.target is None else _divisible_cuts(sizes, cuts, limits)
     pieces: Sequence[Sequence[int]]
@@ -533,7 +582,7 @@ def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = 
         floor = max(floor, breaks[bisect_right(breaks, start) - 1])
         first = _overlap_start(sizes, floor, start, end, limits)
         tokens = sizes.size(start, end) if first == edges[start] else None
-        chunks.append(_chunk(units.text, (Span(first, edges[end]),), limits, edges[start], tokens))
+        chunks.append(_chunk(units.text, (Span(first, edges[end]),), limits, tokens))
         floor = start
     return chunks
 
@@ -559,7 +608,7 @@ def assemble_groups(units: Units, labels: Ints, limits: Limits, vectors: Floats 
     for piece in _join_short(sizes, sorted(pieces, key=lambda piece: piece[0]), limits, vectors):
         spans = _spans(sizes.edges, piece)
         tokens = sizes.size(piece[0], piece[-1] + 1) if len(spans) == 1 else None
-        chunks.append(_chunk(units.text, spans, limits, spans[0].start, tokens))
+        chunks.append(_chunk(units.text, spans, limits, tokens))
     return sorted(chunks, key=lambda chunk: chunk.spans)
 
 
@@ -662,34 +711,47 @@ def _union(left: Sequence[int], right: Sequence[int]) -> Sequence[int]:
 
 
 def _overlap_start(sizes: RunSizes, floor: int, start: int, end: int, limits: Limits) -> int:
-    """Return the offset from which a chunk repeats the one before: whole units, else sentences or words of prose."""
-    units, edges = sizes.units, sizes.edges
+    """Return the offset from which a chunk repeats the one before, if its context fits there."""
+    text, edges = sizes.units.text, sizes.edges
     here = edges[start]
     if not limits.overlap_tokens or start == floor:
         return here
+
+    def fits(offset: int) -> bool:
+        whole = with_context(_context(limits, offset), text[offset : edges[end]])
+        return limits.counter(whole) <= limits.max_tokens and not limits.exceeds_more(text[offset : edges[end]])
+
+    return next(filter(fits, _overlap_starts(sizes, floor, start, limits)), here)
+
+
+def _overlap_starts(sizes: RunSizes, floor: int, start: int, limits: Limits) -> Iterable[int]:
+    """Yield offsets before unit ``start`` within the overlap, from the first: whole units, else sentences or words of prose."""
+    text, edges = sizes.units.text, sizes.edges
     first = sizes.furthest_back(start, limits.overlap_tokens, floor)
-    while first < start and limits.exceeds_more(units.text[edges[first] : edges[end]]):
-        first += 1
-    offset = edges[first]
+    yield from edges[first:start]
     if first == start:  # the unit before is itself too long
         last = edges[start - 1]
         levels = limits.levels(last)
         for tiler in () if levels is ATOMIC or limits.is_verbatim(last) else (levels[1], tiling.words):
-            before = tiler(units.text[last:here])
+            before = tiler(text[last : edges[start]])
             part = RunSizes(before, limits.counter).furthest_back(len(before), limits.overlap_tokens)
-            offset = last + int(before.edges[part])
-            if offset < here:
+            if part < len(before):
+                yield last + int(before.edges[part])
                 break
-    context = limits.context(here)[0] if limits.context else ""
-    text = units.text[offset : edges[end]]
-    fits = limits.counter(with_context(context, text)) <= limits.max_tokens and not limits.exceeds_more(text)
-    return offset if fits else here
 
 
-def _chunk(source: str, spans: Sequence[Span], limits: Limits, start: int, tokens: int | None) -> Chunk:
-    """Build the chunk that covers ``spans`` of ``source``; ``tokens`` is the size of its text, if it has been counted."""
-    text = "".join([source[a:b] for a, b in spans])
-    context = limits.context(start)[0] if limits.context else ""
+def _context(limits: Limits, offset: int) -> str:
+    return limits.context(offset)[0] if limits.context else ""
+
+
+def _chunk(source: str, spans: Sequence[Span], limits: Limits, tokens: int | None) -> Chunk:
+    """Build the chunk that covers ``spans`` of ``source``, with the context of its first character.
+
+    Parameters
+    ----------
+    tokens : the size of its text, if it has been counted.
+    """
+    text, context = "".join([source[a:b] for a, b in spans]), _context(limits, spans[0].start)
     if context or tokens is None:
         tokens = limits.counter(with_context(context, text))
         if tokens > limits.max_tokens and context:  # the context has more tokens than expected

@@ -5,8 +5,10 @@ import inspect
 import json
 import pickle
 import pydoc
+from datetime import date
 from functools import partial
 from pathlib import Path
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -26,6 +28,7 @@ from advchunk import Document as Source
 from advchunk.models.static import default_embedder
 from advchunk.records import Explanation
 from langchain_advchunk import (
+    AdvchunkLoader,
     AutoSplitter,
     ChunkerSplitter,
     DefaultEmbeddings,
@@ -38,6 +41,7 @@ from langchain_advchunk import (
     UniversalSemanticSplitter,
     chunk_key,
     chunk_spans,
+    record_key,
 )
 
 TEXT = "A. x A. A. B. A. "
@@ -246,8 +250,21 @@ def test_index_adds_again_only_what_changed():
         documents = splitter.split_documents([Document(words, id="d", metadata={"source": "s"})])
         counts = index(documents, records, store, cleanup="full", source_id_key="source", key_encoder=chunk_key)
         assert (counts["num_added"], counts["num_deleted"]) == (added, 0)
-    with pytest.raises(ConfigurationError, match="chunk_key needs documents with an id"):
-        chunk_key(Document("x"))
+    for key in (chunk_key, record_key):
+        with pytest.raises(ConfigurationError, match=f"{key.__name__} needs documents with an id"):
+            key(Document("x"))
+
+
+def test_the_key_of_a_record_changes_with_all_that_a_store_has():
+    chunk = Document("x", id="a", metadata={"start_index": 1, "source": "s", "on": date(2026, 1, 1)})
+    others = [
+        chunk.model_copy(update=values)
+        for values in ({"id": "b"}, {"page_content": "y"}, {"metadata": {**chunk.metadata, "start_index": 2}})
+    ]
+    assert len({record_key(document) for document in (chunk, *others)}) == 4
+    assert UUID(record_key(chunk)).version == 5
+    turned = Document("x", id="a", metadata=dict(reversed(chunk.metadata.items())))
+    assert record_key(turned) == record_key(chunk)
 
 
 def test_parent_document_retriever():
@@ -410,9 +427,9 @@ def test_files_that_cannot_be_read_are_failures(tmp_path):
     good.write_text("Tea.", "utf-8")
     broken.write_text("<TEI><text>", "utf-8")
     late.write_text("Tea.", "utf-8")
-    failures, paths = [], [good, broken, missing, good]
+    failures, paths = [], [good, broken, missing, good]  # of which one is named twice
     chunks = RecursiveSplitter(on_error=failures.append).split_files(paths)
-    assert [piece.page_content for piece in chunks] == ["Tea.", "Tea."]
+    assert [piece.page_content for piece in chunks] == ["Tea."]
     assert [(failure.index, failure.source, type(failure.error)) for failure in failures] == [
         (1, str(broken), ConfigurationError),
         (2, str(missing), FileNotFoundError),
@@ -452,9 +469,18 @@ def test_papers_pages_and_records_come_as_page_content():
     assert (chunks.page_content, chunks.metadata["title_path"]) == ("Kinds\n\nGreen tea.", "Kinds")
 
 
-def test_one_path_is_not_several():
-    with pytest.raises(ConfigurationError, match=r"paths must be a collection, such as \[path\], got 'guide.md'"):
-        RecursiveSplitter().split_files("guide.md")
+def test_files_are_split_as_a_folder_a_path_and_paths(tmp_path, caplog):
+    (tmp_path / "a.md").write_text("# Tea\n\nGreen.", "utf-8")
+    (tmp_path / "cup.png").write_bytes(b"\x89PNG")
+    splitter, path = RecursiveSplitter(), tmp_path / "a.md"
+    [piece] = splitter.split_files(tmp_path)
+    assert (piece.metadata["source"], piece.metadata["section"]) == (str(path), "Tea")
+    assert "1 skipped (no reader: .png 1)" in caplog.text
+    assert splitter.split_files(str(path)) == splitter.split_files([path]) == [piece]
+    loaded = AdvchunkLoader(tmp_path, splitter)
+    assert loaded.load() == list(loaded.lazy_load()) == [piece]
+    with pytest.raises(ConfigurationError, match="splitter must be a splitter"):
+        AdvchunkLoader(tmp_path, RecursiveChunker())
 
 
 def test_the_core_is_built_once_and_anew_after_a_change(monkeypatch):

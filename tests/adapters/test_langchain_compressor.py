@@ -267,7 +267,7 @@ def test_scores_are_read_from_the_metadata():
         ({"budget": 0}, "budget must be a whole number >= 1, got 0"),
         ({"budget": "9"}, "budget must be a whole number >= 1, got '9'"),
         ({"order": "best"}, "order: Input should be 'rank' or 'document', got 'best'"),
-        ({"texts": "town"}, "texts must be a mapping, a function or a BaseStore, got 'town'"),
+        ({"texts": "town"}, "texts must be a folder that exists, if it is a path, got 'town'"),
         ({"cutter": "words"}, "cutter must be a PassageCutter or None, got 'words'"),
         ({"cutter": PassageCutter(tokenizer=3)}, "a tokenizer must be a name"),
         ({"buget": 9}, "did you mean 'budget'"),

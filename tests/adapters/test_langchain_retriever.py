@@ -315,7 +315,10 @@ def test_nothing_in_nothing_out():
         ({"vectorstore": True, "retriever": Listed(documents=[])}, "must not both be given"),
         ({"vectorstore": True, "id_key": "doc_id"}, "id_key needs chunks or a docstore"),
         ({"vectorstore": True, "score_key": "score"}, "score_key needs a retriever"),
-        ({"vectorstore": True, "texts": 3}, "texts must be a mapping, a function or a BaseStore, got 3"),
+        (
+            {"vectorstore": True, "texts": 3},
+            "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these, got 3",
+        ),
         ({"vectorstore": True, "cutter": 3}, "cutter must be a PassageCutter or None, got 3"),
         ({"vectorstore": True, "chunks": CHUNKS, "texts": {"town": "Text."}}, "chunks of 'town' must be parts"),
     ],

@@ -16,8 +16,16 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from advchunk import Chunk, RecursiveChunker, Span
 from advchunk import Document as Source
 from advchunk.engine.runner import hashed_id
-from advchunk.retrieval import Passage, PassageCutter, Retriever
-from langchain_advchunk import AdvchunkRetriever, DefaultEmbeddings, PassageCompressor, RecursiveSplitter, chunk_key
+from advchunk.retrieval import Hit, Passage, PassageCutter, Retriever
+from langchain_advchunk import (
+    AdvchunkRetriever,
+    DefaultEmbeddings,
+    PassageCompressor,
+    RecursiveSplitter,
+    chunk_key,
+    record_key,
+)
+from langchain_advchunk.surroundings import StoreChunks, mapping_filter
 
 TOWN = (Path(__file__).parents[1] / "data" / "harbour_town.md").read_text(encoding="utf-8")
 TEA = "Tea is grown in the hills above the harbor. Green tea is steamed. Black tea is dried in the sun. " * 3
@@ -127,6 +135,29 @@ def test_every_store_answers_as_the_core_does(opened, tmp_path):
         assert hits_alone(store) == expected_hits(has_ids=opened is not lance)
 
 
+@pytest.mark.parametrize("opened", STORES, ids=lambda opened: opened.__name__)
+def test_places_in_every_store_are_those_of_the_present_text(opened, tmp_path):
+    splitter, records = RecursiveSplitter(**SPLIT), InMemoryRecordManager("store")
+    records.create_schema()
+    moved = {"town": "The town has a new pier. " + TOWN, "tea": TOWN[:2000]}
+    for texts in (BEFORE, moved):
+        with opened(tmp_path) as store:
+            chunks = splitter.split_documents(
+                [Document(text, id=name, metadata={"source": name}) for name, text in texts.items()]
+            )
+            index(chunks, records, store, cleanup="full", key_encoder=record_key)
+    with opened(tmp_path) as store:
+        hits = store.similarity_search(QUESTIONS[0], 2 * len(chunks))
+        retriever = AdvchunkRetriever(vectorstore=store, budget=500)  # without texts
+        passages = [passage for question in QUESTIONS for passage in retriever.invoke(question)]
+    assert sorted((hit.page_content, hit.metadata["start_index"]) for hit in hits) == sorted(
+        (chunk.page_content, chunk.metadata["start_index"]) for chunk in chunks
+    )
+    for passage in passages:
+        start, end = passage.metadata["start_index"], passage.metadata["end_index"]
+        assert passage.page_content.endswith(moved[passage.metadata["source"]][start:end])
+
+
 @pytest.mark.parametrize("has_start", [True, False], ids=["start_index", "located"])
 @pytest.mark.parametrize("opened", STORES, ids=lambda opened: opened.__name__)
 def test_what_every_store_finds_is_cut_alike(opened, has_start, tmp_path):
@@ -147,6 +178,66 @@ def test_what_every_store_finds_is_cut_alike(opened, has_start, tmp_path):
     alone = PassageCompressor(budget=150).compress_documents(hits, QUESTIONS[0])
     assert 0 < sum(passage.metadata["token_count"] for passage in alone) <= 150
     assert all(("start_index" in passage.metadata) == has_start for passage in alone)
+
+
+ASKED = [memory, chroma, qdrant]  # which find chunks by their metadata without more being said
+SMALL = {"max_tokens": 12, "markup": "plain"}
+
+
+def numbered(name, index):
+    return f"{name} {index}"
+
+
+def small_chunks(texts):
+    documents = [Document(text, id=name, metadata={"source": name}) for name, text in texts.items()]
+    return RecursiveSplitter(**SMALL).split_documents(documents)
+
+
+def asking(opened, store):
+    """Return how a store is asked for chunks around hits; None for one that needs no telling."""
+    if opened in ASKED:
+        return None
+    if opened is faiss_flat:
+        return StoreChunks(store, ids=numbered)
+    return StoreChunks(store, mapping_filter)
+
+
+@pytest.mark.parametrize("opened", [*ASKED, faiss_flat, postgres], ids=lambda opened: opened.__name__)
+def test_a_store_says_what_stands_around_its_hits(opened, tmp_path):
+    chunks = small_chunks(AFTER)
+    ids = [numbered(chunk.metadata["source"], chunk.metadata["chunk_index"]) for chunk in chunks]
+    with opened(tmp_path) as store:
+        store.add_documents(chunks, ids=ids if opened is faiss_flat else [chunk.id for chunk in chunks])
+        source, reference = asking(opened, store), {"chunks": chunks, "mode": "dense"}
+        for question in QUESTIONS:
+            for size in ({"k": 6, "depth": 6}, {"k": 20, "depth": 3}, {"k": 6, "depth": 3, "neighbors": False}):
+                alone = AdvchunkRetriever(vectorstore=store, texts=source, **size)
+                expected = AdvchunkRetriever(vectorstore=store, **reference, **size).invoke(question)
+                results = alone.invoke(question)
+                assert places_of(results) == places_of(expected)
+                assert asyncio.run(alone.ainvoke(question)) == results
+            assert len({chunk.page_content for chunk in expected}) == 6
+            hits = store.similarity_search(question, 4)
+            compressor = PassageCompressor(budget=60, texts=source or store)
+            passages = compressor.compress_documents(hits, question)
+            assert cut_texts(passages) == cut_with_all(hits, chunks, question)
+            assert asyncio.run(compressor.acompress_documents(hits, question)) == passages
+
+
+def places_of(results):
+    return [(chunk.page_content, chunk.metadata["start_index"], chunk.metadata["citation"]) for chunk in results]
+
+
+def cut_with_all(hits, chunks, question):
+    """Cut hits in the presence of all chunks."""
+    hits = [as_hit(hit, 1 / rank) for rank, hit in enumerate(hits, 61)]
+    passages = PassageCutter().cut(question, hits, 60, beside=[as_hit(chunk, 0) for chunk in chunks])
+    return [(passage.prompt_text, passage.citation) for passage in passages]
+
+
+def as_hit(chunk, score):
+    spans = (Span(chunk.metadata["start_index"], chunk.metadata["end_index"]),)
+    return Hit(Chunk(chunk.page_content, spans, 0, metadata=chunk.metadata), chunk.metadata["source"], score)
 
 
 def split_by_langchain(has_start):

@@ -20,6 +20,7 @@ from advchunk import Chunk, Chunker, ConfigurationError, MSTSemanticChunker, Rec
 from advchunk.models.static import default_embedder
 from advchunk.records import Explanation
 from llamaindex_advchunk import (
+    AdvchunkReader,
     AutoNodeParser,
     ChunkerNodeParser,
     DefaultEmbedding,
@@ -89,7 +90,7 @@ def test_our_metadata_is_hidden_and_the_documents_exclusions_are_kept():
     (node,) = RecursiveNodeParser(add_scores=True)([document])
     assert node.metadata == {
         "k": "v", "secret": "s", "section": "Tea", "title_path": "Tea", "start_line": 1, "end_line": 3,
-        "token_count": 4, "level": 0, "advchunk_keys": "section title_path start_line end_line token_count level",
+        "language": "und", "token_count": 4, "level": 0, "advchunk_keys": "section title_path start_line end_line language token_count level",
     }  # fmt: skip
     assert node.get_content(MetadataMode.EMBED) == "k: v\n\n# Tea\n\nGreen."
     assert node.get_content(MetadataMode.LLM) == "k: v\nsecret: s\n\n# Tea\n\nGreen."
@@ -305,6 +306,17 @@ def test_files_are_parsed_with_the_layout_they_have(tmp_path):
     assert node.metadata["file_path"] == node.ref_doc_id == str(path)
     assert node.metadata["section"] == "Tea"
     assert node.get_content(MetadataMode.EMBED) == node.get_content(MetadataMode.LLM) == node.text
+
+
+def test_a_folder_is_parsed_and_its_chunks_are_documents_of_a_reader(tmp_path):
+    (tmp_path / "guide.md").write_text("# Tea\n\nGreen tea.", encoding="utf-8")
+    parser = RecursiveNodeParser()
+    [node], [document] = parser.get_nodes_from_files(tmp_path), AdvchunkReader(parser).load_data(tmp_path)
+    assert isinstance(document, Document)
+    assert (document.id_, document.text, document.metadata) == (node.id_, node.text, node.metadata)
+    assert document.get_content(MetadataMode.EMBED) == node.get_content(MetadataMode.EMBED)
+    with pytest.raises(ConfigurationError, match="parser must be a node parser"):
+        AdvchunkReader(RecursiveChunker())
 
 
 def test_files_that_cannot_be_read_are_failures_and_papers_are_read_as_such(tmp_path):

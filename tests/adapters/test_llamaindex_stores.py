@@ -1,5 +1,6 @@
 """The retriever for LlamaIndex gives the same answers, ids and citations with every vector store."""
 
+import asyncio
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from advchunk import Chunk, RecursiveChunker, Span
 from advchunk import Document as Source
 from advchunk.retrieval import Hit, PassageCutter, Retriever
 from llamaindex_advchunk import AdvchunkRetriever, DefaultEmbedding, PassagePostprocessor, RecursiveNodeParser
+from llamaindex_advchunk.surroundings import StoreNodes, document_filter
 
 TOWN = (Path(__file__).parents[1] / "data" / "harbour_town.md").read_text(encoding="utf-8")
 TEA = "Tea is grown in the hills above the harbor. Green tea is steamed. Black tea is dried in the sun. " * 3
@@ -129,6 +131,33 @@ def test_hits_of_every_store_are_cut_as_by_the_core(opened, tmp_path):
                 sign = -1 if opened is faiss else 1
                 expected = PassageCutter().cut(question, [as_hit(hit, sign) for hit in hits], 100, texts=texts)
                 assert results == [(passage.text, passage.citation) for passage in expected]
+
+
+@pytest.mark.parametrize("by_filter", [False, True], ids=["links", "filter"])
+@pytest.mark.parametrize("opened", [chroma, qdrant, postgres], ids=lambda opened: opened.__name__)
+def test_a_store_says_what_stands_around_its_hits(opened, by_filter, tmp_path):
+    with opened(tmp_path) as index:
+        index._transformations = [parser := RecursiveNodeParser(max_tokens=12, markup="plain")]
+        edit(index)
+        nodes = parser.get_nodes_from_documents(documents(AFTER))
+        source = StoreNodes(index.vector_store, document_filter) if by_filter else None
+        for question in QUESTIONS:
+            for options in ({"depth": 6}, {"similarity_top_k": 20, "depth": 20}, {"neighbors": False, "depth": 3}):
+                alone = AdvchunkRetriever(index, texts=source, **options)
+                expected = AdvchunkRetriever(index, nodes=nodes, mode="dense", **options).retrieve(question)
+                results = alone.retrieve(question)
+                assert shown(results) == shown(expected)
+                if opened is chroma:  # the others keep the event loop of their first call
+                    assert shown(asyncio.run(alone.aretrieve(question))) == shown(results)
+            hits = index.as_retriever(similarity_top_k=4).retrieve(question)
+            cut = {"budget": 60, "distances": False}
+            passages = PassagePostprocessor(texts=source or index.vector_store, **cut)
+            expected = PassagePostprocessor(nodes=nodes, **cut).postprocess_nodes(hits, query_str=question)
+            assert shown(passages.postprocess_nodes(hits, query_str=question)) == shown(expected)
+
+
+def shown(hits):
+    return [(hit.text, hit.metadata["citation"]) for hit in hits]
 
 
 def as_hit(hit, sign):

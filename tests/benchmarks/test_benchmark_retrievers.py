@@ -34,6 +34,22 @@ def test_neighbors_are_measured_for_each_retriever(data):
     ]  # fmt: skip
 
 
+def test_words_of_stores_are_compared_with_ours(data):
+    only = ["Qdrant", "sparsevec", "FTS5", "all words"]
+    rows = cells(run("store_words", "--data", data, "--sets", "made", "--only", *only))
+    heads = [row[0] for row in rows if row[1] == "made"]
+    assert [head.partition(",")[0] for head in heads] == [
+        "whole chunks in 1",
+        "hybrid with neighbors",
+        "passages cut from 50 chunks",
+    ]
+    by_label = {row[0]: row[1] for row in rows[:7]}
+    ours = by_label["`LexicalIndex`"]
+    for engine in ("Qdrant", "Postgres (`sparsevec`)"):
+        assert by_label[f"`SparseWords` in {engine}"] == f"{ours}, +0.0 [+0.0, +0.0]"
+    assert len(by_label) == 7
+
+
 def test_pipelines_are_compared_with_the_default_one(data):
     rows = cells(run("pipelines", "--data", data, "--sets", "made", "--only", "BM25", "parent"))
     assert rows[0] == ["", "made", "pipeline less this"]

@@ -247,7 +247,7 @@ def test_effects_are_what_a_plain_loop_finds():
     measured = sensitivity(chunker, TYPES, seed=3)
     base, differences = replace(chunker, fallback=None), []
     expected = [
-        ("max_tokens", 410), ("max_tokens", 614), ("include_context", True), ("add_scores", True), ("markup", "plain"),
+        ("max_tokens", 410), ("max_tokens", 614), ("include_context", True), ("add_scores", True), ("add_signal", True), ("markup", "plain"),
         ("outline", False), ("layout_weight", 0.8), ("layout_weight", 1.2),
         ("threshold", 0.096), ("threshold", 0.144), ("cliff", "near"), ("fails", True),
     ]  # fmt: skip
@@ -449,7 +449,7 @@ def test_the_script_measures_what_data_there_is_and_does_not_publish_that(tmp_pa
     assert output.returncode == 0, output.stderr
     assert "|  | joined news | odes | encyclopedic |" in output.stdout
     assert "| texttiling, preset=fine | " in output.stdout
-    assert output.stderr == "recursive: 24 effects\ntexttiling, preset=fine: 54 effects\n"
+    assert output.stderr == "recursive: 27 effects\ntexttiling, preset=fine: 57 effects\n"
     refused = script("--data", tmp_path, "--write")
     assert refused.returncode == 1
     assert "--write without all texts of all types requires --only" in refused.stderr

@@ -223,8 +223,9 @@ def test_scores_are_written_into_metadata_on_request():
         embedder=Topics(), buffer_size=0, breakpoint_threshold_amount=50.0, add_scores=True
     )
     ape, bees = chunker.chunk(text)
-    line = {"start_line": 1, "end_line": 1}
-    assert written_metadata(ape.metadata) == {**line, "cut": "percentile", "cut_score": 1.0}
+    line = {"start_line": 1, "end_line": 1, "language": "en"}
+    reason = {"cut": "percentile", "cut_origin": "algorithm", "cut_score": 1.0}
+    assert written_metadata(ape.metadata) == {**line, **reason}
     assert written_metadata(bees.metadata) == line
 
 

@@ -25,6 +25,8 @@ BLOCKS = [
     "<table><tr><td>a</td></tr>\n\n<tr><td>b</td></tr>", "</table>", "<table>", "\\begin{tabular}{l}\na \\\\", "\\end{tabular}",
     "Table 1: Tea", "<!-- page 2 -->", "-----\na  b\n-- --\n1  2", "[^1]: a\n\n    b", "\\begin{verbatim}", "\\end{verbatim}",
     "Dr. Smith (see Fig. 3. or not) left. \"Why?\" he said.", "Ein Satz。日本語の文です。もう一つ。", "word " * 30,
+    "<details>\n<summary>More</summary>\n\nGreen tea. Black tea.", "</details>", "<details>", "Tea ..... 3\n\nMilk ..... 12",
+    "Water ..... ix", "- [Tea](#tea)\n- [Milk](#milk)", "- [Water](#water)", "Contents",
 ]  # fmt: skip
 gaps = st.sampled_from(["\n\n", "\n", "\n\n\n", "\r\n\r\n", " \n \n", "\n\n  ", "\r\r", "\n\x0c\n", "\n\n\u3000"])
 texts = st.builds(

@@ -227,6 +227,7 @@ HOSTILE = [
     "<table><tr><td>x\n", "<table><tr><td>x\n\n", "<tr><td>x</td></tr>\n\ntext\n\n", "a <table><tr><td>x</td></tr></table> ",
     "\\begin{tabular}{l}\n", "\\begin{tabular} & { \\\\\n", "<table><!--", "<table><tr><td a=\"", "+--+\n|a |\n", "-----\na  b\n-- --\nx\n\n",
     "<!-- page 3 -->\ntext\n\n", "\\section{a\n", "Table 1. A\n\n| a |\n|---|\n| b |\n\n", "`a [b](c <d &e; $f ", "\\begin{verbatim}\n", "![a](b) ",
+    "<details>\n", "<details><summary>a</summary>\nb\n</details>\n\n", "Tea ..... 3\n\n", "- [a](#b)\n", "- a\n\n  b\n\n",
 ]  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from advchunk import RecursiveChunker
-from advchunk.cli import chunking, indexing, main
+from advchunk.cli import indexing, main
 from advchunk.models.static import StaticEmbedder
 from advchunk.retrieval import PassageCutter, Retriever, StoredRetriever
 
@@ -46,13 +46,13 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def reads(monkeypatch):
     """The names of the sources that are read."""
-    names, read = [], chunking.read_source
+    names, read = [], indexing.read_input
 
-    def read_source(chunker, by_name, encoding, source):
+    def read_input(chunker, source, **options):
         names.append(source.name)
-        return read(chunker, by_name, encoding, source)
+        return read(chunker, source, **options)
 
-    monkeypatch.setattr(chunking, "read_source", read_source)
+    monkeypatch.setattr(indexing, "read_input", read_input)
     return names
 
 
@@ -281,7 +281,7 @@ def test_files_are_read_again_with_other_settings(reads, more):
 def test_an_index_of_another_kind_or_damaged_is_not_used():
     args = ["docs", "How long to steep?", "--mode", "lexical", "--index", "my.index"]
     run(*args)
-    for more, says in (["--mode", "hybrid"], "mode must be one of"), (["--language", "de"], "language must be 'en'"):
+    for more, says in (["--mode", "hybrid"], "mode must be one of"), (["--language", "de"], "language must be 'auto'"):
         result = run(*args, *more)
         assert (result.exit_code, says in result.stderr) == (2, True)
     result = run(*args, "-m", "graphrag", "--experimental")

@@ -177,8 +177,9 @@ def test_a_size_at_its_default_does_not_shrink_if_it_is_given():
     ):
         with pytest.raises(ConfigurationError, match="min_segment_tokens must be at most max_tokens = 100, got 200"):
             build(max_tokens=100, min_segment_tokens=200)
-        core = build(max_tokens=100)
-        assert (core if isinstance(core, Chunker) else core.core()).size("min_segment_tokens") == 39
+        for maximum, minimum in ((100, 39), (300, 117), (400, 200)):
+            core = build(max_tokens=maximum)
+            assert (core if isinstance(core, Chunker) else core.core()).size("min_segment_tokens") == minimum
     assert create("universal-semantic", max_chunk_size=150).min_words == 20
     with pytest.raises(ConfigurationError, match=r"min_chunk_size must be in 0\.\.150, got 200"):
         create("universal-semantic", max_chunk_size=150, min_chunk_size=200)

@@ -1,6 +1,7 @@
 """Chunks of conversations: whole turns, the speaker of a later piece, and metadata in every front end."""
 
 import json
+from itertools import pairwise
 
 import pytest
 from click.testing import CliRunner
@@ -52,6 +53,20 @@ def test_metadata_is_in_every_front_end(file):
     ):  # fmt: skip
         assert {key: metadata.get(key) for key in own} == own
     assert piece.page_content.strip() == node.get_content().strip() == record["text"].strip() == chunk.text.strip()
+
+
+@pytest.mark.parametrize("overlap", [0, 8, 20, 30])
+def test_the_context_is_the_speaker_of_the_first_words_also_of_an_overlap(overlap):
+    text = LONG + "\n\nAnn: " + "Milk is cold. " * 30 + "\n\nBob: " + "Water is wet and clear. " * 30
+    document = formats.read(Document(text), "auto")
+    turns = {block.span: block.title for block in document.blocks}
+    chunks = RecursiveChunker(max_tokens=70, overlap_tokens=overlap).chunk(text)
+    for chunk in chunks:
+        speaker = next(title for (start, end), title in turns.items() if start <= chunk.start < end)
+        assert (chunk.context or chunk.text[:4]) == f"{speaker}:"
+    repeats = [b.start < a.end for a, b in pairwise(chunks)]
+    assert any(repeats) == (overlap > 0)
+    assert all(chunk.tokens <= 70 for chunk in chunks)
 
 
 def test_source_spans_are_those_of_the_file():

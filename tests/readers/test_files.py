@@ -14,12 +14,14 @@ FILES = {
     "paper.xml": ("<TEI><text><body><p>Green.</p></body></text></TEI>", "Green.", ["paragraph"]),
     "record.nbib": ("PMID- 7\nAB  - AIM: To see.", "AIM: To see.", ["heading", "paragraph"]),
     "note.xml": ("<note><title>Tea</title><a>Green.</a></note>", "Tea\n\nGreen.", ["heading", "paragraph"]),
-    "some.json": (json.dumps({"a": 1}), '{"a": 1}', []),
+    "some.json": (json.dumps({"a": 1}), "a: 1", ["code"]),
 }
+
+ROOMS = {"record.nbib": "biomedical", "some.json": "data_files"}
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.room("biomedical")] * (name == "record.nbib")) for name in FILES]
+    "name", [pytest.param(name, marks=[pytest.mark.room(ROOMS[name])] if name in ROOMS else []) for name in FILES]
 )
 def test_files_are_read_by_their_names(name, tmp_path):
     path, (content, text, kinds) = tmp_path / name, FILES[name]

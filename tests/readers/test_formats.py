@@ -53,7 +53,7 @@ def test_detection_takes_constant_time():
         ("a.xml", "Tea", "plain"),
         ("a.txt", '<?xml version="1.0"?><note>Tea</note>', "plain"),
         ("a.html", "Tea", "html"),
-        ("a.json", "{}", "plain"),
+        ("a.json", "{}", "json"),
         ("a.nbib", "PMID- 7\n", "pubmed"),
         ("README", "# Tea", "plain"),
     ],

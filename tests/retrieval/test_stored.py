@@ -109,7 +109,7 @@ def test_an_index_is_opened_as_it_was_made(made, opened, rule, tmp_path):
         return
     with pytest.raises(ConfigurationError, match=rule):
         StoredRetriever(tmp_path / "a.index", **opened)
-    assert StoredRetriever(tmp_path / "a.index").language == made.get("language", "en")
+    assert StoredRetriever(tmp_path / "a.index").language == made.get("language", "auto")
 
 
 def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path):
@@ -247,3 +247,22 @@ def test_a_full_disk_is_an_error_and_changes_nothing(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert stored.documents == ["tea"]
     assert Path(stored.path).is_file()
+
+
+def test_an_index_of_several_languages_is_searched_by_the_words_of_each(tmp_path):
+    texts = {
+        "en": "The houses of the town are old, and the people who live in them are proud of that.",
+        "de": "Die alten Häuser der Stadt sind schön, und die Leute, die in ihnen wohnen, sind stolz auf sie.",
+        "ru": "Старые дома в городе очень красивы, и люди, которые в них живут, гордятся ими, но не всегда.",
+    }
+    groups = {name: RecursiveChunker().chunk(text) for name, text in texts.items()}
+    stored, fresh = StoredRetriever(tmp_path / "a.index", mode="lexical"), Retriever(groups, mode="lexical")
+    stored.add_many(groups)
+    for query, name in (("a house", "en"), ("Haus", "de"), ("дом", "ru")):
+        hits = stored.search(query)
+        assert [hit.document for hit in hits] == [name]
+        assert [(hit.document, round(hit.score, 4)) for hit in fresh.search(query)] == [(name, round(hits[0].score, 4))]
+    stored.remove("de")
+    assert stored.search("Haus") == []
+    Retriever({"ru": groups["ru"]}, mode="lexical").save(tmp_path / "b.index")
+    assert StoredRetriever(tmp_path / "b.index").search("дом")[0].document == "ru"

@@ -22,6 +22,7 @@ from advchunk.errors import ConfigurationError
 from advchunk.layout import tile_prose
 from advchunk.readers.formats import compose_offsets, detect_format
 from advchunk.records import Chunk, Document, Explanation, Segmentation, Span, SpanSet, Units, write_metadata
+from advchunk.signal import Origin
 from advchunk.sizes import Limits, RunSizes
 from advchunk.text import splitters, tiling
 from advchunk.text.counters import Counter
@@ -111,7 +112,8 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         while cuts[-1]:
             cuts.append(previous[cuts[-1]])
         reasons = ["section" if cut in costs.starts else "target" for cut in cuts[-2:0:-1]]
-        return Segmentation(np.array(cuts[::-1]), reason=reasons)
+        origins: list[Origin] = ["structure" if reason == "section" else "size" for reason in reasons]
+        return Segmentation(np.array(cuts[::-1]), reason=reasons, origins=origins)
 
     def postprocess(self, explanation: Explanation) -> Plan[list[Chunk]]:
         """Add the metadata of each chunk, and put the title's chunk first."""

@@ -14,14 +14,16 @@ import hashlib
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from advchunk import sizes
+from advchunk.chunkers.evidence import measure_evidence, planned_measure
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
 from advchunk.engine import Job, Plan, completed, drive
 from advchunk.engine.runner import (
@@ -66,8 +68,10 @@ from advchunk.records import (
     write_metadata,
 )
 from advchunk.retrieval.vectors import KINDS, ChunkVectors, Vectors
+from advchunk.signal import MANY, MOSTLY, Chance
 from advchunk.sizes import Limits
 from advchunk.text.counters import Counter
+from advchunk.text.detection import AUTO, declared_language, language_of, tell_language
 from advchunk.text.sentences import sentences
 from advchunk.text.splitters import SplitterLike, as_tiler
 from advchunk.text.tiling import Tiler
@@ -104,6 +108,7 @@ class Chunker(Params, ABC):
 
     is_corpus_level: ClassVar[bool] = False  # True if the chunks of a document depend on the other documents
     is_flat: ClassVar[bool] = True  # False if there are chunks of several levels
+    _is_told: ClassVar[bool] = False  # True for a copy that has been told the language of its document
     restarts: ClassVar[Literal["paragraph", "word"] | None] = None
     """The kind of boundary at which chunking can restart without the text before it; None if it cannot."""
 
@@ -332,7 +337,12 @@ class Chunker(Params, ABC):
             if document.markup == "code":
                 document = join_definitions(document, self.limits(document))
         if document.text.strip():
-            explanation = yield from (self._plan_parts(document) if self.boundaries else self.plan(document))
+            own = self.in_language_of(document)
+            explanation = yield from (own._plan_parts(document) if self.boundaries else own.plan(document))
+            language = "" if own.language == AUTO else own.language
+            explanation = replace(explanation, chunker=self.algorithm, language=language)
+            if not explanation.by_size:
+                _log_cuts_by_size(explanation)
             self._describe(explanation, failed)
             if type(self).postprocess is not Chunker.postprocess:
                 chunks = yield from self.postprocess(explanation)
@@ -341,7 +351,7 @@ class Chunker(Params, ABC):
             explanation = Explanation(document, IdGenerator().assign(document.source, self.chunk_empty(document)))
         if vectors is None:
             return explanation
-        sentences = partial(self._sentences, explanation)
+        sentences = partial(self.in_language_of(document)._sentences, explanation)
         return replace(explanation, chunks=(yield from vectors.add(explanation.chunks, document.text, sentences)))
 
     def _plan_parts(self, document: Document) -> Plan[Explanation]:
@@ -369,11 +379,18 @@ class Chunker(Params, ABC):
         document, ids = explanation.document, IdGenerator()
         source, locate = document.source, Locator(document)
         ran = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
+        names_language = self.add_scores and "language" not in document.metadata
+        language = (explanation.language or tell_language(document.text)) if names_language else ""
+        if self.add_signal:
+            ran |= explanation.signal.metadata()
         for index, chunk in enumerate(explanation.chunks):
             written = chunk.metadata | locate(chunk.spans)
+            if language:
+                written["language"] = language
             if self.add_scores and 0 < chunk.end < len(document.text):
                 cut = explanation.cut_at(chunk.end)
-                written |= {"cut": cut.reason} | ({} if cut.score is None else {"cut_score": round(cut.score, 4)})
+                written |= {"cut": cut.reason, "cut_origin": cut.origin}
+                written |= {} if cut.score is None else {"cut_score": round(cut.score, 4)}
             written |= self.chunk_metadata(chunk, index) | ran
             text = with_context(chunk.context, chunk.text) if chunk.context else chunk.text
             complete(
@@ -441,14 +458,20 @@ class Chunker(Params, ABC):
         by_name: bool = True,
         metadata: Mapping[str, Any] | None = None,
         encoding: str | None = None,
+        data: bytes | None = None,
     ) -> list[Document]:
-        """Read the documents in a file for `chunk_many`: each of several records of PubMed; else one, as `read_file` does."""
+        """Read the documents in a file for `chunk_many`: each of several records of PubMed; else one, as `read_file` does.
+
+        Parameters
+        ----------
+        data : the bytes of the file; None reads them from ``path``.
+        """
         reads_all = self.reads_all_formats()
         binary = self.markup if formats.is_binary(self.markup) else formats.binary_format(path)
         if binary or (by_name and reads_all and self.markup == Chunker.markup):
-            options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "options": self.reader_options}
-            return files.read_documents(path, markup=binary or None, **options)
-        document = files.read_text(path, metadata=metadata, encoding=encoding)
+            options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "data": data}
+            return files.read_documents(path, markup=binary or None, options=self.reader_options, **options)
+        document = files.read_text(path, metadata=metadata, encoding=encoding, data=data)
         return files.split_records(document, self.markup if reads_all else "auto") or [document]
 
     @property
@@ -479,11 +502,24 @@ class Chunker(Params, ABC):
         """The token counter."""
         return default_wordpiece() if self.tokenizer is None else as_counter(self.tokenizer)
 
+    def in_language_of(self, document: Document) -> Self:
+        """Return the chunker itself, or with "auto" a copy for the language of a document."""
+        if self.language != AUTO:
+            return self
+        own = copy(self)
+        own.language = self.language_for(document)
+        own.__dict__["_is_told"] = True
+        return own
+
+    def language_for(self, document: Document) -> str:
+        """Return the code of the language of a document, by its text, else its metadata, else English."""
+        return language_of(document.text, self.language, declared_language(document.metadata))
+
     @property
     def sentence_tiler(self) -> Tiler:
         """The sentence splitter."""
         if self.sentence_splitter is None:
-            return partial(sentences, language=self.language)
+            return partial(sentences, language=self.language, by_paragraph=self._is_told)
         return as_tiler(self.sentence_splitter, self.language)
 
     def limits(self, document: Document) -> Limits:
@@ -522,18 +558,29 @@ class SegmentingChunker(Chunker):
 
     by_size: ClassVar[bool] = False
     """True if the limits alone decide on cuts: `decide` is not asked, and the units of a text within them do not matter."""
+    measures_evidence: ClassVar[bool] = True
+    """False if the algorithm has no evidence by nature, or a language model would have to read each shuffled text."""
+
+    def in_language_of(self, document: Document) -> Self:
+        """Return the chunker itself also for a text that is sure to be one chunk, whatever its language."""
+        is_one = self.by_size and len(document.text) <= self.max_tokens and self.vectors == "none"
+        return self if is_one else super().in_language_of(document)
 
     def plan(self, document: Document) -> Plan[Explanation]:
         """Tile the text, decide on cuts, build chunks."""
         limits = self.limits(document)
         whole = sizes.one_unit(document.text, limits) if self.by_size else None
         units = self.tile(document, limits) if whole is None else whole
-        segmentation = Segmentation(np.array([0, len(units)]))
+        segmentation, measure = Segmentation(np.array([0, len(units)])), None
         if not self.by_size and len(units) > 1:
             segmentation = yield from self.decide(units, limits)
             sizes.check_segmentation(units, segmentation)
-            segmentation = self.fit_to_layout(units, segmentation)
-        return Explanation(document, sizes.build_chunks(units, segmentation, limits), units, segmentation)
+            segmentation = self.fit_to_layout(units, segmentation.with_origins(units, limits.min_tokens))
+            if self.measures_evidence:
+                decide = partial(self.decide, limits=limits)
+                measure = yield from planned_measure(decide, units, at_once=self.add_signal)
+        chunks = sizes.build_chunks(units, segmentation, limits)
+        return Explanation(document, chunks, units, segmentation, by_size=self.by_size, measure=measure)
 
     def segmentation(self, units: Units) -> Segmentation:
         """Segment existing units, such as an annotator's; their sizes are counted, but not enforced."""
@@ -541,10 +588,20 @@ class SegmentingChunker(Chunker):
         limits = Limits(self.max_tokens, self.size("min_tokens"), self.size("overlap_tokens"), self.counter)
         if len(units) < 2:
             return Segmentation(np.arange(len(units) + 1))
-        (segmentation,) = drive(
-            [Job(self.decide(replace(units, sizes=limits.counter.counts(units.strings())), limits))]
-        )
+        own = self.in_language_of(Document(units.text))
+        (segmentation,) = drive([Job(own.decide(replace(units, sizes=limits.counter.counts(units.strings())), limits))])
         return segmentation
+
+    def measure_evidence(self, units: Units) -> Chance:
+        """Measure the evidence of the algorithm in existing units, and in the same units shuffled.
+
+        A language model reads all 20 texts.
+        """
+        require(isinstance(units, Units) and len(units) > 1, "units must be two or more Units", units)
+        limits = Limits(self.max_tokens, self.size("min_tokens"), self.size("overlap_tokens"), self.counter)
+        counted = units.with_sizes(limits.counter.counts)
+        (chance,) = drive([Job(measure_evidence(partial(self.decide, limits=limits), counted))])
+        return chance
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:
         """Return a segmentation whose cuts are where the layout allows, and near edges where it is strong."""
@@ -610,6 +667,21 @@ class EmbeddingChunker(VectorsChunker):
         """Embed the units, then segment them."""
         vectors = yield from self.embed_units(units)
         return replace(self.segment(units, vectors, limits), rows=vectors)
+
+
+def _log_cuts_by_size(explanation: Explanation) -> None:
+    """Log a warning if an algorithm left most of many cuts to the limits, as `recursive` does."""
+    segmentation = explanation.segmentation
+    if explanation.levels or segmentation is None:
+        return
+    origins = [*(segmentation.origins or ())]
+    own = sum(origin in ("algorithm", "first") for origin in origins)
+    total = len(explanation.chunks) - 1 - origins.count("structure")
+    if total >= MANY and own <= total * (1 - MOSTLY):
+        _log.warning(
+            "document %r: %s cuts like recursive, because %d of %d cuts are by size",
+            explanation.document.source, explanation.chunker, total - own, total,
+        )  # fmt: skip
 
 
 def _check_documents(documents: Any) -> None:

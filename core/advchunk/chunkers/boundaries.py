@@ -1,14 +1,17 @@
 """Chunk the parts of a document between the user's boundaries, each as a text of its own."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from advchunk.engine import Plan, gather
 from advchunk.layout import OpenHeadings
 from advchunk.records import Chunk, Document, Explanation, Ints, Segmentation, Span, Strength, Units, complete
+from advchunk.signal import Chance, Origin
 from advchunk.text.patterns import Patterns, find_all, named
 
 
@@ -53,7 +56,20 @@ def plan_parts(
     ]
     joined = join_segmentations(sections, segmentations, reason="boundary")
     figures = {"parts": [explanation.figures for explanation in explanations]}
-    return Explanation(document, chunks, units, replace(joined, figures=figures))
+    measures = [explanation.measure for explanation in explanations if explanation.measure is not None]
+    return Explanation(
+        document,
+        chunks,
+        units,
+        replace(joined, figures=figures),
+        by_size=all(explanation.by_size for explanation in explanations),
+        measure=partial(_measure_all, measures) if measures else None,
+    )
+
+
+def _measure_all(measures: Iterable[Callable[[], Chance]]) -> Chance:
+    first, *others = (measure() for measure in measures)
+    return sum(others, first)
 
 
 def _parts(document: Document, edges: Sequence[int]) -> Iterator[Document]:
@@ -91,13 +107,14 @@ def join_segmentations(
     sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation], reason: str = "section"
 ) -> Segmentation:
     """Merge the segmentations of all sections, given as their first and last units, into one; ``reason`` is that of the cuts between."""
-    n, cuts, reasons, rows, label = sections[-1][1], [0], list[str](), None, 0
+    n, cuts, reasons, origins, rows, label = sections[-1][1], [0], list[str](), list[Origin](), None, 0
     labels, gaps = np.zeros(n, dtype=np.int64), np.full(n - 1, np.nan)
     for (start, end), part in zip(sections, parts, strict=True):
-        inner = [part.reason] * (len(part.cuts) - 2) if isinstance(part.reason, str) else list(part.reason)
-        reasons += [*([reason] if start else []), *inner]
+        reasons += [*([reason] if start else []), *part.reasons]
+        origins += ["structure"] if start else []
+        origins += [] if part.origins is None or isinstance(part.origins, str) else part.origins
         cuts += (part.cuts[1:] + start).tolist()
-        own = _labels(part)
+        own = labels_of(part)
         labels[start:end] = label + own
         label += int(own.max()) + 1
         if part.gaps is not None:
@@ -106,11 +123,29 @@ def join_segmentations(
             rows = np.zeros((n, part.rows.shape[1]), part.rows.dtype) if rows is None else rows
             rows[start:end] = part.rows
     groups = labels if any(part.labels is not None for part in parts) else None
-    return Segmentation(np.array(cuts), groups, reasons, None if np.isnan(gaps).all() else gaps, rows=rows)
+    evidence = [part.evidence for part in parts if part.evidence is not None]
+    return Segmentation(
+        np.array(cuts),
+        groups,
+        reasons,
+        None if np.isnan(gaps).all() else gaps,
+        rows=rows,
+        origins=origins,
+        evidence=sum(evidence) if evidence else None,
+        unknown=_join_unknown(sections, parts),
+    )
 
 
-def _labels(part: Segmentation) -> Ints:
-    """Return the labels of a section, from 0; a section without labels uses those of its segments."""
+def _join_unknown(sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation]) -> NDArray[np.bool_] | None:
+    blank = [part.blank for part in parts]
+    if all(own is None for own in blank):
+        return None
+    pairs = zip(sections, blank, strict=True)
+    return np.concatenate([np.zeros(end - start, bool) if own is None else own for (start, end), own in pairs])
+
+
+def labels_of(part: Segmentation) -> Ints:
+    """Return the labels of a segmentation, from 0; one without labels has those of its segments."""
     if part.labels is None:
         return np.repeat(np.arange(len(part.cuts) - 1), np.diff(part.cuts))
     return np.unique(part.labels, return_inverse=True)[1].astype(np.int64)

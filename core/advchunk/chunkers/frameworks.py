@@ -3,9 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import Field, fields, replace
-from os import PathLike
-from pathlib import Path
+from dataclasses import Field, fields
 from types import ModuleType
 from typing import Any
 
@@ -13,46 +11,9 @@ from advchunk import registry
 from advchunk.chunkers.base import Chunker, VectorsChunker
 from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.docstrings import parameter_entries
-from advchunk.engine.runner import Failure, OnError, Progress, error_handler
-from advchunk.errors import ConfigurationError, MissingExtra, require
-from advchunk.records import Chunk, Document, Span, write_metadata, written_keys, written_metadata
+from advchunk.records import Chunk, Span, write_metadata, written_keys, written_metadata
 
 _NESTED = frozenset({"pages", "boxes", "sources", "speakers"})  # metadata of the core that is not flat
-
-
-def chunk_files(
-    chunker: Chunker,
-    paths: Iterable[str | Path],
-    key: str,
-    *,
-    encoding: str | None = None,
-    on_error: OnError = "raise",
-    progress: Progress = None,
-    workers: int = 1,
-) -> tuple[list[Document], list[list[Chunk]]]:
-    """Return the documents of the files that can be read (`Chunker.read_documents`), and the chunks of each.
-
-    A file that cannot be read is reported as a `Failure`.
-
-    Parameters
-    ----------
-    key : metadata key for the path of a file.
-    encoding : of the texts; see `readers.files.read_file`.
-    on_error, workers : see `Chunker.chunk_many`; the index of a `Failure` is that of the file in ``paths``.
-    """
-    require(not isinstance(paths, (str, bytes, PathLike)), "paths must be a collection, such as [path]", paths)
-    handle, read, indexes = error_handler(on_error), list[Document](), list[int]()
-    for i, path in enumerate(paths):
-        try:
-            read += chunker.read_documents(path, metadata={key: str(path)}, encoding=encoding)
-        except (OSError, ConfigurationError, MissingExtra) as error:
-            handle(Failure(i, str(path), error))
-        indexes += [i] * (len(read) - len(indexes))
-
-    def on_failure(failure: Failure) -> None:
-        handle(replace(failure, index=indexes[failure.index]))
-
-    return read, chunker.chunk_many(read, on_error=on_failure, progress=progress, workers=workers)
 
 
 def flatten_spans(spans: Iterable[Span], shift: int = 0) -> str:

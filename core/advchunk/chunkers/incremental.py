@@ -19,7 +19,7 @@ from advchunk.chunkers.params import varied
 from advchunk.engine import Job, drive
 from advchunk.engine.runner import IdGenerator
 from advchunk.errors import require
-from advchunk.layout import LINES, headings_above, inherited_metadata
+from advchunk.layout import LINES, headings_above, inherited_metadata, is_uncut
 from advchunk.readers import formats, markdown
 from advchunk.readers.numbering import has_marks
 from advchunk.readers.outline import outlined
@@ -29,7 +29,6 @@ from advchunk.text.tiling import line_ends, unit_end
 _log = logging.getLogger("advchunk")
 _MARKUPS = ("markdown", "plain")
 _VECTORS = ("none", "plain")  # of a chunk alone
-_UNCUT = ("code", "table", "formula", "figure", "heading")
 _ABOVE = ("heading", "caption")  # which stay with what follows
 _AFTER_BLANK = re.compile(r"(?>\r\n?|\n)[ \t]*(?>\r\n?|\n)(?=\S)")
 _WORD_START = re.compile(r"(?<=\s)\S")
@@ -111,7 +110,7 @@ class _Part:
         place = bisect_left(self._starts, offset) - 1  # the last block that starts before it
         blocks = self.document.blocks or ()
         before = blocks[place] if place >= 0 else None
-        if before is not None and (before.kind in _UNCUT and offset < before.span.end):
+        if before is not None and offset < before.span.end and (before.kind == "heading" or is_uncut(before)):
             return False
         if before is not None and before.kind in _ABOVE and offset >= before.span.end:
             return False
@@ -205,6 +204,8 @@ class _Parts:
                 _log.warning("%r: only chunk, with the whole text, finds numbered units", self._of.source)
             if not self._base and self._chunker.markup == "markdown":
                 self._of = _with_front_matter(self._of, text)
+            if not self._base:
+                self._chunker = self._chunker.in_language_of(replace(self._of, text=text))
             is_forced = len(text) >= self._window
             end = len(text) if is_complete else part.last_end(start)
             chunks = self._chunk(part, start, end or len(text)) if end or is_forced else []
@@ -284,6 +285,17 @@ def _can_restart(chunker: Any, old: Sequence[Chunk], document: Document) -> bool
     return not chunker.include_context or old[0].metadata.get("title") == document.metadata.get("title")
 
 
+def _may_restart(chunker: Any, before: str, document: Document) -> bool:
+    """Return True if nothing that the whole text decides is another in an edited document than it was before."""
+    texts = before, document.text
+    if chunker.outline and any(map(has_marks, texts)):
+        return False
+    if chunker.markup == "markdown" and not all(map(markdown.is_local, texts)):
+        return False
+    languages = [chunker.in_language_of(replace(document, text=text)).language for text in texts]
+    return len(set(languages)) == 1
+
+
 def _is_refined(document: Document, markup: str) -> bool:
     """Return True if another reader finds more blocks in a text than its format has, which takes the whole text."""
     return formats.may_be_refined(document.text, markup) and formats.refine_document(document, markup) is not document
@@ -292,11 +304,9 @@ def _is_refined(document: Document, markup: str) -> bool:
 def _around_edit(chunker: Any, old: Sequence[Chunk], document: Document) -> list[Chunk] | None:
     """Return the chunks of an edited document, most of them from before; None if those do not tile a text."""
     before, after = _joined(old), document.text
-    if before is None or (chunker.outline and (has_marks(before) or has_marks(after))):
+    if before is None or not _may_restart(chunker, before, document):
         return None
-    if chunker.markup == "markdown" and not (markdown.is_local(before) and markdown.is_local(after)):
-        return None
-    chunker = varied(chunker, outline=False)
+    chunker = varied(chunker, outline=False).in_language_of(document)
     same = _common_length(before, after)
     if chunker.markup == "markdown":
         front = markdown.front_matter_end(after)

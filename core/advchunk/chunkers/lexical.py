@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -10,8 +10,9 @@ from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.params import RESOURCE, Params
 from advchunk.chunkers.windows import WindowedParams, segment_windows
 from advchunk.errors import require
-from advchunk.records import Segmentation, Units
+from advchunk.records import Document, Segmentation, Units
 from advchunk.sizes import Limits
+from advchunk.text.detection import AUTO
 from advchunk.text.sentences import language_code
 from advchunk.text.terms import Stemmer, StopWords, Terms, Wording, WordSplitter, stop_words
 
@@ -37,8 +38,8 @@ class LexicalParams(Params):
         """Check that options for English only are used for English."""
         super().check()
         for name, english in (("stop_words", "glasgow"), ("stemmer", "porter")):
-            is_valid = getattr(self, name) != english or language_code(self.language) == "en"
-            require(is_valid, f"{name}={english!r} must be for English, language='en'", self.language)
+            is_valid = getattr(self, name) != english or language_code(self.language) in {"en", AUTO}
+            require(is_valid, f"{name}={english!r} must be for English, language='en' or 'auto'", self.language)
 
     @property
     def wording(self) -> Wording:
@@ -69,6 +70,10 @@ class LexicalChunker(LexicalParams, LinearChunker):
         rule = "word_splitter must be a callable or None"
         require(self.word_splitter is None or callable(self.word_splitter), rule, self.word_splitter)
 
+    def language_for(self, document: Document) -> str:
+        """Return English for the options that are for English only."""
+        return "en" if self.stop_words == "glasgow" or self.stemmer == "porter" else super().language_for(document)
+
     def load(self) -> None:
         """Load the stop words too, so that a missing extra raises instead of triggering the fallback."""
         super().load()
@@ -78,8 +83,10 @@ class LexicalChunker(LexicalParams, LinearChunker):
         """Count the words of the units and segment them; a text without words is one segment."""
         words = self.terms(units.strings())
         if not len(words.ids):
-            return Segmentation(np.array([0, len(units)]), reason="words", figures={"words": 0})
-        return self.segment_terms(units, words, limits)
+            unknown = np.ones(len(units), dtype=bool)
+            whole = np.array([0, len(units)])
+            return Segmentation(whole, reason="words", figures={"words": 0}, evidence=0.0, unknown=unknown)
+        return replace(self.segment_terms(units, words, limits), unknown=np.diff(words.edges) == 0)
 
     def terms(self, texts: Sequence[str]) -> Terms:
         """Return the normalized words of each text."""

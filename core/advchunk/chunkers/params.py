@@ -15,8 +15,9 @@ from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, Union, get_ar
 
 from advchunk.chunkers.docstrings import with_experimental_note, with_inherited_parameters
 from advchunk.chunkers.other_names import check_names
-from advchunk.errors import require
+from advchunk.errors import did_you_mean, require
 from advchunk.readers.formats import check_markup
+from advchunk.text.detection import AUTO
 from advchunk.text.patterns import check_patterns
 
 RESOURCE: Final = {"resource": True}
@@ -29,7 +30,7 @@ ALIASES: Final = {"chunk_size": "max_tokens", "chunk_overlap": "overlap_tokens"}
 """The frameworks' names for two of the parameters."""
 
 ChunkerGroup: TypeAlias = Literal["stable", "experimental"]
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]|$)")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]|$)|auto$")
 _log = logging.getLogger("advchunk")
 
 
@@ -49,15 +50,22 @@ class Params:
     include_context : give each chunk a context: the document's ``title`` and the headings above the chunk. A chunk that
         starts inside a table has the table's caption and header as context in any case. The context is embedded with the
         chunk and counts toward ``max_tokens``, and takes at most half of it.
-    add_scores : add the reason for the end of each chunk to its metadata, as ``cut`` and ``cut_score``.
+    add_scores : add the reason for the end of each chunk to its metadata, as ``cut``, ``cut_origin`` and ``cut_score``, and the
+        ``language`` of the document, unless its metadata has one.
+    add_signal : add to the metadata of each chunk what the algorithm had to say on its document (`signal.Signal`): the shares
+        of its cuts that are its own, at the first place allowed, and by size, as ``signal_algorithm``, ``signal_first`` and
+        ``signal_size``; that of pieces it knew nothing of, ``signal_unknown``; the method that it cuts like, ``signal_like``;
+        and how far its evidence is from shuffled text, ``signal_evidence``, for which it decides 20 times.
     markup : format of texts without a layout: "markdown" protects code, tables and formulas and finds headings; "plain"
         treats all characters as prose; "code" keeps functions and classes whole while they fit, and needs the name of the
         file or the language (`code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed", "docling" (JSON) and "xml" (any
         other) are converted to text without tags (`readers.formats`), which is chunked; so are "transcript", "vtt", "srt",
         "whatsapp" and "chat" (JSON), to turns of speakers. "auto" detects the format. Packages may add formats
         (`advchunk.registry`).
-    language : two- or three-letter code of the language ("en-US" counts as "en"), for sentences, stop words and stems.
-        In an unsupported language sentences are split as in English, and words are left unchanged.
+    language : two- or three-letter code of the language ("en-US" counts as "en"), for sentences, stop words, stems and
+        prompts. "auto" tells it from each document, by its script and commonest words, else from its metadata ``language``,
+        else as English; sentences of a long paragraph are split in its own (`text.detection`). In an unsupported language
+        sentences are split as in English, and words are left unchanged.
     headings : regular expressions of your own headings, outermost first: a mapping of names to expressions,
         ``{"article": r"^Article (\d+)", "paragraph": r"^\((\d+)\)"}``, a list, or one. They are for the regex library;
         ``^`` and ``$`` match at lines, and the first group is the number. A match begins a unit, which is a heading if only
@@ -89,8 +97,9 @@ class Params:
     overlap_tokens: int = 0
     include_context: bool = False
     add_scores: bool = False
+    add_signal: bool = False
     markup: str = "markdown"
-    language: str = "en"
+    language: str = AUTO
     headings: Mapping[str, str] | list[str] | tuple[str, ...] | str | None = None
     boundaries: list[str] | tuple[str, ...] | str | None = None
     outline: bool = True
@@ -110,7 +119,8 @@ class Params:
         cls: Any = type(self)
         for name, hint in hints(cls).items():
             if (value := getattr(self, name)) is not getattr(cls, name):
-                require(_fits(value, hint), f"{name} must be {_describe_type(hint)}", value)
+                if not _fits(value, hint):
+                    require(False, f"{name} must be {_describe_type(hint)}{_closest(value, hint)}", value)
                 rule = f"{name} must be 0 or have a magnitude of 1e-100..1e100 (below 2^63 for a whole number)"
                 require(_is_computable(value), rule, value)
         if self.presets:
@@ -125,7 +135,7 @@ class Params:
         rule = "overlap_tokens must be in 0..max_tokens - 1"
         require(0 <= self.size("overlap_tokens") < self.max_tokens, rule, self.overlap_tokens)
         check_markup(self.markup)
-        rule = 'language must be a code such as "en" or "pt-BR"'
+        rule = 'language must be a code such as "en" or "pt-BR", or "auto"'
         require(_LANGUAGE.match(self.language) is not None, rule, self.language)
         for name in "headings", "boundaries":
             if (patterns := getattr(self, name)) is not None:
@@ -136,11 +146,12 @@ class Params:
     def size(self, name: str) -> int:
         """Return a size in tokens; a default too large for ``max_tokens`` keeps its share of it.
 
-        Overlap is too large over half of ``max_tokens``, other sizes over all of it.
+        Overlap and minima are too large over half of ``max_tokens``, other sizes over all of it. Two chunks can be divided
+        anew at any edge that leaves both the minimum only if two minima fit in one chunk.
         """
         value: int = getattr(self, name)
         default: Any = type(self)
-        most = self.max_tokens // 2 if name == "overlap_tokens" else self.max_tokens
+        most = self.max_tokens // 2 if name.startswith(("min_", "overlap_")) else self.max_tokens
         return value if value <= most or is_given(self, name) else value * self.max_tokens // default.max_tokens
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -296,6 +307,12 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint is float:  # not bool, which Python counts as an int
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return isinstance(value, origin or hint) and not (hint is int and isinstance(value, bool))
+
+
+def _closest(value: Any, hint: Any) -> str:
+    """Return a hint with the option of a parameter that a text is closest to."""
+    options = [option for part in (hint, *get_args(hint)) if get_origin(part) is Literal for option in get_args(part)]
+    return did_you_mean(value, options) if isinstance(value, str) else ""
 
 
 def _is_computable(value: Any) -> bool:

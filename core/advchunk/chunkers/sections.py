@@ -85,10 +85,10 @@ def decide_between_breaks(inner: SegmentingChunker, units: Units, limits: Limits
     """Let a chunker decide on the units between each two hard breaks, all side by side; return one segmentation."""
     sections = list(pairwise([*units.hard_breaks().tolist(), len(units)]))
     single = Segmentation(np.array([0, 1]))
-    parts = yield from gather(
-        inner.decide(units.part(start, end), limits) if end - start > 1 else completed(single)
-        for start, end in sections
-    )
+    pieces = [units.part(start, end) for start, end in sections]
+    parts = yield from gather(inner.decide(piece, limits) if len(piece) > 1 else completed(single) for piece in pieces)
+    least = limits.min_tokens
+    parts = [part.with_origins(piece, least) for part, piece in zip(parts, pieces, strict=True)]
     return join_segmentations(sections, parts)
 
 

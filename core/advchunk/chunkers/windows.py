@@ -50,8 +50,7 @@ class _Window(NamedTuple):
     @property
     def reasons(self) -> list[str]:
         """The reason of each of these cuts."""
-        reason, number = self.segmentation.reason, len(self.cuts)
-        return [reason] * number if isinstance(reason, str) else [*reason[:number]]
+        return self.segmentation.reasons[: len(self.cuts)]
 
     @property
     def gaps(self) -> Floats:
@@ -109,6 +108,8 @@ def _join(windows: Sequence[_Window]) -> Segmentation:
     inner = np.concatenate([window.cuts for window in windows])
     reasons = [reason for window in windows for reason in window.reasons]
     thresholds = {part.threshold for part in parts}
+    evidence = [part.evidence for part in parts if part.evidence is not None]
+    unknown = [w.segmentation.unknown[: w.stop - w.start] for w in windows if w.segmentation.unknown is not None]
     return Segmentation(
         cutting.cuts_at(inner, n) if labels is None else cutting.run_cuts(labels),
         labels,
@@ -116,6 +117,8 @@ def _join(windows: Sequence[_Window]) -> Segmentation:
         gaps=None if all(part.gaps is None for part in parts) else np.concatenate([w.gaps for w in windows])[: n - 1],
         threshold=thresholds.pop() if len(thresholds) == 1 else None,
         figures={"windows": [Figures({"start": w.start, "stop": w.stop, **w.segmentation.figures}) for w in windows]},
+        evidence=sum(evidence) if evidence else None,
+        unknown=np.concatenate(unknown) if unknown else None,
     )
 
 

@@ -22,6 +22,7 @@ from advchunk.retrieval.passages import Passage, PassageOrder
 from advchunk.retrieval.retriever import Retriever
 from advchunk.retrieval.search import SearchMode
 from advchunk.retrieval.stored import StoredRetriever
+from advchunk.text.detection import AUTO, language_of
 from advchunk.text.terms import make_stemmer, searchable_words, stop_words
 
 
@@ -54,7 +55,12 @@ from advchunk.text.terms import make_stemmer, searchable_words, stop_words
 )
 @click.option("--color/--no-color", default=None, help="Use colors or not; by default, in a terminal.")
 @click.option(
-    "-m", "--method", metavar="NAME", default=METHOD, show_default=True, help="Chunking method; see 'advchunk list'."
+    "-m",
+    "--method",
+    metavar="NAME[:K=V]",
+    default=METHOD,
+    show_default=True,
+    help="Chunking method; see 'advchunk list'.",
 )
 @options_but_sizes
 def ask_command(
@@ -83,14 +89,14 @@ def ask_command(
         retriever = (
             StoredRetriever(index, mode=mode, language=language, **resources)
             if index
-            else Retriever(mode=mode or "hybrid", language=language or "en", **resources)
+            else Retriever(mode=mode or "hybrid", language=language or AUTO, **resources)
         )
         library = Library(retriever)
         if files:
             library.read(reader, files)
         passages = retriever.passages(question, budget, order=order, whole_chunks=whole_chunks)
         is_known = bool(passages) or bool(len(retriever) and retriever.search(question, 1))
-    is_asked = _word_filter(question, retriever.language)
+    is_asked = _word_filter(question, language_of(question, retriever.language))
     with open_output("-") as file:
         click.echo(_FORMATS[form](passages, is_asked, budget), file, nl=False, color=color)
     if not len(retriever):

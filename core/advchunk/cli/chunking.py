@@ -4,38 +4,24 @@ import json
 import re
 import sys
 import textwrap
-import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
-from itertools import chain
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import click
 
 from advchunk import registry
-from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.chunkers.parallel import share_models
-from advchunk.cli.common import RESOURCE_OPTIONS, one_line, report_errors
-from advchunk.cli.files import (
-    FileInput,
-    expand_folder,
-    is_jsonl,
-    iterate_sources,
-    open_output,
-    open_resumable,
-    read_record,
-    read_source,
-)
+from advchunk.chunkers.sources import SourceChunker, SourceRun
+from advchunk.cli.common import RESOURCE_OPTIONS, reason_of, report_errors, split_method
+from advchunk.cli.files import list_inputs, open_output, open_resumable, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
-from advchunk.engine import drive
-from advchunk.engine.runner import Failure, OnFailure
-from advchunk.engine.workers import run_in_processes
-from advchunk.errors import ConfigurationError, MissingExtra, WorkerDied, require
+from advchunk.errors import ConfigurationError, require
+from advchunk.readers.files import read_record
+from advchunk.readers.sources import FileSource, Inventory, is_jsonl
 from advchunk.records import Chunk, Document
 
 _to_json = partial(json.dumps, ensure_ascii=False)
@@ -46,7 +32,7 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 @click.command("chunk", cls=ChunkerCommand)
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option(
-    "-m", "--method", metavar="NAME", default=default_name("mst-semantic"), show_default=True,
+    "-m", "--method", metavar="NAME[:K=V]", default=default_name("mst-semantic"), show_default=True,
     help="Chunking method; see 'advchunk list'.",
 )  # fmt: skip
 @click.option(
@@ -70,7 +56,7 @@ def chunk_command(
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
 
-    Reads standard input if there is no FILE, or if FILE is -. A folder stands for the files in it with the suffix of a format, or .jsonl, except in hidden folders. Text must be UTF-8, or UTF-16 with its mark, unless --encoding names another; XML and HTML may declare theirs. Files that fail are reported and skipped, and the exit code is 1.
+    Reads standard input if there is no FILE, or if FILE is -. A folder stands for the files in it and below, without hidden ones, links, and the output of advchunk; a .zip or .tar file, for those in it. At the end, the inventory says what was read, what was read as plain text, and what was skipped. Text must be UTF-8, or UTF-16 with its mark, unless --encoding names another; XML and HTML may declare theirs. Files that fail are reported and skipped, and the exit code is 1.
 
     The file name determines the format: .md, .markdown, .mdx, .qmd and .rmd are Markdown; .html, .htm and .xhtml are HTML; .vtt and .srt are captions; the content of .xml, .json and .nbib files is detected (TEI, JATS, PubMed, HTML, Docling, chats, other XML), and .txt files may be transcripts; .py, .js, .ts, .java, .c, .cpp, .cs, .go, .rs, .rb, .php, .sql, .sh and the like are source code, with the extra "code"; all other files are plain text. Standard input is Markdown. Override it with --markup NAME, or detect the format of all files with --markup auto.
 
@@ -80,7 +66,8 @@ def chunk_command(
     """
     options = {name: value for name, value in options.items() if value is not None}
     resources = {name: options.pop(name) for name in RESOURCE_OPTIONS if name in options}
-    params = parse_params(method, [*pairs, "add_scores=true"] if explain else pairs, options)
+    method, own = split_method(method)
+    params = parse_params(method, [*own, *pairs, *(["add_scores=true"] if explain else [])], options)
     if engine:
         with report_errors():
             others: dict[str, object] = {
@@ -100,14 +87,18 @@ def chunk_command(
     with report_errors():
         rule = f"--workers must be 1 for {method}, which chunks all documents together"
         require(workers == 1 or not chunker.is_corpus_level, rule, workers)
-    process = SourceChunker(chunker, _FORMATS[form], "markup" not in params, encoding)
-    files = tuple(chain.from_iterable(expand_folder(name, jsonl=True) for name in files)) or ("-",)
+    read = partial(read_input, by_name="markup" not in params, encoding=encoding)
+    process, inventory = SourceChunker(chunker, _FORMATS[form], read), Inventory()
+    names = list_inputs(files, inventory, out)
     with open_resumable(out, chunker.fingerprint()) if resume else _open(out) as (file, done):
         # A bar would mix with chunks printed to a terminal.
-        run = _Run(process, files, jsonl, done, workers, quiet=quiet or file.isatty())
+        run = _Run(
+            SourceRun(process, names, inventory, jsonl or None, workers=workers), done, quiet=quiet or file.isatty()
+        )
         for text in _FRAMES[form](run.texts()):
             click.echo(text, file, nl=False)
-    click.get_current_context().exit(1 if run.failed else 0)
+    report_inventory(inventory)
+    click.get_current_context().exit(1 if run.failed or not names else 0)
 
 
 def _chunk_shards(files: Sequence[str], out: str, method: str, **options: Any) -> None:
@@ -125,79 +116,8 @@ def _open(out: str) -> Iterator[tuple[IO[str], set[int]]]:
         yield file, set()
 
 
-class SourceResult(NamedTuple):
-    """The documents of a source, each as its name and its converted chunks, and the failures, each with its reason."""
-
-    documents: list[tuple[str, Any]]
-    failures: list[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class SourceChunker:
-    """Reads sources, chunks their documents, and converts the chunks; model batches span the sources.
-
-    Parameters
-    ----------
-    convert : takes a document, its chunks, and the seconds that they took.
-    by_name : take the format of a file from its name.
-    """
-
-    chunker: Chunker
-    convert: Callable[[Document, list[Chunk], float], Any]
-    by_name: bool
-    encoding: str | None
-
-    def __call__(self, sources: Iterable[FileInput]) -> list[SourceResult]:
-        """Return the result of each source."""
-        return list(self.stream(sources))
-
-    def stream(self, sources: Iterable[FileInput]) -> Iterator[SourceResult]:
-        """Yield the result of each source, in order, as soon as it is known."""
-        pending = deque[
-            tuple[SourceResult, deque[Document]]
-        ]()  # results, and documents that are read but not yet chunked
-        failures = dict[int, Failure]()
-
-        def read_all() -> Iterator[Document]:
-            for source in sources:
-                documents, result = list[Document](), SourceResult([], [])
-                try:
-                    documents = read_source(self.chunker, self.by_name, self.encoding, source)
-                except OSError as error:
-                    result.failures.append((source.name, error.strerror or str(error)))
-                except (ConfigurationError, MissingExtra) as error:
-                    result.failures.append((source.name, one_line(error)))
-                pending.append((result, deque(documents)))
-                yield from documents
-
-        def finished() -> Iterator[SourceResult]:
-            while pending and not pending[0][1]:
-                yield pending.popleft()[0]
-
-        start = time.perf_counter()
-        chunked = self._chunk(read_all(), lambda failure: failures.update({failure.index: failure}))
-        for index, chunks in enumerate(chunked):
-            yield from finished()
-            result, documents = pending[0]
-            document, now = documents.popleft(), time.perf_counter()
-            if failure := failures.pop(index, None):
-                reason = f"{type(failure.error).__name__}: {one_line(failure.error)}"
-                result.failures.append((failure.source, reason))
-            else:
-                result.documents.append((document.id, self.convert(document, chunks, now - start)))
-            start = now
-            yield from finished()
-        yield from finished()
-
-    def _chunk(self, documents: Iterable[Document], on_failure: OnFailure) -> Iterator[list[Chunk]]:
-        """Yield the chunks of each document; their names differ, so that ids are numbered within each."""
-        if self.chunker.is_corpus_level:
-            return self.chunker.stream(documents, on_error=on_failure)
-        return (explanation.chunks for explanation in drive(self.chunker.jobs(documents, on_failure)))
-
-
 class _Run:
-    """The sources of a call, in one process or several, without the documents that are done.
+    """A run without the documents that are done, whose failures are reported as they come, and its inventory at the end.
 
     Parameters
     ----------
@@ -205,66 +125,40 @@ class _Run:
     quiet : hide the progress bar.
     """
 
-    def __init__(
-        self,
-        process: SourceChunker,
-        files: Sequence[str],
-        jsonl: bool,
-        done: set[int],
-        workers: int,
-        *,
-        quiet: bool,
-    ) -> None:
+    def __init__(self, run: SourceRun, done: set[int], *, quiet: bool) -> None:
         from tqdm import tqdm
 
         self.failed = False
-        self._process, self._done, self._seen, self._workers = process, done, set[int](), workers
-        self._files = [(name, jsonl or is_jsonl(name)) for name in files]
-        self._names = deque[str]()
-        of_lines = any(of_lines for _, of_lines in self._files)
-        unit, total = ("doc", None) if of_lines else ("file", len(files))
+        self._run, self._done, self._seen = run, done, set[int]()
+        run.skip = self._skip if done else run.skip
+        of_lines = any(is_jsonl(name) if run.of_lines is None else run.of_lines for name in run.files)
+        unit, total = ("doc", None) if of_lines else ("file", len(run.files))
         hide = quiet or total == 1
         self._bar = tqdm(total=total, unit=unit, disable=True if hide else None)  # None hides it but on a terminal
 
     def texts(self) -> Iterator[str]:
         """Yield the chunks of each document, as text, and report failures."""
-        with self._bar, closing(self._results()) as results:
-            for result in results:
-                name = self._names.popleft()
-                documents, failures = ([], [(name, str(result))]) if isinstance(result, WorkerDied) else result
-                for failure in failures:
-                    self._report(*failure)
-                for document, text in documents:
+        with self._bar, closing(self._run.results()) as results:
+            for _, _, result in results:
+                for failure in result.failures:
+                    self._report(failure.source, reason_of(failure.error))
+                for document, text in result.documents:
                     if not self._is_done(document):
                         yield text
                 self._bar.update()
 
-    def _results(self) -> Generator[SourceResult | WorkerDied, None, None]:
-        if self._workers == 1:
-            yield from self._process.stream(self._sources())
-        else:
-            prepare = share_models(self._process.chunker)
-            yield from run_in_processes(self._process, self._sources(), self._workers, lambda s: s.size, prepare)
-
-    def _sources(self) -> Iterator[FileInput]:
-        """Yield the inputs that are to be chunked, and remember their names; a line is read only if its document may be done."""
-        for name, of_lines in self._files:
-            try:
-                for source in iterate_sources(name, of_lines):
-                    if self._done and self._skip(source):
-                        self._bar.update()
-                        continue
-                    self._names.append(source.name)
-                    yield source
-            except OSError as error:
-                self._report(name, error.strerror or str(error))
-
-    def _skip(self, source: FileInput) -> bool:
+    def _skip(self, source: FileSource) -> bool:
         try:
-            name = source.name if source.data is None else read_record(source.data).id
+            name = (
+                read_record(source.data, name=source.name).id
+                if source.is_line and source.data is not None
+                else source.name
+            )
         except ConfigurationError:
             return False
-        return hash(name) in self._done and self._is_done(name)
+        is_done = hash(name) in self._done and self._is_done(name)
+        self._bar.update(is_done)
+        return is_done
 
     def _is_done(self, document: str) -> bool:
         """Return True if a document was written by the run that this one continues, or has the name of another."""

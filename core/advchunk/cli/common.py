@@ -52,9 +52,27 @@ def exit_on_termination() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
+def reason_of(error: Exception) -> str:
+    """Return the reason for which a file failed, as one line: with the kind of an error, unless it is one that explains itself."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    kind = "" if isinstance(error, (OSError, ConfigurationError, MissingExtra)) else f"{type(error).__name__}: "
+    return kind + one_line(error)
+
+
 def one_line(error: Exception) -> str:
     """Return an error message as one line."""
     return " ".join(str(error).split())
+
+
+def split_method(text: str) -> tuple[str, list[str]]:
+    """Split NAME:K=V:K=V, a method with parameters, into its name and the assignments.
+
+    >>> split_method("mst-semantic:preset=published")
+    ('mst-semantic', ['preset=published'])
+    """
+    name, *pairs = text.split(":")
+    return name, pairs
 
 
 def parse_assignment(text: str, usage: str) -> tuple[str, Any]:

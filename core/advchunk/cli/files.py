@@ -3,116 +3,56 @@
 import glob
 import io
 import json
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from pathlib import Path, PurePath
-from typing import IO, NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
 
 import click
 
 from advchunk.chunkers.base import Chunker
+from advchunk.chunkers.sources import read_source
 from advchunk.cli.common import exit_on_termination
-from advchunk.errors import ConfigurationError, require
 from advchunk.models.atomic import open_atomic
 from advchunk.readers import formats
 from advchunk.readers.files import decode_text, read_bytes
+from advchunk.readers.sources import FileSource, Inventory, find_files
 from advchunk.records import Document
 
 
-def expand_folder(name: str, *, jsonl: bool = False) -> Iterator[str]:
-    """Yield the files in a folder that can be read by their suffix, in order, without hidden ones; the name if there are none.
+def list_inputs(files: Sequence[str], inventory: Inventory, out: str = "-", index: str = "-") -> list[str]:
+    """Return the files that arguments stand for (`readers.sources.find_files`), or "-" for standard input without any.
 
-    With ``jsonl``, those that hold a document a line are among them.
+    The output and the index are passed over in folders. The output must not be named as a file; the index is passed over.
     """
-
-    def is_input(item: str) -> bool:
-        return item[0] != "." and (formats.is_supported(item) or (jsonl and is_jsonl(item)))
-
-    paths = list[str]()
-    for folder, folders, names in os.walk(name):
-        folders[:] = sorted(item for item in folders if not item.startswith("."))
-        paths += [str(Path(folder, item)) for item in sorted(names) if is_input(item)]
-    yield from paths or [name]
-
-
-class FileInput(NamedTuple):
-    """A file that is still to be read, standard input, or a line of a file of documents."""
-
-    name: str  # of a line with its number
-    data: bytes | None = None
-
-    @property
-    def size(self) -> int:
-        """Number of bytes; 0 if the file cannot be read."""
-        if self.data is not None:
-            return len(self.data)
-        try:
-            return Path(self.name).stat().st_size
-        except OSError:
-            return 0
-
-
-def is_jsonl(name: str) -> bool:
-    """Return True if a file holds a document a line."""
-    return PurePath(name).suffix.lower() == ".jsonl"
-
-
-def iterate_sources(name: str, of_lines: bool) -> Iterator[FileInput]:
-    """Yield the file, or each of its lines that is not blank; "-" is standard input."""
-    if not of_lines:
-        yield FileInput(name, _stdin_bytes() if name == "-" else None)
-        return
-    with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                yield FileInput(f"{name}:{number}", line)
-
-
-def read_source(chunker: Chunker, by_name: bool, encoding: str | None, source: FileInput) -> list[Document]:
-    """Read a file as `read_input` does, or the data of a source."""
-    if source.data is None:
-        return read_input(chunker, by_name, encoding, source.name)
-    if source.name == "-":
-        return [_read_stdin(chunker, source.data, encoding)]
-    return [read_record(source.data, encoding)]
-
-
-def read_record(line: bytes, encoding: str | None = None) -> Document:
-    """Return the document of a line: its ``id`` and ``text``; all else is its metadata, in which NaN is null."""
-    text = decode_text(line, encoding=encoding)
-    try:
-        record = json.loads(text, parse_constant=lambda _: None)
-    except (ValueError, RecursionError) as error:
-        msg = f"a line must be JSON ({error})"
-        raise ConfigurationError(msg) from None
-    rule = 'a line must be an object with "text"'
-    require(isinstance(record, dict) and isinstance(record.get("text"), str), rule, record)
-    name = record.pop("id", "")
-    valid = isinstance(name, str | int) and not isinstance(name, bool) and name != ""
-    require(valid, 'a line must have an "id", text or a whole number', name)
-    return Document(record.pop("text"), str(name), metadata=record)
-
-
-def read_input(chunker: Chunker, by_name: bool, encoding: str | None, name: str) -> list[Document]:
-    """Read a file, or standard input for "-"; ``by_name`` takes the format of a file from its name."""
-    if name == "-":
-        return [_read_stdin(chunker, _stdin_bytes(), encoding)]
-    return chunker.read_documents(name, by_name=by_name, encoding=encoding)
-
-
-def _stdin_bytes() -> bytes:
-    """Return standard input, with a notice if it is a terminal."""
-    if sys.stdin.isatty():
+    written = {Path(path).resolve(): path for path in (out, index) if path != "-"}
+    names = list(find_files(files or ["-"], inventory, written))
+    same = [name for name in names if name != "-" and Path(name).resolve() in written]
+    if any(written[Path(name).resolve()] == out for name in same):
+        msg = f"--out must not be a file that is read, got {out}"
+        raise click.UsageError(msg)
+    names = [name for name in names if name not in same]
+    if "-" in names and sys.stdin.isatty():
         click.echo("advchunk: reading standard input", err=True)
-    return sys.stdin.buffer.read()
+    if not names:
+        click.echo(f"advchunk: {', '.join(files)}: no file that can be read", err=True)
+    return names
 
 
-def _read_stdin(chunker: Chunker, data: bytes, encoding: str | None) -> Document:
+def report_inventory(inventory: Inventory) -> None:
+    """Print the inventory, unless all files were read by readers for their suffixes."""
+    if not inventory.is_complete:
+        click.echo(f"advchunk: {inventory}", err=True)
+
+
+def read_input(chunker: Chunker, source: FileSource, *, by_name: bool, encoding: str | None) -> list[Document]:
+    """Return the documents of a source (`chunkers.sources.read_source`), or of standard input."""
+    if source.name != "-" or source.is_line or source.data is None:
+        return read_source(chunker, source, by_name=by_name, encoding=encoding)
     if formats.is_binary(chunker.markup):
-        return read_bytes(data, chunker.markup, id="stdin", options=chunker.reader_options)
-    return Document(decode_text(data, encoding=encoding), "stdin")
+        return [read_bytes(source.data, chunker.markup, id="stdin", options=chunker.reader_options)]
+    return [Document(decode_text(source.data, encoding=encoding), "stdin")]
 
 
 @contextmanager

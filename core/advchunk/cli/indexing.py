@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -13,11 +13,12 @@ import click
 from advchunk import __version__
 from advchunk.chunkers import catalog
 from advchunk.chunkers.base import Chunker
-from advchunk.cli.chunking import SourceChunker, SourceResult
-from advchunk.cli.common import RESOURCE_OPTIONS, exit_on_termination, report_errors
-from advchunk.cli.files import FileInput, expand_folder, is_jsonl, iterate_sources
+from advchunk.chunkers.sources import SourceChunker, SourceResult, SourceRun
+from advchunk.cli.common import RESOURCE_OPTIONS, exit_on_termination, reason_of, report_errors, split_method
+from advchunk.cli.files import list_inputs, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, create_chunker, options_but_sizes, parse_params
 from advchunk.errors import require
+from advchunk.readers.sources import Inventory
 from advchunk.records import Chunk, Document
 from advchunk.retrieval.retriever import Retriever
 from advchunk.retrieval.search import SearchMode
@@ -36,7 +37,12 @@ _BATCH = 5_000  # chunks that are written at once
     help="What a new index can be searched by: words (lexical), vectors (dense), or both, which is the default.",
 )  # fmt: skip
 @click.option(
-    "-m", "--method", metavar="NAME", default=METHOD, show_default=True, help="Chunking method; see 'advchunk list'."
+    "-m",
+    "--method",
+    metavar="NAME[:K=V]",
+    default=METHOD,
+    show_default=True,
+    help="Chunking method; see 'advchunk list'.",
 )
 @options_but_sizes
 def index_command(
@@ -71,24 +77,14 @@ class FileReader:
         """JSON that changes when the chunks of a file may change."""
         return [__version__, self.chunker.fingerprint(), self.by_name, self.encoding]
 
-    def results(self, names: Sequence[str]) -> Iterator[tuple[str, SourceResult]]:
-        """Yield each file, or each document of a file of documents, with its result."""
+    def results(self, names: Sequence[str], inventory: Inventory) -> Iterator[tuple[str, SourceResult]]:
+        """Yield each file with its result, or with that of each document in a file of documents or archive."""
         from tqdm import tqdm
 
-        files, unreadable = deque[str](), list[tuple[str, SourceResult]]()
-
-        def sources() -> Iterator[FileInput]:
-            for name in tqdm(names, unit="file", leave=False, disable=True if len(names) == 1 else None):
-                try:
-                    for source in iterate_sources(name, is_jsonl(name)):
-                        files.append(name)
-                        yield source
-                except OSError as error:
-                    unreadable.append((name, SourceResult([], [(name, error.strerror or str(error))])))
-
-        for result in SourceChunker(self.chunker, _keep, self.by_name, self.encoding).stream(sources()):
-            yield files.popleft(), result
-        yield from unreadable
+        read = partial(read_input, by_name=self.by_name, encoding=self.encoding)
+        files: Any = tqdm(names, unit="file", leave=False, disable=True if len(names) == 1 else None)
+        for index, _, result in SourceRun(SourceChunker(self.chunker, _keep, read), files, inventory).results():
+            yield names[index], result
 
 
 def make_reader(
@@ -108,7 +104,8 @@ def make_reader(
     """
     options = {name: value for name, value in options.items() if value is not None}
     resources = {name: options.pop(name) for name in RESOURCE_OPTIONS if name in options}
-    params = parse_params(method, pairs, options)
+    method, own = split_method(method)
+    params = parse_params(method, [*own, *pairs], options)
     if method == METHOD:
         params.setdefault("max_tokens", _MAX_TOKENS)
     embedder = resources.get("embedder")
@@ -141,15 +138,15 @@ class Library:
         stored = self.retriever if isinstance(self.retriever, StoredRetriever) else None
         rule = "an index must be of a method with chunks of one level"
         require(stored is None or reader.chunker.is_flat, rule, reader.chunker.algorithm)
-        names = {_place(name): name for file in files for name in expand_folder(file, jsonl=True)}
-        if stored is not None:
-            names.pop(_place(str(stored.path)), None)
+        inventory, index = Inventory(), "-" if stored is None else str(stored.path)
+        names = {_place(name): name for name in list_inputs(files, inventory, index=index)}
         states = {place: _state(name, reader) for place, name in names.items()}
         changed = [place for place in names if states[place] is None or states[place] != self._note(place)["state"]]
         folders = [Path(file).absolute() for file in files if Path(file).is_dir()]
         absent = [place for place in self._files if place not in names]
         gone = [place for place in absent if any(map(Path(place).is_relative_to, folders))]
-        self._take(reader, {names[place]: place for place in changed}, states, gone)
+        self._take(reader, {names[place]: place for place in changed}, states, gone, inventory)
+        report_inventory(inventory)
         if stored is not None:
             counts = f"{len(names) - len(changed)} unchanged, {len(changed)} read, {len(gone)} removed"
             click.echo(f"advchunk: files of {stored.path}: {counts}", err=True)
@@ -158,12 +155,19 @@ class Library:
         note: dict[str, Any] = self._files.get(place) or {"state": None, "documents": []}
         return note
 
-    def _take(self, reader: FileReader, places: dict[str, str], states: dict[str, Any], gone: Sequence[str]) -> None:
+    def _take(
+        self,
+        reader: FileReader,
+        places: dict[str, str],
+        states: dict[str, Any],
+        gone: Sequence[str],
+        inventory: Inventory,
+    ) -> None:
         """Read files by name, and write what is in them, each with its note, a batch at a time."""
         batch, unread, failures = _Batch(), {*places.values(), *gone}, list[tuple[str, str]]()
         for place in gone:
             self._forget(place, batch)
-        for file, result in reader.results(list(places)):
+        for file, result in reader.results(list(places), inventory):
             place = places[file]
             if place in unread:
                 if batch.size >= _BATCH:
@@ -172,7 +176,8 @@ class Library:
                 self._forget(place, batch)
                 self._files[place] = {"state": states[place], "documents": []}
                 unread.remove(place)
-            problems = [*result.failures, *self._accept(place, result, batch, unread)]
+            failed = [(failure.source, reason_of(failure.error)) for failure in result.failures]
+            problems = [*failed, *self._accept(place, result, batch, unread)]
             if problems:
                 self._files[place]["state"] = None
                 failures += problems

@@ -15,6 +15,7 @@ from advchunk.errors import BadModelOutput, require
 from advchunk.models.chat import is_number
 from advchunk.models.prompts import TEXT, fill_prompt, object_schema, single_line, unescape
 from advchunk.records import Chunk, with_context, written_metadata
+from advchunk.text.detection import AUTO, declared_language, language_of
 
 _QUESTIONS, _COMPLETED = object_schema(missing={"type": "array", "items": TEXT}), object_schema(text=TEXT)
 _FACTS = object_schema(stated={"type": "array", "items": object_schema(answer=TEXT, quote=TEXT)})
@@ -45,7 +46,7 @@ class Rewriting(Enricher):
 
     Parameters
     ----------
-    language : language of the documents, for function words, negations and stems; without a list of function words, only
+    language : language of the documents, for function words, negations and stems, "auto" that of each; without a list of function words, only
         capitalized words are checked, and without one of negations, only words.
     least_kept : minimum share of the chunk's distinct character trigrams in the rewritten chunk, 0..1.
     prompts : prompts of the three stages, and their version.
@@ -72,7 +73,7 @@ class Rewriting(Enricher):
     """
 
     writes: ClassVar[str] = "rewritten"
-    language: str = "en"
+    language: str = AUTO
     least_kept: float = 0.7
     prompts: RewritingPrompts = field(default=RewritingPrompts(), repr=False)
 
@@ -80,7 +81,9 @@ class Rewriting(Enricher):
         """Raise `ConfigurationError` if a parameter is invalid."""
         valid = is_number(self.least_kept) and self.least_kept <= 1
         require(valid, "least_kept must be in 0..1", self.least_kept)
-        require(isinstance(self.language, str), 'language must be a code such as "en" or "pt-BR"', self.language)
+        require(
+            isinstance(self.language, str), 'language must be a code such as "en" or "pt-BR", or "auto"', self.language
+        )
         shown = ("document", "passage")
         placeholders = {"reflect": shown, "refine": ("questions", *shown), "complete": ("facts", "passage")}
         check_placeholders(self.prompts, RewritingPrompts, **placeholders)
@@ -88,12 +91,13 @@ class Rewriting(Enricher):
     def plan(self, chunk: Chunk, context: DocumentContext) -> Plan[Chunk]:
         """Ask for open questions, for the document's answers to them, and for the completed chunk."""
         fill, prompts = self.fill_in_document, self.prompts
+        language = language_of(context.document.text, self.language, declared_language(context.document.metadata))
         reflect = fill(prompts.reflect, chunk, context, _QUESTIONS_TOKENS, most=str(_MAX_QUESTIONS))
         questions = yield from self.ask(reflect, _QUESTIONS, _parse_questions, _QUESTIONS_TOKENS)
         if not questions:
             return self.set_result(chunk, None, "nothing missing")
         refine = fill(prompts.refine, chunk, context, _FACTS_TOKENS, questions=_bullet_list(questions))
-        parse_facts = partial(self._parse_facts, chunk=chunk, context=context)
+        parse_facts = partial(self._parse_facts, chunk=chunk, context=context, language=language)
         facts = yield from self.ask(refine, _FACTS, parse_facts, _FACTS_TOKENS)
         if not facts:
             return self.set_result(chunk, None, "nothing stated")
@@ -102,13 +106,17 @@ class Rewriting(Enricher):
         )
         max_tokens = max(_MIN_COMPLETED_TOKENS, _MAX_GROWTH * self.counter(chunk.text))
         additions = [*facts, context.place(chunk)]
-        parse = partial(self._parse_completed, chunk=chunk, additions=additions, max_tokens=max_tokens)
+        parse = partial(
+            self._parse_completed, chunk=chunk, additions=additions, max_tokens=max_tokens, language=language
+        )
         rewritten = yield from self.ask(complete, _COMPLETED, parse, max_tokens)
         if self.max_tokens is not None and self.counter(with_context(chunk.context, rewritten)) > self.max_tokens:
             return self.drop_result(chunk, "over max_tokens")
         return self.set_result(chunk, rewritten)
 
-    def _parse_completed(self, answer: Any, chunk: Chunk, additions: Sequence[str], max_tokens: int) -> str:
+    def _parse_completed(
+        self, answer: Any, chunk: Chunk, additions: Sequence[str], max_tokens: int, language: str
+    ) -> str:
         before, after = chunk.text, unescape(get_property(answer, "text", str).strip(), chunk.text)
         problem = ""
         if (share := trigram_recall(before, after)) < self.least_kept:
@@ -117,14 +125,14 @@ class Rewriting(Enricher):
             problem = f"have at most {max_tokens} tokens, got {tokens}"
         elif unprintable := {char for char in after if not (char.isprintable() or char.isspace())} - {*before}:
             problem = f"be printable, got {sorted(unprintable)}"
-        elif edit := unfaithful_edit(before, after, additions, self.language):
+        elif edit := unfaithful_edit(before, after, additions, language):
             problem = f"say what the chunk and the facts say, got one that {edit}"
         if problem:
             msg = f"a completed chunk must {problem}"
             raise BadModelOutput(msg)
         return after
 
-    def _parse_facts(self, answer: Any, chunk: Chunk, context: DocumentContext) -> list[str]:
+    def _parse_facts(self, answer: Any, chunk: Chunk, context: DocumentContext, language: str) -> list[str]:
         """Return the facts whose quotes are in the document and state them."""
         stated = get_property(answer, "stated", list)[:_MAX_QUESTIONS]
         facts, problem = list[str](), ""
@@ -134,7 +142,7 @@ class Rewriting(Enricher):
             folded = _QUOTE_MARKS.sub("", fold_case_and_space(quote))
             if not fact or len(folded) < _MIN_QUOTE or folded not in context.comparable_text:
                 problem = problem or f"quote the document, got {quote[:_MAX_SHOWN]!r}"
-            elif words := invented(fact, [quote, chunk.text, context.place(chunk)], self.language):
+            elif words := invented(fact, [quote, chunk.text, context.place(chunk)], language):
                 problem = problem or f"be in the words of its quote, got {words[0][:_MAX_SHOWN]!r}"
             else:
                 facts.append(fact)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from advchunk.chunkers import catalog
-from advchunk.cli.common import format_option, parse_assignment, report_errors
+from advchunk.cli.common import format_option, parse_assignment, report_errors, split_method
 from advchunk.errors import did_you_mean, require
 from advchunk.retrieval.search import Search
 from advchunk.retrieval.vectors import KINDS
@@ -32,7 +32,9 @@ _seed = _option("--seed", type=click.IntRange(0), default=0, help="Random seed."
 _number = _option(
     "--number", metavar="N", type=click.IntRange(2), default=500, help="Questions to generate if there are none."
 )
-_language = _option("--language", metavar="CODE", default="en", help="Language of the documents, for search by words.")
+_language = _option(
+    "--language", metavar="CODE", default="auto", help="Language of the documents, for search by words."
+)
 _search = _option(
     "--search", "searches", metavar="NAMES", default="dense",
     help="How chunks are searched: all, or a comma-separated list of dense, lexical and hybrid, each also as in dense+neighbors.",
@@ -272,7 +274,7 @@ def _candidates(
 
 
 def _parse_variant(text: str) -> tuple[str, dict[str, Any]]:
-    name, *pairs = text.split(":")
+    name, pairs = split_method(text)
     params = dict(parse_assignment(pair, "--variant takes NAME:PARAMETER=VALUE") for pair in pairs)
     description = catalog.describe(name)
     accepted = {*description["parameters"], *description["resources"]}

@@ -137,7 +137,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, WindowedLexicalChunke
             "dispersion": prior.dispersion,
             "boundary_probability": partial(self._boundary_probabilities, words, prior),
         }
-        return Segmentation(cuts, reason="likelihood", figures=figures)
+        return Segmentation(cuts, reason="likelihood", figures=figures, evidence=-cost)
 
     def fit(self, corpus: Iterable[str | Document]) -> Self:
         """Return a copy of this chunker with a prior learned from several texts together."""

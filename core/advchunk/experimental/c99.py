@@ -114,7 +114,12 @@ class C99Chunker(C99Params, ExperimentalChunker, WindowedLexicalChunker):
         limit = None if self.n_segments else threshold
         figures = {"threshold": threshold, "order": order, "density": density, "gradient": gradient}
         return Segmentation(
-            cutting.cuts_at(order[:number], n), reason="density", gaps=gaps, threshold=limit, figures=figures
+            cutting.cuts_at(order[:number], n),
+            reason="density",
+            gaps=gaps,
+            threshold=limit,
+            figures=figures,
+            evidence=float(density[min(number, len(order))] - density[0]),
         )
 
     def _ranks(self, words: Terms, reach: int) -> Floats:

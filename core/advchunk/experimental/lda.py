@@ -167,7 +167,8 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, WindowedLexicalChunke
         figures = {"divergence": divergence, "depth": depth, "threshold": threshold}
         by_depth = self.rule == "depth" or self.n_segments is not None
         least = None if by_depth else threshold
-        return Segmentation(cuts, reason="topic", gaps=gaps, threshold=least, figures=figures)
+        deep = float(depth.sum())
+        return Segmentation(cuts, reason="topic", gaps=gaps, threshold=least, figures=figures, evidence=deep)
 
     def _divergence(self, model: Topics, words: Terms) -> Floats:
         """Return the difference of the topics before and after each gap: (n - 1,), 0..1."""

@@ -64,8 +64,9 @@ class TextTilingParams(LexicalParams):
         as in the paper, are about two sentences.
     target_tokens : target size of a chunk in tokens, without context and overlap, met within 20 %; at least min_tokens,
         1..(max_tokens - overlap_tokens) / 1.2. A boundary is kept if the text before and after it can be divided into
-        chunks of that size, within a sentence if necessary. Tables, code, formulas and the text before them are not cut
-        for it, and a text or a section between hard stops may be too small. None disables it.
+        chunks of that size, within a sentence if necessary. The target is missed only where no division meets it: in a text,
+        or a section between hard stops, below .8 of it or between 1.2 and 1.6 of it, and beside tables, code and formulas,
+        which are not cut for it. None disables it.
     preset : "hearst", "fine" or "coarse"; sets the parameters above that are not given.
     """
 
@@ -116,7 +117,8 @@ class TextTilingChunker(TextTilingParams, ExperimentalChunker, LexicalChunker):
         inner = (cutting.find_peaks(depth, threshold, self.spacing // self.step) + 1) * self.step
         cuts = cutting.cuts_at(inner[inner < len(units) - self.spacing], len(units))
         figures = {"threshold": threshold, "cohesion": cohesion}
-        return Segmentation(cuts, reason="valley", gaps=gaps, threshold=threshold, figures=figures)
+        deep = float(depth.sum())
+        return Segmentation(cuts, reason="valley", gaps=gaps, threshold=threshold, figures=figures, evidence=deep)
 
     def limits(self, document: Document) -> Limits:
         """Return the token budget of the chunks of a document, with their target."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -35,6 +36,8 @@ from advchunk.models.endpoint import chat_model
 from advchunk.models.identity import model_name, own_identity
 from advchunk.records import Chunk, Document, Explanation, Segmentation, Units, write_metadata
 from advchunk.sizes import Limits
+from advchunk.text.detection import AUTO
+from advchunk.text.terms import language_of_all
 
 _T = TypeVar("_T")
 _log = logging.getLogger("advchunk")
@@ -249,7 +252,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         numbered = {str(i): explanation for i, explanation in enumerate(explanations) if explanation.chunks}
         named = {explanation.document.source: explanation for explanation in numbered.values()}
         is_named = "" not in named and len(named) == len(numbered)
-        corpus = yield from self._build(named if is_named else numbered, None, ())
+        corpus = yield from self._build_in_language(named if is_named else numbered, None, ())
         rest = iter(corpus.chunks)
         above = islice(rest, len(corpus.chunks) - sum(map(len, corpus.leaves.values())))
         return [
@@ -277,17 +280,34 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         names = [explanation.document.source for explanation in explanations]
         repeated = [name for name, number in Counter(names).items() if number > 1]
         require(not repeated, "documents of a corpus must have different names (Document.id)", repeated)
-        return (yield from self._build(dict(zip(names, explanations, strict=True)), previous, removed))
+        return (yield from self._build_in_language(dict(zip(names, explanations, strict=True)), previous, removed))
 
     def _check_update(self, corpus: Corpus, removed: Sequence[str]) -> None:
         require(isinstance(corpus, Corpus), "corpus must be a Corpus", corpus)
         rule = "corpus must be made with the parameters of this chunker"
-        made_alike = (corpus.maker, corpus.settings) == (Params.fingerprint(self), self._graph_settings)
+        own = self._in_language(corpus.settings.language)
+        made_alike = (corpus.maker, corpus.settings) == (Params.fingerprint(own), own._graph_settings)
         require(made_alike, rule, (corpus.maker, corpus.settings))
         rule = f"vectors must be of the kind, and of the embedder, of those of the corpus, {corpus.vectors!r}"
         require(corpus.vectors == self._vectors_name, rule, self._vectors_name)
         unknown = [name for name in removed if name not in corpus.leaves]
         require(not unknown, "removed must be names of documents in the corpus", unknown)
+
+    def _in_language(self, language: str) -> Self:
+        """Return a chunker whose names and stems are in a language, if it is told by the documents."""
+        if self.language != AUTO:
+            return self
+        own = copy(self)
+        own.language = language
+        return own
+
+    def _build_in_language(
+        self, documents: Mapping[str, Explanation], previous: Corpus | None, removed: Sequence[str]
+    ) -> Phases[Corpus]:
+        """Build in the language of most documents, or of the corpus before, because all have one graph."""
+        texts = [explanation.document.text for explanation in documents.values()]
+        language = previous.settings.language if previous else language_of_all(texts)
+        return (yield from self._in_language(language)._build(documents, previous, removed))
 
     def _build(
         self, documents: Mapping[str, Explanation], previous: Corpus | None, removed: Sequence[str]

@@ -7,7 +7,7 @@ closed ends at a blank line, and is not searched twice.
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -50,6 +50,17 @@ _GOES_ON = re.compile(rf"{MARKS}(?:</?(?:t(?:able|head|body|foot|r|d|h)|caption|
 _TAGS_BEFORE = re.compile(rf"{MARKS}(?P<tags>(?:<(?!/?table)[a-zA-Z!/]{_TAG_END}[ \t]*)*+)", re.IGNORECASE)
 _TAGS_AFTER = re.compile(r"(?:[ \t]*</[a-zA-Z]++\s*>)*+", re.IGNORECASE)
 _ENDS = re.compile(r"(?:[\s>]++|<!--(?:[^-]|-(?!->)){0,300}+-->)*+(?:<[^<>]*+)?\Z")
+_DETAILS_TAG = re.compile(rf"<(?P<close>/?)details(?![\w-]){_TAG_END}", re.IGNORECASE)
+_SUMMARY = re.compile(
+    rf"\s*+<details(?![\w-]){_TAG_END}(?:\s*+<summary(?![\w-]){_TAG_END}(?P<title>(?:[^<]|<(?!/summary))*+))?",
+    re.IGNORECASE,
+)
+# The beginning of a block that is none of prose, of a heading, a comment, or other details.
+_NOT_PROSE = re.compile(
+    r"\n[ \t>]*+(?:\#{1,6}[ \t]|```|~~~|\$\$|\\[\[a-z]|\+[-=]|[-=]{3}|\|?[ \t]*:?-+:?[ \t]*\|)"
+    r"|<(?:table|pre|h[1-6]|t[rdh]|img)(?![\w-])|<!--|!\[|\f",
+    re.IGNORECASE,
+)
 # A table of Pandoc between lines of dashes, which may contain blank lines.
 _FRAME = re.compile(
     r"(?:\A|(?<=\n))[ \t>]*+-{3,}+[ \t]*\n(?:[ \t]*+[^\s][^\n]*+\n){1,7}?[ \t>]*+-{2,}+(?:[ \t]++-{2,}+)++[ \t]*(?:\n|\Z)"
@@ -105,13 +116,12 @@ def insets(flat: str) -> list[Inset]:
 
 
 def open_start(flat: str) -> int:
-    """Return the offset of the first table or listing that is not closed, so that what follows may belong to it; else the length."""
-    tables, pending = list[int](), list[tuple[str, int]]()
-    for tag in _TABLE_TAG.finditer(flat):
-        if not tag["close"] and (_BEGINS_ROWS.match(flat, tag.end()) or _ENDS.match(flat, tag.end())):
-            tables.append(tag.start())
-        elif tag["close"] and tables:
-            tables.pop()
+    """Return the offset of the first table, listing, or details not closed, so that what follows may belong to it; else the length."""
+    tags = _TABLE_TAG.finditer(flat)
+    tables = _unclosed(
+        tag for tag in tags if tag["close"] or _BEGINS_ROWS.match(flat, tag.end()) or _ENDS.match(flat, tag.end())
+    )
+    details, pending = _unclosed(_DETAILS_TAG.finditer(flat)), list[tuple[str, int]]()
     for token in _ENVIRONMENT.finditer(flat):
         if not _IS_TABLE.fullmatch(token["name"]) and not _IS_VERBATIM.fullmatch(token["name"]):
             continue
@@ -121,7 +131,18 @@ def open_start(flat: str) -> int:
             pending.pop()
     framed = [frame.span() for frame in _FRAME.finditer(flat)][-1:]
     starts = [start for start, end in framed if not _DASHED.search(flat, end - 1)]
-    return min([len(flat), *tables[:1], *(start for _, start in pending[:1]), *starts])
+    return min([len(flat), *tables[:1], *details[:1], *(start for _, start in pending[:1]), *starts])
+
+
+def _unclosed(tags: Iterable[re.Match[str]]) -> list[int]:
+    """Return the offsets of the tags that no later one closes."""
+    offsets = list[int]()
+    for tag in tags:
+        if not tag["close"]:
+            offsets.append(tag.start())
+        elif offsets:
+            offsets.pop()
+    return offsets
 
 
 def breaks(flat: str, of: Sequence[Inset]) -> list[int]:
@@ -141,6 +162,7 @@ def _html_insets(flat: str) -> Iterator[Inset]:
     for match in _HTML_HEADING.finditer(flat):
         if _begins_line(flat, match.start()):
             yield Inset(*match.span(), "heading", int(match["level"]))
+    yield from _details(flat)
     unclosed, spans = list[int](), list[tuple[int, int]]()
     for tag in _TABLE_TAG.finditer(flat):
         if tag["close"] and unclosed:
@@ -153,6 +175,28 @@ def _html_insets(flat: str) -> Iterator[Inset]:
     tags = (tag.start() for tag in _ROW_TAG.finditer(flat))
     halves = (at for at in tags if not _is_inside(at, spans) and _begins_line(flat, at))
     yield from _half_tables(flat, sorted({*halves, *(at for at in unclosed if not _is_inside(at, spans))}), spans)
+
+
+def _details(flat: str) -> Iterator[Inset]:
+    """Yield details that contain nothing but prose; those that contain other blocks are none of their own."""
+    start = None
+    for tag in _DETAILS_TAG.finditer(flat):
+        if not tag["close"]:
+            start = tag.start() if _begins_line(flat, tag.start()) else None
+        elif start is not None:
+            if _AT_LINE_END.match(flat, tag.end()) and not _NOT_PROSE.search(flat, start, tag.end()):
+                yield Inset(start, tag.end(), "quote")
+            start = None
+
+
+def details_summary(block: str) -> str | None:
+    r"""Return the summary of details, as it is written, "" if they have none; None for another block.
+
+    >>> details_summary("<details>\n<summary>More <b>tea</b></summary>\nGreen.\n</details>")
+    'More <b>tea</b>'
+    """
+    match = _SUMMARY.match(block)
+    return (match["title"] or "") if match else None
 
 
 def _half_tables(flat: str, starts: list[int], whole: list[tuple[int, int]]) -> Iterator[Inset]:

@@ -1,6 +1,7 @@
 """Read files with the readers for their formats."""
 
 import codecs
+import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -9,6 +10,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from advchunk import registry
 from advchunk.errors import ConfigurationError, require
 from advchunk.readers import formats, magic
 from advchunk.records import Document
@@ -58,17 +60,25 @@ def read_documents(
     metadata: Mapping[str, Any] | None = None,
     encoding: str | None = None,
     options: Mapping[str, Any] | None = None,
+    data: bytes | None = None,
 ) -> list[Document]:
-    """Read the documents in a file: each of several records of PubMed, with its own id; else one, as `read_file` does.
+    """Read the documents in a file: each of several records of PubMed, with its own id, and each message and attachment of mail; else one, as `read_file` does.
 
     Parameters
     ----------
     options : see `read_bytes`.
+    data : the bytes of the file; None reads them from ``path``.
     """
     name = (markup in (None, "auto") and formats.binary_format(path)) or markup
     if name and formats.is_binary(name):
-        return [read_bytes(Path(path).read_bytes(), name, id=str(path), metadata=metadata, options=options)]
-    document = read_text(path, metadata=metadata, encoding=encoding)
+        data = Path(path).read_bytes() if data is None else data
+        reader = formats.find_reader(name)
+        if not hasattr(reader, "read_all"):
+            return [read_bytes(data, name, id=str(path), metadata=metadata, options=options)]
+        with formats.report_reader(name, str(path)):
+            records = reader.read_all(data, id=str(path), metadata=metadata)
+        return [formats.check_read(record, name) for record in records]
+    document = read_text(path, metadata=metadata, encoding=encoding, data=data)
     name = name or formats.detect_file_format(document.id, document.text)
     return split_records(document, name) or [formats.read(document, name)]
 
@@ -116,9 +126,46 @@ def only(documents: Sequence[Document]) -> Document:
     return documents[0]
 
 
-def read_text(path: str | Path, *, metadata: Mapping[str, Any] | None = None, encoding: str | None = None) -> Document:
-    """Return the text of a file, without a layout; see `read_file`."""
-    return Document(decode_text(Path(path).read_bytes(), str(path), encoding), str(path), metadata=metadata or {})
+def read_text(
+    path: str | Path,
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    encoding: str | None = None,
+    data: bytes | None = None,
+) -> Document:
+    """Return the text of a file, without a layout; see `read_documents`."""
+    text = decode_text(Path(path).read_bytes() if data is None else data, str(path), encoding)
+    return Document(text, str(path), metadata=metadata or {})
+
+
+def read_record(
+    line: bytes, encoding: str | None = None, metadata: Mapping[str, Any] | None = None, *, name: str = ""
+) -> Document:
+    """Return the document of a line of JSON: its ``id`` and ``text``; all else is its metadata, in which NaN is null.
+
+    A line without "text" is a record, which is read as JSON is (`data_files.objects`).
+
+    Parameters
+    ----------
+    name : of a line that has no "id".
+    metadata : is added to that of the line, which overrides it.
+    """
+    text = decode_text(line, encoding=encoding)
+    try:
+        record = json.loads(text, parse_constant=lambda _: None)
+    except (ValueError, RecursionError) as error:
+        msg = f"a line must be JSON ({error})"
+        raise ConfigurationError(msg) from None
+    require(isinstance(record, dict), "a line must be an object", record)
+    own = record.get("id", name)
+    valid = isinstance(own, str | int) and not isinstance(own, bool) and own != ""
+    require(valid, 'a line must have an "id", text or a whole number', own)
+    if not isinstance(record.get("text"), str):
+        require(registry.find("reader", "json") is not None, 'a line must be an object with "text"', record)
+        document: Document = formats.find_reader("json").write(record, "json", name or str(own), metadata)
+        return document
+    rest = {key: value for key, value in record.items() if key not in ("id", "text")}
+    return Document(record["text"], str(own), metadata={**(metadata or {}), **rest})
 
 
 def decode_text(data: bytes, name: str = "", encoding: str | None = None) -> str:

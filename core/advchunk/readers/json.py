@@ -62,6 +62,10 @@ class Object:
         """Return a string, or ""."""
         return self._get(key, str, "a string") or ""
 
+    def lines(self, key: str) -> str:
+        """Return a string, which may be written as a list of its lines."""
+        return "".join(self.texts(key)) if isinstance(self._members.get(key), list) else self.text(key)
+
     def name(self, key: str) -> str:
         """Return a string, or an integer converted to a string, or ""."""
         value = self._get(key, (str, int), "a string or an integer")
@@ -114,23 +118,32 @@ def parse_json(text: str, key: str = "") -> Object:
 
     Raises
     ------
-    ConfigurationError : the text is not JSON (the message has the line and column), is nested deeper than Python's stack,
-        has more than `MAX_JSON_VALUES` values, or is not an object.
+    ConfigurationError : the text is not JSON (`load_json`), or is not an object.
 
     >>> parse_json('{"a": 1').integer("a")
     Traceback (most recent call last):
     advchunk.errors.ConfigurationError: JSON must be well-formed: Expecting ',' delimiter, at line 1, column 8
     """
+    value = load_json(text)
+    return Object({key: value} if key and isinstance(value, list) else value)
+
+
+def load_json(text: str) -> Any:
+    """Return the value of a JSON text.
+
+    Raises
+    ------
+    ConfigurationError : the text is not JSON (the message has the line and column), is nested deeper than Python's stack,
+        or has more than `MAX_JSON_VALUES` values.
+    """
     values = text.count(",") + text.count("[") + text.count("{")  # an upper bound, because some are within strings
     require(values <= MAX_JSON_VALUES, f"JSON must have at most {MAX_JSON_VALUES:,} values", values)
     try:
-        value = json.loads(text.removeprefix("\ufeff"))
+        return json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         msg = f"JSON must be well-formed: {error.msg}, at line {error.lineno}, column {error.colno}"
     except RecursionError:
         msg = "JSON must not be nested so deeply"
     except ValueError as error:  # an integer of thousands of digits
         msg = f"JSON must be well-formed: {error}"
-    else:
-        return Object({key: value} if key and isinstance(value, list) else value)
     raise ConfigurationError(msg)

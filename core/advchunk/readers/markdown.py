@@ -27,6 +27,7 @@ from advchunk.readers import embedded
 from advchunk.readers.embedded import MARKS, Inset
 from advchunk.readers.front_matter import front_matter_metadata
 from advchunk.records import Block, BlockKind, Document, Place, Span
+from advchunk.text.sentences import LEADER_SIGNS, LEADERS
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -82,7 +83,11 @@ _CAPTION = re.compile(
     rf"[ \t]*(?:\*{{1,2}}|_{{1,2}}|<(?:b|strong|em|i|p|center|div|figcaption)\b[^<>\n]{{0,200}}>|\s)*+(?:{_LABELS})[ \xa0]*"
     r"(?:[A-Z]{0,2}\d+(?:[.–-]\d+)*+[a-z]?|[IVXLC]+(?!\w)|[A-Z](?!\w))(?:[ \t]*(?:[.:：。、—–|)*_]|(?=[\n\r]|\Z))|[ \t]+(?=[^\Wa-z]|[(“\"]))"
 )
-_EMBEDS = "<", "\\", "\f", "}-", "!["  # in an inset, a picture, or a mark of a page
+# An entry of a table of contents ends with dots and a page number, or is a link to a heading.
+_ENTRY = re.compile(rf"{LEADERS.pattern}|^{MARKS}\**\[[^\[\]\n]++\]\(\#[^()\n]*+\)\**[ \t]*+(?=\n|\Z)", re.MULTILINE)
+_ENTRY_SIGNS = (*LEADER_SIGNS, "](#")
+_FEW_ENTRIES = 3
+_EMBEDS = "<", "\\", "\f", "}-", "![", *_ENTRY_SIGNS  # in an inset, a picture, a mark of a page, or an entry
 _MAX_CAPTION = 600  # characters
 _CAPTIONED: frozenset[BlockKind] = frozenset({"table", "figure", "code"})
 _PICTURE = re.compile(r"(?:\s*+(?:!\[[^\[\]]*+\]\([^()\n]*+\)|<img\b[^<>]*+>))++\s*+", re.IGNORECASE)
@@ -156,8 +161,12 @@ def is_local(text: str) -> bool:
 
 
 def open_from(text: str) -> int:
-    """Return the offset of the first table or listing that is still open, so that more text may change what follows it."""
-    return embedded.open_start(_flatten(text))
+    """Return the offset of the first block that is still open, so that more text may change what follows it.
+
+    That is a table, a listing, details, or the table of contents with which the text ends.
+    """
+    flat = _flatten(text)
+    return min(embedded.open_start(flat), _open_contents(flat))
 
 
 def read_metadata(text: str) -> dict[str, str]:
@@ -218,8 +227,13 @@ def parse_blocks(flat: str, start: int, end: int, insets: Sequence[Inset] | None
                 kind = "quote"
             marker = None
             if span := _trim(flat, lines[first], lines[last]):
-                title = heading_text(flat[slice(*span)]) if kind == "heading" else None
-                yield Block(kind, span, level, title=title)
+                yield Block(kind, span, level, title=_title(kind, flat[slice(*span)]))
+
+
+def _title(kind: BlockKind, source: str) -> str | None:
+    """Return the title of a heading, or of details that are kept whole; else None."""
+    title = embedded.details_summary(source) if kind == "quote" else source
+    return heading_text(title) if kind in {"heading", "quote"} and title is not None else None
 
 
 def _within(insets: Sequence[Inset], start: int, end: int) -> Sequence[Inset]:
@@ -266,13 +280,49 @@ def _break_lines(state: StateBlock, inner: Sequence[int]) -> None:
 
 
 def settle(flat: str, layout: Sequence[Block], insets: Sequence[Inset], page: int | None = None) -> tuple[Block, ...]:
-    """Return the blocks of a text with their pages, and with captions and pictures told from paragraphs."""
-    layout = [*_with_captions(flat, layout)]
+    """Return the blocks of a text with their pages, and with captions, pictures and contents told from paragraphs."""
+    layout = [*_with_captions(flat, _with_contents(flat, layout))]
     marks = embedded.page_marks(flat, insets)
     if marks or page is not None:
         on = embedded.pages(flat, marks, [block.span for block in layout], page)
         layout = [replace(block, places=tuple(map(Place, pages))) for block, pages in zip(layout, on, strict=True)]
     return tuple(layout)
+
+
+def _with_contents(flat: str, layout: Sequence[Block]) -> Sequence[Block]:
+    """Return blocks, of which neighbors that are the entries of a table of contents are one, kept whole by its title."""
+    if not any(sign in flat for sign in _ENTRY_SIGNS):
+        return layout
+    folded = list[Block]()
+    for are_entries, run in groupby(layout, partial(_are_entries, flat)):
+        blocks = [*run]
+        span = Span(blocks[0].span.start, blocks[-1].span.end)
+        if are_entries and len(_ENTRY.findall(flat, *span)) >= _FEW_ENTRIES:
+            blocks = [Block("quote", span, title="")]
+        folded += blocks
+    return folded
+
+
+def _are_entries(flat: str, block: Block) -> bool:
+    """Return True for a paragraph or an item that ends with an entry of a table of contents, as do half of its lines."""
+    start, end = block.span
+    last = flat.rfind("\n", start, end) + 1 or start
+    if block.kind not in {"paragraph", "item"} or not _ENTRY.search(flat, last, end):
+        return False
+    return last == start or 2 * len(_ENTRY.findall(flat, start, end)) > flat.count("\n", start, end)
+
+
+def _open_contents(flat: str) -> int:
+    """Return the start of the entries of contents that a text ends with, apart from its last line, else its length."""
+    start, end = len(flat), flat.rfind("\n") + 1
+    while end:
+        line = flat.rfind("\n", 0, end - 1) + 1
+        if flat[line:end].strip():
+            if not _ENTRY.search(flat, line, end - 1):
+                break
+            start = line
+        end = line
+    return start
 
 
 def _with_captions(flat: str, layout: Sequence[Block]) -> Iterator[Block]:

@@ -22,15 +22,20 @@ if TYPE_CHECKING:
     from advchunk.retrieval.rankings import Ranking, fuse
     from advchunk.retrieval.retriever import Retriever
     from advchunk.retrieval.search import Search, combine
+    from advchunk.retrieval.sparse_words import SparseVector, SparseWords
+    from advchunk.retrieval.sql import SqlTable
     from advchunk.retrieval.stored import StoredRetriever
+    from advchunk.retrieval.surroundings import FolderTexts, Neighborhood, Surroundings, as_surroundings
     from advchunk.retrieval.vector_index import VectorIndex
     from advchunk.retrieval.vectors import aadd_vectors, add_vectors
 
 __all__ = [
     "ChunkHierarchy",
     "ChunkPositions",
+    "FolderTexts",
     "Hit",
     "LexicalIndex",
+    "Neighborhood",
     "PartedIndex",
     "Passage",
     "PassageCutter",
@@ -38,12 +43,17 @@ __all__ = [
     "Retriever",
     "ScoredSentence",
     "Search",
+    "SparseVector",
+    "SparseWords",
+    "SqlTable",
     "StoredRetriever",
+    "Surroundings",
     "VectorIndex",
     "WindowScoring",
     "aadd_vectors",
     "add_sections",
     "add_vectors",
+    "as_surroundings",
     "assemble_passages",
     "combine",
     "fuse",
@@ -55,8 +65,10 @@ __getattr__, __dir__ = lazy_names(
     {
         "ChunkHierarchy": ".hierarchies",
         "ChunkPositions": ".positions",
+        "FolderTexts": ".surroundings",
         "Hit": ".passages",
         "LexicalIndex": ".lexical_index",
+        "Neighborhood": ".surroundings",
         "PartedIndex": ".lexical_index",
         "Passage": ".passages",
         "PassageCutter": ".cutting",
@@ -64,12 +76,17 @@ __getattr__, __dir__ = lazy_names(
         "Retriever": ".retriever",
         "ScoredSentence": ".cutting",
         "Search": ".search",
+        "SparseVector": ".sparse_words",
+        "SparseWords": ".sparse_words",
+        "SqlTable": ".sql",
         "StoredRetriever": ".stored",
+        "Surroundings": ".surroundings",
         "VectorIndex": ".vector_index",
         "WindowScoring": ".evidence",
         "aadd_vectors": ".vectors",
         "add_sections": ".hierarchies",
         "add_vectors": ".vectors",
+        "as_surroundings": ".surroundings",
         "assemble_passages": ".passages",
         "combine": ".search",
         "fuse": ".rankings",

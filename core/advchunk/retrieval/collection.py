@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advchunk.errors import require
 from advchunk.records import Chunk, Ints
-from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, Texts, find_text
+from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter
 from advchunk.retrieval.hierarchies import ChunkHierarchy, merge_upward, merge_within, without_parts
 from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
 from advchunk.retrieval.locating import is_whole, locate_chunks, place_in_order
@@ -21,6 +21,7 @@ from advchunk.retrieval.rankings import DEPTH, Ranking
 from advchunk.retrieval.search import Search, combine
 from advchunk.text.counters import Counter
 
+_MARGIN = 1.5  # times farther than a cutter reaches, since it counts tokens per character of hits alone
 _Item = TypeVar("_Item")
 
 
@@ -212,23 +213,17 @@ class Collection(Generic[_Item]):
         budget: int,
         cutter: PassageCutter,
         order: PassageOrder = "rank",
-        texts: Texts | None = None,
     ) -> list[Passage]:
-        """Return passages that are cut for a question from the first chunks of a ranking and those beside them.
-
-        Parameters
-        ----------
-        texts : of documents by their names, in place of the collection's own.
-        """
+        """Return passages that are cut for a question from the first chunks of a ranking and those beside them."""
         first = ranking.first(DEPTH_TO_CUT)
-        near = (
-            np.setdiff1d(self.positions.near(first.chunks, cutter.around), first.chunks) if len(first) else np.arange(0)
-        )
-        beside = self.hits(Ranking(near[self.allowed[near]], np.zeros(int(self.allowed[near].sum()))))
-        find = self.texts.get if texts is None else lambda key: find_text(texts, self.names.get(key, key))
-        passages = cutter.cut(
-            question, self.hits(first), budget, beside=beside, texts=find, order=order, files=self.names
-        )
+        near = self.positions.near(first.chunks, _MARGIN * cutter.around) if len(first) else np.arange(0)
+        near = np.setdiff1d(near[self.allowed[near]], first.chunks)
+        beside = self.hits(Ranking(near, np.zeros(len(near))))
+        hits = self.hits(first)
+        values = {key: self.texts.get(key) for key in dict.fromkeys(hit.document for hit in hits)}
+        texts = {key: text for key, text in values.items() if text is not None}
+        options: dict[str, Any] = {"texts": texts or None, "order": order, "files": self.names}
+        passages = cutter.cut(question, hits, budget, beside=beside, **options)
         return list(map(self._cited, passages))
 
     def hits(self, ranking: Ranking) -> list[Hit]:

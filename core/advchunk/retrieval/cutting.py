@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -20,12 +20,12 @@ from advchunk.retrieval.locating import Finder, is_whole, place_in_text
 from advchunk.retrieval.neighbors import TEMPERATURE
 from advchunk.retrieval.passage_units import Reading, Run, UnitReader, UnitTable, runs_in_text, runs_of_chunks
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_order, sort_passages, with_lines
+from advchunk.retrieval.positions import ChunkPositions
+from advchunk.retrieval.surroundings import Neighborhood, SurroundingsLike, as_surroundings, characters_of
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
-from advchunk.text.terms import check_language
-
-Texts: TypeAlias = Mapping[str, str] | Callable[[str], str | None]
-"""The texts of documents by name."""
+from advchunk.text.detection import AUTO
+from advchunk.text.terms import check_language, language_of_all
 
 DEPTH_TO_CUT = 200
 """Hits that are cut again: with what stands around them, they do as well as the whole index."""
@@ -73,9 +73,11 @@ class PassageCutter:
 
     Parameters
     ----------
-    language : code of the language of sentences, stems and stop words; None is that of the retriever, or "en".
+    language : code of the language of sentences, stems and stop words; None is that of the retriever, or "auto":
+        that of most of the hits.
     tokenizer : counts tokens (`models.counters.as_counter`); None is that of the retriever, or the embedded WordPiece.
-    around : tokens on either side of a hit that passages may extend to, where the text is known, >= 0.
+    around : tokens on either side of a hit that passages may extend to, where the text is known, or of which chunks beside it
+        have the middle, at the tokens per character of the hits, >= 0.
     hit_weight : of the scores of the hits, where the words of the question have 1, >= 0.
     context : put the headings above a passage, and the head of the table that it starts in, before it, within the budget.
     min_tokens : of a passage, unless the text around it has fewer, >= 0.
@@ -115,7 +117,7 @@ class PassageCutter:
         budget: int = 1000,
         *,
         beside: Iterable[Hit] = (),
-        texts: Texts | None = None,
+        texts: SurroundingsLike | None = None,
         order: PassageOrder = "rank",
         files: Mapping[str, str] | None = None,
     ) -> list[Passage]:
@@ -130,14 +132,17 @@ class PassageCutter:
         Parameters
         ----------
         hits : as they were found; their scores may be on any scale, higher is better.
-        beside : other chunks of the same documents, which stand around hits; their scores do not count.
-        texts : the texts of the documents of hits, by name; documents without one are known as far as chunks have them.
+        beside : other chunks of the same documents; those around hits count, but not their scores.
+        texts : the texts of the documents of hits, by name, or another source of what stands around them (`as_surroundings`);
+            documents without a text are known as far as chunks have them.
         order : "rank" sorts passages by their best sentence; "document" by their document and place.
         files : the names of files by the names of documents, if they differ; a suffix may say that a text is source code.
         """
         require(is_integer(budget, 1), "budget must be a whole number >= 1", budget)
         check_order(order)
-        evidence = self._evidence(question, hits, beside, texts, budget, files or {})
+        hits = list(hits)
+        around = self._around(hits, beside, texts)
+        evidence = self._evidence(question, hits, around, budget, files or {})
         room, excess, passages = budget, 1, list[Passage]()
         while excess > 0:  # for a tokenizer whose counts of sentences do not add up to those of passages
             passages = [evidence.passage(*place) for place in self._fill(evidence, room)] if room > 0 else []
@@ -145,7 +150,7 @@ class PassageCutter:
             room -= excess
         if not passages and evidence.scores.any():
             _log.warning("no sentence that answers fits into a budget of %d tokens", budget)
-        return with_lines(sort_passages(passages, order), partial(find_text, texts))
+        return with_lines(sort_passages(passages, order), around.texts.get)
 
     def sentences(
         self,
@@ -153,15 +158,20 @@ class PassageCutter:
         hits: Iterable[Hit],
         *,
         beside: Iterable[Hit] = (),
-        texts: Texts | None = None,
+        texts: SurroundingsLike | None = None,
         budget: int = 0,
     ) -> list[ScoredSentence]:
         """Return all sentences of hits, and of what stands around them, with their scores, by document and place.
 
         See `cut` for the parameters; the scores are those by which it chooses at the same ``budget``.
         """
-        evidence = self._evidence(question, hits, beside, texts, budget)
+        hits = list(hits)
+        evidence = self._evidence(question, hits, self._around(hits, beside, texts), budget)
         return [evidence.sentence(unit) for unit in range(len(evidence.scores))]
+
+    def reach(self, hits: Iterable[Hit]) -> float:
+        """Return ``around`` in characters, by the texts of hits."""
+        return characters_of(self.around, hits, as_counter(self.tokenizer))
 
     def within(self, language: str, counter: Counter) -> Self:
         """Return the cutter with a retriever's language and counter in place of those that it leaves open."""
@@ -174,7 +184,7 @@ class PassageCutter:
         matters, have none.
         """
         hits = list(hits)
-        evidence = self._evidence(question, hits, (), None)
+        evidence = self._evidence(question, hits, Neighborhood())
         return [replace(hit, highlights=evidence.highlights(hit)) for hit in hits]
 
     @cached_property
@@ -185,29 +195,38 @@ class PassageCutter:
         """Return the parameters, without what has been read."""
         return {own.name: getattr(self, own.name) for own in fields(self)}
 
-    @property
-    def _reader(self) -> UnitReader:
-        """A reader that remembers texts; a new one if it has become too large."""
-        reader: UnitReader | None = self.__dict__.get("reader")
-        if reader is None or reader.is_full:
-            reader = UnitReader(as_counter(self.tokenizer), self.language or "en")
-            self.__dict__["reader"] = reader
-        return reader
+    def _reader(self, hits: Sequence[Hit]) -> UnitReader:
+        """Return a reader that remembers texts, in the language of hits; a new one if it has become too large."""
+        language = self.language or AUTO
+        language = language_of_all([hit.chunk.text for hit in hits]) if language == AUTO else language
+        readers: dict[str, UnitReader] = self.__dict__.setdefault("readers", {})
+        if language not in readers or readers[language].is_full:
+            readers[language] = UnitReader(as_counter(self.tokenizer), language)
+        return readers[language]
+
+    def _around(self, hits: Sequence[Hit], beside: Iterable[Hit], texts: SurroundingsLike | None) -> Neighborhood:
+        """Return the texts of the documents of hits, and of those without one, the chunks near hits."""
+        source, beside = as_surroundings(texts, self._warnings), list(beside)
+        if source.source is None and not beside:
+            return Neighborhood()
+        reach = self.reach(hits)
+        around = source.read(hits, reach)
+        chunks = [hit for hit in (*beside, *around.beside) if hit.document not in around.texts]
+        return Neighborhood(_near(hits, chunks, reach), around.texts)
 
     def _evidence(
         self,
         question: str,
-        hits: Iterable[Hit],
-        beside: Iterable[Hit],
-        texts: Texts | None,
+        hits: Sequence[Hit],
+        around: Neighborhood,
         budget: int = 0,
         files: Mapping[str, str] = MappingProxyType({}),
     ) -> _Evidence:
         """Return the sentences of hits and of what stands around them, scored for a question."""
         require(isinstance(question, str), "question must be a string", question)
-        hits, reader = list(hits), self._reader
-        pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in beside)]
-        sources = self._sources(pairs, texts, partial(reader.read, budget=budget), files)
+        reader = self._reader(hits)
+        pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in around.beside)]
+        sources = self._sources(pairs, around.texts, partial(reader.read, budget=budget), files)
         table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])
         postings = table.postings(reader.vocabulary.look_up(question))
         scores = self.scoring.score(postings, table.regions, table.tokens, table.words)
@@ -218,7 +237,7 @@ class PassageCutter:
     def _sources(
         self,
         hits: Iterable[tuple[Hit, float]],
-        texts: Texts | None,
+        texts: Mapping[str, str],
         read: Callable[..., Reading],
         files: Mapping[str, str],
     ) -> list[_Source]:
@@ -228,7 +247,7 @@ class PassageCutter:
             groups.setdefault(hit.document, []).append((hit, evidence))
         sources = list[_Source]()
         for document, group in sorted(groups.items()):
-            text, placed, alone = find_text(texts, document), list[tuple[Hit, float]](), list[tuple[Hit, float]]()
+            text, placed, alone = texts.get(document), list[tuple[Hit, float]](), list[tuple[Hit, float]]()
             finder, read_own = (
                 None if text is None else Finder(text),
                 partial(read, source=PurePath(files.get(document, document)).name),
@@ -430,11 +449,6 @@ def as_cutter(cutter: PassageCutter | None) -> PassageCutter:
     return cutter or PassageCutter()
 
 
-def find_text(texts: Texts | None, document: str) -> str | None:
-    """Return the text of a document, None if it is not known."""
-    return None if texts is None else texts(document) if callable(texts) else texts.get(document)
-
-
 def soften_hits(hits: Sequence[Hit]) -> list[float]:
     """Return the scores of hits as evidence, from 1 for the best to near 0 for the worst."""
     scores = np.array([hit.score for hit in hits], dtype=np.float64)
@@ -444,6 +458,20 @@ def soften_hits(hits: Sequence[Hit]) -> list[float]:
         np.exp((scores - scores.max(initial=-np.inf)) / (TEMPERATURE * spread)) if spread else np.ones(len(scores))
     )
     return softened.tolist()  # type: ignore[no-any-return]
+
+
+def _near(hits: Iterable[Hit], beside: Sequence[Hit], reach: float) -> list[Hit]:
+    """Return the chunks whose middles are within ``reach`` characters of that of a hit in their document."""
+    if not beside:
+        return []
+    documents = {hit.document: number for number, hit in enumerate(hits)}
+    chunks = [hit for hit in beside if hit.document in documents]
+    middles = np.array([hit.chunk.middle for hit in (*hits, *chunks)])
+    numbers = np.array([documents[hit.document] for hit in (*hits, *chunks)], dtype=np.int64)
+    positions = ChunkPositions(numbers, middles)
+    count = len(chunks)
+    near = positions.near(np.arange(len(positions) - count), reach)
+    return [chunks[i - len(positions) + count] for i in near.tolist() if i >= len(positions) - count]
 
 
 def _spread(sources: Sequence[_Source], table: UnitTable) -> Floats:

@@ -33,6 +33,7 @@ _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
 
 # The terms of a chunk are separated by spaces. They have letters, digits, and apostrophes, and other characters beyond ASCII.
 # Names, texts and chunks are bytes in UTF-8, because strings of Python may have surrogates.
+_LANGUAGES = "CREATE TABLE IF NOT EXISTS languages (document INTEGER NOT NULL, code TEXT NOT NULL);"
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {_FORMAT};
@@ -44,6 +45,7 @@ CREATE TABLE documents (
     tokens INTEGER NOT NULL, characters INTEGER NOT NULL, middles BLOB NOT NULL, words BLOB NOT NULL
 );
 CREATE TABLE notes (name BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+{_LANGUAGES}
 CREATE TABLE texts (document INTEGER PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE vectors (document INTEGER PRIMARY KEY, counts BLOB NOT NULL, rows BLOB NOT NULL);
 CREATE TABLE chunks (number INTEGER PRIMARY KEY, value BLOB NOT NULL, checksum INTEGER NOT NULL, terms TEXT NOT NULL);
@@ -58,13 +60,17 @@ _R = TypeVar("_R")
 
 
 class StoredDocument(NamedTuple):
-    """A document of an index: its chunks without vectors, and for each chunk, its terms and its (m, d) rows, if it has any."""
+    """A document of an index: its chunks without vectors, and for each chunk, its terms and its (m, d) rows, if it has any.
+
+    ``languages`` are the codes of those of the terms, if they were told from the chunks.
+    """
 
     name: str
     chunks: Sequence[Chunk]
     terms: Sequence[Sequence[str]]
     rows: Sequence[Floats]
     text: str | None = None
+    languages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,6 +219,11 @@ class IndexFile:
         return {_text(name): json.loads(value) for name, value in file.execute("SELECT name, value FROM notes")}
 
     @_reports_damage
+    def languages(self, file: Connection) -> list[str]:
+        """Return the codes of the languages of the terms, in alphabetical order."""
+        return [code for (code,) in file.execute("SELECT DISTINCT code FROM languages ORDER BY code")]
+
+    @_reports_damage
     def places(self, file: Connection) -> Places:
         """Return the places of all chunks."""
         query = "SELECT name, first, length, tokens, characters, middles, words FROM documents ORDER BY number"
@@ -307,6 +318,7 @@ def change(
 
     Notes are JSON by name; None removes one.
     """
+    file.execute(_LANGUAGES)  # which files of earlier versions lack
     for name in removed:
         _remove(file, name)
     _add(file, added)
@@ -325,13 +337,14 @@ def _remove(file: Connection, name: str) -> None:
     file.execute(f"INSERT INTO words (words, rowid, terms) {own}", (first, first + length - 1))
     file.execute("DELETE FROM chunks WHERE number BETWEEN ? AND ?", (first, first + length - 1))
     file.execute("DELETE FROM texts WHERE document = ?", (number,))
+    file.execute("DELETE FROM languages WHERE document = ?", (number,))
     file.execute("DELETE FROM vectors WHERE document = ?", (number,))
     file.execute("DELETE FROM documents WHERE number = ?", (number,))
 
 
 def _add(file: Connection, documents: Iterable[StoredDocument]) -> None:
     (free,) = file.execute("SELECT coalesce(max(first + length), 1) FROM documents").fetchone()
-    for name, chunks, terms, rows, text in documents:
+    for name, chunks, terms, rows, text, languages in documents:
         _remove(file, name)
         words = [" ".join(own).encode("utf-8", "replace").decode() for own in terms or [[]] * len(chunks)]
         values = [_bytes(json.dumps(chunk_to_dict(chunk), ensure_ascii=False)) for chunk in chunks]
@@ -345,6 +358,7 @@ def _add(file: Connection, documents: Iterable[StoredDocument]) -> None:
         lengths = np.array([own.count(" ") + 1 if own else 0 for own in words], np.int32).tobytes()
         record = (_bytes(name), numbers.start, len(chunks), *sums, middles, lengths)
         number = file.execute("INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", record).lastrowid
+        file.executemany("INSERT INTO languages VALUES (?, ?)", [(number, code) for code in languages])
         if text is not None:
             file.execute("INSERT INTO texts VALUES (?, ?)", (number, _bytes(text)))
         if rows:

@@ -12,6 +12,8 @@ TEMPERATURE = 0.2
 REACH = 200.0
 WEIGHT = 0.2
 _REACHES = 3  # a neighbor farther away gets less than a twentieth of the support
+FARTHEST = _REACHES * REACH
+"""Tokens between a hit and the farthest chunk that it supports."""
 
 
 @with_former_keywords(places="positions")

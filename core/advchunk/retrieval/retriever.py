@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self
 
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
-from advchunk.records import Chunk, Floats, Ints
+from advchunk.records import Chunk, Floats
 from advchunk.retrieval.base import Addition, BaseRetriever, Snapshot
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.hierarchies import ChunkHierarchy
 from advchunk.retrieval.index_file import IndexFile
-from advchunk.retrieval.lexical_index import LexicalIndex
+from advchunk.retrieval.lexical_index import LexicalIndex, TextTerms
 from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
 from advchunk.retrieval.stored import check_embedder, to_stored
 from advchunk.retrieval.vector_index import VectorIndex
+from advchunk.text.detection import AUTO
 
 
 class Retriever(BaseRetriever):
@@ -40,7 +40,7 @@ class Retriever(BaseRetriever):
         embedded default. It must be the embedder of the chunks' vectors.
     mode : "dense" searches by vectors, "lexical" by words (BM25), "hybrid" by both.
     neighbors : re-rank by neighbors (`neighbors.rerank_by_neighbors`), which says for which vectors not to.
-    language : of stems and stop words (`lexical.LexicalIndex`).
+    language : of stems and stop words (`lexical.LexicalIndex`); "auto" is that of each document.
     lexical_weight, fusion : of a hybrid search (`rankings.fuse`): the weight of the words, where vectors have 1, >= 0, and the
         method.
     levels, answer, section_weight, merge : of chunks of several levels, of which all of a document or corpus are added (`search.Search`).
@@ -66,7 +66,7 @@ class Retriever(BaseRetriever):
         embedder: EmbedderLike = None,
         mode: SearchMode = "hybrid",
         neighbors: bool = True,
-        language: str = "en",
+        language: str = AUTO,
         lexical_weight: float = LEXICAL_WEIGHT,
         fusion: FusionMethod = "standardized",
         levels: SearchedLevels = "both",
@@ -100,12 +100,15 @@ class Retriever(BaseRetriever):
             VectorIndex(
                 [*before, *(row for addition in added.values() for row in addition.rows)]
             )  # raises unless all fit
-            texts = [chunk.embed_text for addition in added.values() for chunk in addition.chunks]
-            terms = iter([] if self._search.mode == "dense" else self._lexical.encode(texts))
+            is_dense = self._search.mode == "dense"
+            terms = {
+                name: [] if is_dense else self._lexical.encode([chunk.embed_text for chunk in addition.chunks])
+                for name, addition in added.items()
+            }
             for name in [*removed, *added]:
                 self._groups.pop(name, None)
             for name, (chunks, rows, text) in added.items():
-                self._groups[name] = _Group(chunks, rows, list(islice(terms, len(chunks))), text)
+                self._groups[name] = _Group(chunks, rows, terms[name], text)
             self._latest = None
 
     @contextmanager
@@ -182,7 +185,7 @@ class Retriever(BaseRetriever):
         settings.pop("is_flat", None)
         retriever = cls(embedder=embedder, tokenizer=tokenizer, cutter=cutter, **settings)
         check_embedder(made_by, retriever._model_name)
-        added = {name: Addition(list(chunks), list(rows), text) for name, chunks, _, rows, text in documents}
+        added = {name: Addition(list(chunks), list(rows), text) for name, chunks, _, rows, text, _ in documents}
         retriever._change(added, [])
         return retriever
 
@@ -193,5 +196,5 @@ class _Group:
 
     chunks: list[Chunk]
     rows: list[Floats]
-    terms: list[Ints]
+    terms: list[TextTerms]
     text: str | None

@@ -19,11 +19,12 @@ from advchunk.retrieval.base import Addition, BaseRetriever, Snapshot, additions
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.index_file import Connection, IndexFile, Places, StoredDocument, change
-from advchunk.retrieval.lexical_index import bm25, index_terms
+from advchunk.retrieval.lexical_index import bm25, index_terms, query_terms, text_languages
 from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.rankings import DEPTH, FusionMethod, Ranking
 from advchunk.retrieval.search import LEXICAL_WEIGHT, Search, SearchMode
 from advchunk.retrieval.vector_index import similarity
+from advchunk.text.detection import AUTO
 
 _MOST_COSINE = 1.01  # of unit vectors, but for rounding
 
@@ -41,7 +42,7 @@ class StoredRetriever(BaseRetriever):
     ----------
     path : of the file, which is made if it is absent.
     mode : as in `Retriever`; None is that of the file, or "hybrid" if it is new, which serves the others, too.
-    language : as in `Retriever`; None is that of the file, or "en" if it is new.
+    language : as in `Retriever`; None is that of the file, or "auto" if it is new.
     embedder : of queries, and of chunks without vectors. It must be the embedder with which the file was made.
     neighbors, lexical_weight, fusion, depth, tokenizer, cutter : as in `Retriever`.
 
@@ -72,7 +73,7 @@ class StoredRetriever(BaseRetriever):
         possible = get_args(SearchMode) if self._mode == "hybrid" else (self._mode,)
         rule = f"mode must be one of {possible}, which the index was made for"
         require(mode is None or not kept or mode in possible, rule, mode)
-        own_language = kept.get("language") or language or "en"
+        own_language = kept.get("language") or language or AUTO
         require(
             language in (None, own_language), f"language must be {own_language!r}, as when the index was made", language
         )
@@ -249,7 +250,8 @@ class _Words:
         places, scores = self._source.places, np.zeros(len(self))
         if not len(self):
             return scores
-        (terms,), mean = index_terms([query], self._language), float(places.words.mean())
+        languages = self._source.index.languages(self._source.file) if self._language == AUTO else [self._language]
+        terms, mean = query_terms(query, languages), float(places.words.mean())
         for term in dict.fromkeys(terms):
             numbers, counts = np.unique(self._source.index.occurrences(self._source.file, term), return_counts=True)
             chunks = np.minimum(np.searchsorted(places.numbers, numbers), len(self) - 1)
@@ -281,9 +283,11 @@ class _Vectors:
 def to_stored(name: str, addition: Addition, mode: SearchMode, language: str) -> StoredDocument:
     """Return a document as it is written."""
     texts = [chunk.embed_text for chunk in addition.chunks]
-    terms = [] if mode == "dense" else index_terms(texts, language)
+    is_dense = mode == "dense"
+    terms = [] if is_dense else index_terms(texts, language)
+    languages = () if is_dense or language != AUTO else tuple(sorted({*text_languages(texts, language)}))
     rows = [unit_rows(row.astype(np.float32)) for row in addition.rows]
-    return StoredDocument(name, addition.chunks, terms, rows, addition.text)
+    return StoredDocument(name, addition.chunks, terms, rows, addition.text, languages)
 
 
 def check_embedder(made_by: str, name: str) -> None:

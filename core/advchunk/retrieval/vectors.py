@@ -22,6 +22,7 @@ from advchunk.readers import formats
 from advchunk.records import Chunk, Document, Floats, Span, Units, evolve
 from advchunk.retrieval.positions import count_tokens
 from advchunk.sizes import WITHIN_SENTENCE, Limits
+from advchunk.text.detection import AUTO
 from advchunk.text.splitters import SplitterLike, as_tiler
 from advchunk.text.tiling import Tiler, paragraphs
 
@@ -121,7 +122,7 @@ def add_vectors(
     documents: Sequence[str | Document] | None = None,
     batch_size: int | None = None,
     cache: CacheLike = None,
-    language: str = "en",
+    language: str = AUTO,
     sentence_splitter: SplitterLike = None,
 ) -> list[list[Chunk]]:
     """Return the chunks of each document, by any splitter, with vectors.
@@ -159,7 +160,7 @@ async def aadd_vectors(
     documents: Sequence[str | Document] | None = None,
     batch_size: int | None = None,
     cache: CacheLike = None,
-    language: str = "en",
+    language: str = AUTO,
     sentence_splitter: SplitterLike = None,
     concurrency: int | None = None,
 ) -> list[list[Chunk]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
@@ -10,6 +11,7 @@ import numpy as np
 from advchunk import sizes
 from advchunk.chunkers.base import Chunker, LinearChunker, SegmentingChunker, VectorsChunker
 from advchunk.chunkers.baselines import RecursiveChunker, SlidingWindowChunker
+from advchunk.chunkers.evidence import planned_measure
 from advchunk.chunkers.params import RESOURCE, Params
 from advchunk.chunkers.sections import decide_between_breaks
 from advchunk.engine import Plan
@@ -70,6 +72,7 @@ class HierarchicalParams(Params):
 class _DocumentChunker(LinearChunker):
     """Returns the whole text."""
 
+    measures_evidence: ClassVar[bool] = False
     layout_weight: float = 0.0
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
@@ -81,6 +84,7 @@ class _DocumentChunker(LinearChunker):
 class _SectionChunker(LinearChunker):
     """Cuts before the highest headings of a text, and before lower ones in sections over the limit."""
 
+    measures_evidence: ClassVar[bool] = False
     layout_weight: float = 0.0
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
@@ -101,6 +105,7 @@ class _SectionChunker(LinearChunker):
 class _SentenceChunker(LinearChunker):
     """Returns each sentence; a heading or caption stays with the sentence below it."""
 
+    measures_evidence: ClassVar[bool] = False
     layout_weight: float = 0.0
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
@@ -268,12 +273,17 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
             segmentation = yield from decide_between_breaks(chunker, units, limits)
             sizes.check_segmentation(units, segmentation)
             segmentation = chunker.fit_to_layout(units, segmentation)
+            measure = None
+            if chunker.measures_evidence and not chunker.by_size and len(units) > 1:
+                decide = partial(decide_between_breaks, chunker, limits=limits)
+                measure = yield from planned_measure(decide, units, at_once=self.add_signal)
             chunks = sizes.assemble(units, segmentation.cuts, limits, segmentation.rows)
             chunks = [_add_metadata(chunk, chunker.chunk_metadata(chunk, i)) for i, chunk in enumerate(chunks)]
-            levels.append(Explanation(document, chunks, units, segmentation))
+            by_size = chunker.by_size or isinstance(chunker, (*_BUILT_IN.values(),))
+            levels.append(Explanation(document, chunks, units, segmentation, by_size=by_size, measure=measure))
             edges = np.array([0, *(chunk.end for chunk in chunks)], dtype=np.int64)
         chunks = _link([level.chunks for level in levels])
-        return Explanation(document, chunks, units, _merge(levels, units))
+        return Explanation(document, chunks, units, _merge(levels, units), levels=tuple(levels))
 
     def chunk_metadata(self, chunk: Chunk, index: int) -> dict[str, Any]:
         """Return the granularity of a chunk, and a flag if it is over the limit."""

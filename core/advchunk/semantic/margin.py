@@ -18,8 +18,10 @@ from advchunk.models.prompts import fill_prompt
 from advchunk.numerics import cutting
 from advchunk.records import Floats, Segmentation, Units
 from advchunk.sizes import Limits, RunSizes
+from advchunk.text.detection import language_of
 from advchunk.text.sentences import language_code
 
+_TIE = 1e-9  # difference of margins that rounding makes
 MARGIN_OPTIONS: Final = ("1", "2")  # split, keep
 _OPTION_LINES = re.compile(r"^1\. (.+)\n2\. (.+)$", re.MULTILINE)
 _HAN, _LETTER = re.compile(r"[\u4e00-\u9fff\u3400-\u4dbf]"), re.compile(r"[^\W\d_]")
@@ -39,15 +41,16 @@ class MarginSamplingParams(Params):
 
     At each gap the model is shown the text before and the sentence after, and asked for "1" (split) or "2" (keep). The
     margin is P(split) - P(keep), from one forward pass. Small models prefer a number or the first option, whatever the
-    text; so each question is asked again with the options exchanged, and the margin is the mean. The text is cut where the margin reaches the threshold, which
-    is the mean of the last few margins once there are enough.
+    text; so each question is asked again with the options exchanged, and the margin is the mean. The text is cut where the margin exceeds the threshold, which
+    is the mean of the last few margins once there are enough. A tie is no evidence, and not cut.
 
     Departs from the published code: text is verbatim, the prompts are reworded, each question is asked twice, and if the text before the gap and the
-    sentence together exceed a chunk, it cuts without asking. Margins have the opposite sign: higher ones cut.
+    sentence together exceed a chunk, it cuts without asking. The published code cuts at ties, and so everywhere if the model
+    has no preference. Margins have the opposite sign: higher ones cut.
 
     Parameters
     ----------
-    threshold : minimum margin of a cut while there are fewer than ``window`` margins, -1..1.
+    threshold : margin that a cut exceeds while there are fewer than ``window`` margins, -1..1.
     window : number of the latest margins whose mean is the threshold, >= 1; None always uses ``threshold``.
     context : text shown before the gap: "chunk", all of the current chunk, which takes a call per gap; or "pair", the
         previous sentence, which costs the same at each gap and needs no earlier answer.
@@ -100,7 +103,7 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
     lm_method = "choose"
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
-        """Ask at each gap, cut where the margin reaches the threshold, join meta-chunks."""
+        """Ask at each gap, cut where the margin exceeds the threshold, join meta-chunks."""
         prompts = self.prompts_for(units.text)
         edges, sizes, is_pair = units.edges.tolist(), RunSizes(units, limits.counter), self.context == "pair"
 
@@ -133,13 +136,20 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
                 continue
             margins.append(next(of_pairs) if is_pair else float((yield from ask((start, gap)))[0]))
             gaps[gap - 1] = margins[-1]
-            if margins[-1] >= thresholds[-1]:
+            if margins[-1] > thresholds[-1] + _TIE:
                 cuts.append(gap)
                 reasons[gap] = "margin"
         joined = cutting.cuts_at(np.array(cuts), len(units))
         joined = join_segments(joined, units, limits) if self.combine else joined
         figures = {"margins": np.array(margins), "thresholds": np.array(thresholds)}
-        return Segmentation(joined, reason=[reasons[cut] for cut in joined[1:-1].tolist()], gaps=gaps, figures=figures)
+        return Segmentation(
+            joined,
+            reason=[reasons[cut] for cut in joined[1:-1].tolist()],
+            gaps=gaps,
+            figures=figures,
+            origins="size" if self.combine else None,
+            evidence=-float(np.sum(margins)),
+        )
 
     def prompts_for(self, text: str) -> list[tuple[str, tuple[str, str]]]:
         """Return the prompts for a text, each with its numbers for "split" and "keep"."""
@@ -154,4 +164,4 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
         if self.prompt_language != "auto":
             return margin_prompts()[self.prompt_language]
         mostly_han = 2 * len(_HAN.findall(text)) > len(_LETTER.findall(text)) and not _KANA.search(text)
-        return margin_prompts()["zh" if mostly_han or language_code(self.language) == "zh" else "en"]
+        return margin_prompts()["zh" if mostly_han or language_code(language_of(text, self.language)) == "zh" else "en"]

@@ -25,6 +25,8 @@ class PerplexityParams(Params):
     neighbors, and than one of them by at least ``threshold``; or it equals the next sentence, and is lower than the
     previous one by at least as much.
 
+    A drop equal to ``threshold`` counts, as in the published code; the paper has "greater than".
+
     Departs from the published code: the text is never changed (the code drops spaces between sentences and cuts long
     ones), it is tokenized as a whole, and ``threshold_percentile`` depends on this text alone (the code takes the smallest
     drop of all documents so far, which falls towards 0).
@@ -109,7 +111,15 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
         if self.combine:
             cuts = join_segments(cuts, units, limits, repeat=self.boundary == "overlap")
         figures = {"surprise": surprise, "threshold": threshold, "minima": minima}
-        return Segmentation(cuts, reason="minimum", gaps=gaps, threshold=threshold, figures=figures)
+        return Segmentation(
+            cuts,
+            reason="minimum",
+            gaps=gaps,
+            threshold=threshold,
+            figures=figures,
+            origins="size" if self.combine else None,
+            evidence=-float(np.sum(surprise)),
+        )
 
 
 def minimum_drops(surprise: Floats) -> Floats:

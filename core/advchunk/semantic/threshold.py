@@ -97,4 +97,5 @@ class SemanticThresholdChunker(SemanticThresholdParams, EmbeddingChunker):
             gaps, threshold = distances, signals.threshold_for_chunks(distances, self.n_segments)
         figures = {"distances": distances, "threshold": threshold}
         cuts = cutting.cuts_above(gaps, threshold)
-        return Segmentation(cuts, reason=kind, gaps=gaps, threshold=threshold, figures=figures)
+        near = -float(distances.sum())
+        return Segmentation(cuts, reason=kind, gaps=gaps, threshold=threshold, figures=figures, evidence=near)

@@ -9,6 +9,7 @@ import numpy as np
 
 from advchunk.errors import BadModelOutput
 from advchunk.records import Ints
+from advchunk.text.scripts import count_words
 
 
 class Counter(Protocol):
@@ -43,11 +44,6 @@ class CallableCounter:
         """Return the number of tokens of each of n texts, (n,)."""
         tokens = self.batch(list(texts)) if self.batch and texts else map(self.call, texts)
         return np.fromiter(map(_number, tokens), dtype=np.int64, count=len(texts))
-
-
-def count_words(text: str) -> int:
-    """Return the number of words, separated by white space."""
-    return len(text.split())
 
 
 def counts_of_distinct(counter: Counter, texts: Sequence[str]) -> Ints:

@@ -11,6 +11,7 @@ from advchunk import registry
 from advchunk.errors import ConfigurationError, did_you_mean, require
 from advchunk.lazy import lazy_names
 from advchunk.records import Units
+from advchunk.text.detection import AUTO
 from advchunk.text.sentences import sentences, spacy_documents
 from advchunk.text.tiling import Tiler, align, from_spans, owning_space, paragraphs
 
@@ -57,7 +58,7 @@ class _Coerced:
         return from_spans(text, numbers.tolist()) if spans else Units(text, numbers.astype(np.int64))
 
 
-def as_tiler(splitter: SplitterLike = None, language: str = "en") -> Tiler:
+def as_tiler(splitter: SplitterLike = None, language: str = AUTO) -> Tiler:
     """Coerce a sentence splitter to a tiler, which can be pickled if ``splitter`` can.
 
     Parameters

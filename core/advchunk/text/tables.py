@@ -15,9 +15,11 @@ from itertools import accumulate, pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from advchunk.records import Units
+from advchunk.text import separated
+from advchunk.text.separated import Separation
 from advchunk.text.tiling import RowTiler, Tiler, from_ends, leading_space, lines, owning_space
 
-Form: TypeAlias = Literal["pipes", "html", "latex", "grid", "dashes", "lines"]
+Form: TypeAlias = Literal["pipes", "html", "latex", "grid", "dashes", "commas", "semicolons", "tabs", "lines"]
 """How a table is written; "grid" and "dashes" are those of Pandoc, "lines" has no mark of rows but line ends."""
 
 _NESTED = 3  # tables in each other that are cut between rows
@@ -141,7 +143,9 @@ def form(text: str) -> Form:
     first = text.strip().splitlines()[:1]
     if first and _BORDER.fullmatch(first[0]):
         return "grid"
-    return "dashes" if any(_is_dashed(line) for _, line in _line_spans(text)) else "lines"
+    if any(_is_dashed(line) for _, line in _line_spans(text)):
+        return "dashes"
+    return separated.separation(text) or "lines"
 
 
 def tilers(kind: Form) -> tuple[Tiler, ...]:
@@ -197,7 +201,7 @@ def cells(text: str, kind: Form) -> Units:
         ends = (match.start() for match in _CELL_END.finditer(text))
         starts = {at + len(line) - len(line.lstrip("> \t")) for at, line in _line_spans(text)}
         return from_ends(text, [end for end in ends if end not in starts and text[end + 1 : end + 99].strip()])
-    return lines(text)
+    return from_ends(text, separated.cell_ends(text, kind)) if kind in separated.SEPARATORS else lines(text)
 
 
 def cell_parts(text: str) -> Units:
@@ -240,6 +244,8 @@ def head(text: str, kind: Form | None = None) -> Head:
     [['a', '']]
     """
     kind = form(text) if kind is None else kind
+    if kind in separated.SEPARATORS:
+        return _separated_head(text, kind)
     read = {"html": _html_head, "latex": _latex_head, "pipes": _pipe_head, "grid": _grid_head, "dashes": _dashed_head}
     return read[kind](text) if kind in read else Head()
 
@@ -254,6 +260,9 @@ def opening(text: str, end: int) -> Head:
     if kind in {"html", "latex"}:
         units = cells(part, kind).strings()
         row = [plain_html(cell) if kind == "html" else plain_latex(cell.lstrip("& \t\n")) for cell in units]
+    elif kind in separated.SEPARATORS:
+        is_first = next(separated.records(text, kind))[1] >= end
+        row = [" ".join(cell.split()) for cell in separated.values(part, kind)] if is_first else []
     elif kind == "pipes":
         row = [cell.strip() for cell in _CELL_END.split(part.strip("> \t\r\n").split("\n", 1)[0].removeprefix("|"))]
     else:
@@ -263,12 +272,12 @@ def opening(text: str, end: int) -> Head:
 
 
 def _rows(text: str, kind: Form) -> list[_Row]:
-    if kind == "html":
-        return _html_rows(text)
-    if kind == "latex":
-        return _latex_rows(text)
-    if kind == "dashes":
-        return _dashed_rows(text)
+    read = {"html": _html_rows, "latex": _latex_rows, "dashes": _dashed_rows}
+    if kind in read:
+        return read[kind](text)
+    if kind in separated.SEPARATORS:
+        is_head = separated.has_head(text, kind)
+        return [_Row(*span, 1, is_head and not i) for i, span in enumerate(separated.records(text, kind))]
     own = [_Row(at, at + len(line)) for at, line in _line_spans(text)]
     if kind == "pipes":
         rule = next((i for i, row in enumerate(own) if _RULE.fullmatch(text[row.start : row.end].rstrip())), -1)
@@ -282,6 +291,14 @@ def _line_spans(text: str) -> Iterator[tuple[int, str]]:
     """Yield the offset and the text of each line, with the blank lines after it."""
     edges = lines(text).edges.tolist()
     return ((start, text[start:end]) for start, end in pairwise(edges))
+
+
+def _separated_head(text: str, kind: Separation) -> Head:
+    if not separated.has_head(text, kind):
+        return Head()
+    start, end = next(separated.records(text, kind))
+    names = separated.values(text[start:end], kind)
+    return Head("", [[" ".join(name.split()).replace("|", "\\|") for name in names]], end)
 
 
 # Pipes.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,8 @@ import numpy as np
 
 from advchunk.errors import import_extra, require
 from advchunk.records import Ints
+from advchunk.text.detection import AUTO, UNDETERMINED, language_of, tell_language
+from advchunk.text.scripts import UNSPACED
 from advchunk.text.sentences import language_code
 
 if TYPE_CHECKING:
@@ -24,8 +27,8 @@ WordSplitter: TypeAlias = Callable[[str], Sequence[str]]
 StopWords: TypeAlias = Literal["snowball", "glasgow", "none"]
 Stemmer: TypeAlias = Literal["snowball", "porter", "none"]
 
-# Scripts written without spaces: pairs of characters serve as words.
-_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+_FEW = 20  # texts that tell their language together
+_UNSPACED = f"[{UNSPACED}]"  # pairs of characters serve as words
 
 _SNOWBALL = {  # the name of each language's Snowball list in bm25s.stopwords
     "da": "DANISH", "de": "GERMAN", "en": "EN_PLUS", "es": "SPANISH", "fr": "FRENCH", "it": "ITALIAN", "ko": "KOREAN",
@@ -125,15 +128,15 @@ def bigrams(words: Terms) -> Terms:
 
 
 def check_language(language: str) -> str:
-    """Return the code of a language; raise `ConfigurationError` for anything else."""
+    """Return the code of a language, or "auto"; raise `ConfigurationError` for anything else."""
     is_code = isinstance(language, str) and language_code(language).isalpha() and len(language_code(language)) <= 3
-    require(is_code, "language must be a code, such as 'en'", language)
+    require(is_code or language == AUTO, "language must be a code, such as 'en', or 'auto'", language)
     return language
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """The normalization of words (see `chunkers.lexical.LexicalParams`)."""
+    """The normalization of words (see `chunkers.lexical.LexicalParams`); with "auto" in the language of the texts together."""
 
     lowercase: bool = True
     stop_words: StopWords = "snowball"
@@ -142,15 +145,27 @@ class Wording:
 
     def encode(self, texts: Iterable[str], split: WordSplitter | None = None) -> tuple[Terms, list[str]]:
         """Return the terms of texts, and the string of each term number."""
-        stemmer, forms = make_stemmer(self.stemmer, self.language), dict[str, None]()
+        texts = texts if isinstance(texts, Sequence) else list(texts)
+        language = language_of_all(texts) if self.language == AUTO else self.language
+        stemmer, forms = make_stemmer(self.stemmer, language), dict[str, None]()
 
         def form(word: str) -> str:
             term = stemmer(word.lower() if self.lowercase else word)
             forms[term] = None  # numbered in the order of first appearance
             return term
 
-        left_out = stop_words(self.stop_words, self.language)
+        left_out = stop_words(self.stop_words, language)
         return terms_of(map(split or word_tokens, texts), form, left_out), list(forms)
+
+
+def language_of_all(texts: Sequence[str]) -> str:
+    """Return the code of the language of most of some texts, such as the chunks of a document; English if none can be told.
+
+    >>> language_of_all(["Der Zug fährt nicht, und die Leute warten.", "1990", "Sie sind nicht da, weil es regnet."])
+    'de'
+    """
+    codes = Counter(code for code in map(tell_language, texts) if code != UNDETERMINED)
+    return max(codes, key=lambda code: codes[code]) if codes else language_of(" ".join(texts[:_FEW]))
 
 
 class Vocabulary:

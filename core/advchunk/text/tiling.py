@@ -16,6 +16,7 @@ import numpy as np
 
 from advchunk.errors import require
 from advchunk.records import Units
+from advchunk.text.scripts import has_unspaced, syllable_places, word_places
 
 Tiler: TypeAlias = Callable[[str], Units]
 
@@ -168,12 +169,22 @@ def clauses(text: str) -> Units:
 
 
 def words(text: str) -> Units:
-    """Split after runs of white space.
+    """Split after runs of white space, and in scripts without spaces where no word goes on (`scripts.word_places`).
 
-    >>> words("to  be or").strings()
-    ['to  ', 'be ', 'or']
+    >>> words("to  be or").strings(), words("東京は、日本の首都").strings()
+    (['to  ', 'be ', 'or'], ['東京は、', '日本の', '首都'])
     """
-    return from_ends(text, accumulate(map(len, _WORD.findall(text))))
+    ends = accumulate(map(len, _WORD.findall(text)))
+    return from_ends(text, [*ends, *word_places(text)] if has_unspaced(text) else ends)
+
+
+def syllables(text: str) -> Units:
+    """Split between syllables, in scripts in which a long run of letters has several (`scripts.syllable_places`).
+
+    >>> syllables("ประเทศไทย").strings()
+    ['ประ', 'เทศ', 'ไทย']
+    """
+    return from_ends(text, syllable_places(text))
 
 
 def graphemes(text: str) -> Units:

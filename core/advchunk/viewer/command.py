@@ -1,7 +1,6 @@
 """``advchunk view``: show chunks as a page."""
 
 from collections.abc import Iterable
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +8,11 @@ import click
 
 from advchunk.chunkers import catalog
 from advchunk.chunkers.base import Chunker
-from advchunk.cli.common import RESOURCE_OPTIONS, one_line, report_errors
-from advchunk.cli.files import expand_folder, open_output, read_input
+from advchunk.cli.common import RESOURCE_OPTIONS, reason_of, report_errors, split_method
+from advchunk.cli.files import list_inputs, open_output, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
 from advchunk.errors import ConfigurationError, MissingExtra, require
+from advchunk.readers.sources import Inventory, read_sources
 from advchunk.records import Document
 from advchunk.retrieval import PassageCutter
 
@@ -20,7 +20,7 @@ from advchunk.retrieval import PassageCutter
 @click.command("view", cls=ChunkerCommand)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
-    "-m", "--method", "methods", metavar="NAME[,NAME]", default=catalog.default_name("mst-semantic"), show_default=True,
+    "-m", "--method", "methods", metavar="NAME[:K=V][,NAME]", default=catalog.default_name("mst-semantic"), show_default=True,
     help="Chunking method; several are shown side by side.",
 )  # fmt: skip
 @click.option("-o", "--out", metavar="PATH", default="chunks.html", show_default=True, help="The page to write.")
@@ -47,27 +47,33 @@ def view_command(
 
     options = {name: value for name, value in options.items() if value is not None}
     with report_errors():
-        names = list(dict.fromkeys(filter(None, map(str.strip, methods.split(",")))))
+        specified = {text: split_method(text) for text in filter(None, map(str.strip, methods.split(",")))}
+        names = [name for name, _ in specified.values()]
         require(bool(names), "--method must name a method", methods)
-        accepted = {name: _options_of(name) for name in names}
+        accepted = {text: _options_of(name) for text, (name, _) in specified.items()}
         named = [*options, *(pair.partition("=")[0] for pair in pairs)]
         unused = sorted(set(named) - set().union(*accepted.values(), ["markup"]))
         require(not unused, f"options must be those of {' or '.join(names)}", unused)
     chunkers = {}
-    for name, own in accepted.items():
+    for text, own in accepted.items():
+        name, assigned = specified[text]
         params = parse_params(
             name,
-            [pair for pair in pairs if pair.partition("=")[0] in own],
+            [*assigned, *(pair for pair in pairs if pair.partition("=")[0] in own)],
             {key: value for key, value in options.items() if key in own},
         )
         resources = {key: params.pop(key) for key in RESOURCE_OPTIONS if key in params}
-        chunkers[name] = create_chunker(name, fallback, experimental or None, params, resources)
+        chunkers[text] = create_chunker(name, fallback, experimental or None, params, resources)
     first = next(iter(chunkers.values()))
-    files = tuple(chain.from_iterable(map(expand_folder, files)))
-    documents = list(chain.from_iterable(_read(first, "markup" not in options, encoding, file) for file in files))
+    inventory = Inventory()
+    names = list_inputs(files, inventory, out)
+    documents = [
+        document for file in names for document in _read(first, "markup" not in options, encoding, file, inventory)
+    ]
+    report_inventory(inventory)
     explanations = {name: [chunker.explain(document) for document in documents] for name, chunker in chunkers.items()}
     cutter = PassageCutter(language=options.get("language"), tokenizer=first.counter)
-    title = ", ".join(_distinct(Path(file).name for file in files))
+    title = ", ".join(_distinct(Path(file).name for file in names))
     with report_errors():
         page = View(explanations, title=title, question=question, budget=budget, cutter=cutter).html
     with open_output(out) as target:
@@ -79,15 +85,18 @@ def view_command(
         click.launch(Path(out).resolve().as_uri())
 
 
-def _read(chunker: Chunker, by_name: bool, encoding: str | None, name: str) -> list[Document]:
+def _read(chunker: Chunker, by_name: bool, encoding: str | None, file: str, inventory: Inventory) -> list[Document]:
     """Read a file, or exit with an error message that names it."""
+    name = file
     try:
-        return read_input(chunker, by_name, encoding, name)
-    except OSError as error:
-        msg = f"{name}: {error.strerror or error}"
-    except (ConfigurationError, MissingExtra) as error:
-        msg = f"{name}: {one_line(error)}"
-    raise click.ClickException(msg)
+        documents = list[Document]()
+        for source in read_sources(file, inventory):
+            name = source.name
+            documents += read_input(chunker, source, by_name=by_name, encoding=encoding)
+    except (OSError, ConfigurationError, MissingExtra) as error:
+        msg = f"{name}: {reason_of(error)}"
+        raise click.ClickException(msg) from error
+    return documents
 
 
 def _options_of(method: str) -> set[str]:

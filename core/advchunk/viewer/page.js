@@ -35,6 +35,7 @@
       this.noun = this.isAnswer ? "passage" : "chunk";
       this.chunks = method.chunks;
       this.threshold = method.threshold;
+      this.summary = method.summary ?? "";
       this.sentences = (method.sentences ?? []).map(([offset, score]) => [convert(offset), score]);
       this.signal = method.signal.map(([offset, score]) => [convert(offset), score]);
       this.cuts = new Map(Object.entries(method.cuts).map(([offset, cut]) => [convert(+offset), cut]));
@@ -126,6 +127,7 @@
         const textContent = `${this.only.length} of ${this.cuts.size} boundaries only here`;
         node.querySelector(".facts").append("; ", make("span", { className: "differences", textContent }));
       }
+      if (this.summary) node.querySelector(".facts").append(make("br"), this.summary);
       this.node = node;
       this.text = node.querySelector(".text");
       this.canvas = node.querySelector("canvas");
@@ -265,7 +267,8 @@
   }
 
   const plural = (noun, count) => `${count} ${noun}${count === 1 ? "" : "s"}`;
-  const cutText = ([reason, score]) => (score === null ? reason : `${reason}, score ${score}`);
+  const cutText = ([reason, score, place]) =>
+    (place ? `${reason}, at ${place}` : reason) + (score === null ? "" : `, score ${score}`);
 
   /** Show the facts of a chunk. */
   function describe(column, index) {

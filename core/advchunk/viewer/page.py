@@ -22,6 +22,7 @@ from advchunk.viewer.evidence import Evidence, find_evidence, split_chunks
 
 _WIDTH, _HEIGHT = 10_000, 1000  # of a drawing, in its own units
 _MOST_SAMPLES = 4000  # of a signal; a screen has fewer pixels
+_PLACES = {"first": "the first place allowed"}  # added to the reason of a cut
 _NO_WORD = "No word of the question is in the text (stop words do not count)."
 
 
@@ -138,7 +139,10 @@ def _method_data(explanation: Explanation) -> dict[str, Any]:
     segmentation = explanation.segmentation
     return {
         "chunks": [_chunk_data(chunk) for chunk in explanation.chunks],
-        "cuts": {cut.offset: [cut.reason, _rounded(cut.score)] for cut in explanation.cuts},
+        "cuts": {
+            cut.offset: [cut.reason, _rounded(cut.score), _PLACES.get(cut.origin, "")] for cut in explanation.cuts
+        },
+        "summary": explanation.signal.summary,
         "signal": _signal(explanation),
         "threshold": _rounded(segmentation.threshold) if segmentation else None,
     }

@@ -47,12 +47,12 @@ def chunked(chances, **params):
 
 
 def published(chances, threshold=0.0):
-    """The loop of ``chunk_rag.py``: keep while P(keep) - P(split) is over the mean of the last five."""
+    """The loop of ``chunk_rag.py``: keep while P(keep) - P(split) is at least the mean of the last five; there, above it."""
     chunks, current, differences = [], [0], []
     for i in range(1, len(chances)):
         difference = (1 - chances[i]) - chances[i]
         differences.append(difference)
-        if difference > threshold:
+        if difference >= threshold:
             current.append(i)
         else:
             chunks.append(current)
@@ -79,15 +79,17 @@ def test_the_published_loop(chances, context):
         assert before == " ".join(texts[start:at])
 
 
-def test_ties_with_the_threshold_are_cut():
-    assert chunked([0.5, 0.5, 0.25])[0] == [[0], [1, 2]]
-    assert chunked([0.5] * 9)[0] == [[i] for i in range(9)]
+@pytest.mark.parametrize("chance", [0.5, 0.1, 0.7])
+def test_a_tie_is_no_evidence(chance):
+    assert chunked([0.5, 0.5, 0.25])[0] == [[0, 1, 2]]
+    groups = chunked([chance] * 9)[0]
+    assert groups[-1] == [5, 6, 7, 8] if chance > 0.5 else groups == [[*range(9)]]
 
 
 def test_a_fixed_threshold():
     numbers = [0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.5, 0.6, 0.7, 0.8, 0.9]
     assert chunked(numbers, threshold=0.5, window=None)[0] == [[0, 1, 2, 3], [4], [5, 6, 7, 8], [9], [10]]
-    assert chunked(numbers, window=2)[0] == [[0], [1], [2], [3], [4], [5, 6, 7], [8], [9], [10]]
+    assert chunked(numbers, window=2)[0] == [[0, 1], [2], [3], [4], [5, 6, 7], [8], [9], [10]]
 
 
 def test_a_full_chunk_ends_without_asking():

@@ -19,10 +19,13 @@ from advchunk.evaluation.metrics.table import check_metric
 from advchunk.records import Document
 from advchunk.retrieval.search import SEARCHES, Search
 from advchunk.retrieval.vectors import Vectors
+from advchunk.signal import Signal
+from advchunk.text.detection import AUTO
 
 _SIZES = (64, 128, 256, 512)
 _BASELINE = "recursive"  # the common choice; the baseline at the largest size
 _SHARES = (1 / 9, 1 / 3, 1)  # of the questions, in each round
+_MOST_JUDGED = 5  # documents on which the signal of a chunker is read
 _MIN_QUESTIONS = 30  # of a round, if there are as many
 
 
@@ -34,7 +37,7 @@ def recommend(
     chunkers: Sequence[str] | None = None,
     sizes: Sequence[int] = _SIZES,
     searches: Sequence[Search] = SEARCHES,
-    language: str = "en",
+    language: str = AUTO,
     metric: str = "recall",
     budget: int = 1000,
     number: int = 500,
@@ -56,7 +59,8 @@ def recommend(
 
     Work is bounded by ``characters`` and the rounds, so results are the same on any machine if ``budget_seconds`` is
     enough. No text is embedded twice for two kinds of vectors. When time is up, the last finished round is shown, or the
-    finished part of the first. An option that fails is listed, and the others go on.
+    finished part of the first. An option that fails is listed, and the others go on. A chunker that cuts like `recursive`, or
+    whose evidence is that of shuffled text, is never recommended (`signal.Signal`, on up to five documents).
 
     The winner is scored on the questions that selected it: expect slightly lower scores on others. Raises `ConfigurationError`
     for an unknown chunker, documents from which no questions can be made, a parameter out of range, or if the baseline
@@ -71,7 +75,7 @@ def recommend(
     sizes : ``max_tokens`` to try, each >= 1.
     searches : to try. `recursive` searched by vectors is always tried; words are not tried with vectors that contain
         context, nor neighbors with "context" vectors.
-    language : of the documents, for the search by words (`retrieval.lexical_index.LexicalIndex`).
+    language : of the documents, for the search by words (`retrieval.lexical_index.LexicalIndex`); "auto" is that of each.
     budget, number : tokens retrieved per question, >= 1; questions to make, >= 2.
     characters : of documents to use, >= 1; the others are dropped at random, those without questions first.
     budget_seconds : for all runs, > 0; None for no limit. At least two runs are made.
@@ -115,8 +119,39 @@ def recommend(
         options[0], tuple(tried), (), tuple(failures.values()), len(last_task.questions), questions_built, runs,
         complete=complete, metric=metric, budget=budget, embedder=embedder, language=language,
     )  # fmt: skip
-    chosen, rows = _choose(results, metric) if draft.settled else (options[0], _compare(results, options[0], metric))
-    return replace(draft, option=chosen, rows=tuple(rows))
+    if not draft.settled:
+        return replace(draft, rows=tuple(_compare(results, options[0], metric)))
+    judge = _Judge(last_task.documents[:_MOST_JUDGED], embedder, cache)
+    chosen, rows = _choose(results, metric, judge)
+    return replace(draft, option=chosen, rows=tuple(rows), signals=judge.signals)
+
+
+class _Judge:
+    """Says whether a chunker decides on its cuts, by its signal on some documents.
+
+    Parameters
+    ----------
+    documents : at least one.
+    embedder, cache : of the chunkers.
+    """
+
+    def __init__(self, documents: Sequence[Document], embedder: Any, cache: dict[Any, Any]) -> None:
+        self.signals = dict[str, Signal]()
+        self._documents, self._embedder, self._cache = documents, embedder, cache
+
+    def __call__(self, option: Option) -> bool:
+        """Return True for a chunker that cuts by size and is named so, or one whose cuts are its own, with evidence."""
+        chunks = f"{option.chunker}, max_tokens={option.max_tokens}"
+        if chunks not in self.signals:
+            models = (
+                {"embedder": self._embedder, "cache": self._cache} if catalog.cuts_by_embeddings(option.chunker) else {}
+            )
+            made = {"experimental": True, "fallback": None, "max_tokens": option.max_tokens, **models}
+            chunker = catalog.create(option.chunker, **made)
+            first, *others = [chunker.explain(document).signal for document in self._documents]
+            self.signals[chunks] = sum(others, first)
+        signal = self.signals[chunks]
+        return signal.by_size or not sum(signal.cuts.values()) or signal.decides
 
 
 def _task(documents: Sequence[Document], questions: Sequence[Question], metric: str, **settings: Any) -> EvaluationTask:
@@ -211,15 +246,22 @@ def _best_of_kinds(ranked: Sequence[Option]) -> list[Option]:
     return sorted({option.kind: option for option in reversed(ranked)}.values(), key=lambda option: option.kind)
 
 
-def _choose(results: Mapping[Option, Result], metric: str) -> tuple[Option, list[Comparison]]:
-    """Return the option than which none is significantly better, from the baseline on, and comparisons with it."""
+def _choose(
+    results: Mapping[Option, Result], metric: str, decides: Callable[[Option], bool]
+) -> tuple[Option, list[Comparison]]:
+    """Return the option than which none is significantly better, from the baseline on, and comparisons with it.
+
+    An option whose chunker does not decide on its cuts is passed over.
+    """
     by_label, chosen = {option.label: option for option in results}, next(iter(results))
     while True:
         rows = _compare(results, chosen, metric)
         better = [by_label[row.result.label] for row in rows if row.verdict == "better"]
-        if not better:
+        # Of the options of one kind, the first is the best.
+        chosen_next = next(filter(decides, sorted(better, key=lambda option: option.kind)), None)
+        if chosen_next is None:
             return chosen, rows
-        chosen = min(better, key=lambda option: option.kind)  # the first, which is the best of its kind
+        chosen = chosen_next
 
 
 def _compare(results: Mapping[Option, Result], option: Option, metric: str) -> list[Comparison]:

@@ -13,6 +13,8 @@ from advchunk.evaluation.metrics.table import metrics
 from advchunk.models.identity import model_name
 from advchunk.retrieval.search import Search
 from advchunk.retrieval.vectors import Vectors
+from advchunk.signal import Signal
+from advchunk.text.detection import AUTO
 from advchunk.text.templates import fill_text
 
 _OWN_VECTORS = ("context", "units")  # stored with the chunks, and not computed from their text alone
@@ -74,6 +76,7 @@ class Recommendation:
     questions : number of questions in the last round.
     questions_built : True if the questions were made from the documents.
     complete : True if there was time for all rounds; then another run gives the same result.
+    signals : what the chunkers that were better than the default had to say on the documents, by chunker and size.
     """
 
     option: Option
@@ -87,7 +90,8 @@ class Recommendation:
     metric: str = "recall"
     budget: int = 1000
     embedder: Any = None
-    language: str = "en"
+    language: str = AUTO
+    signals: Mapping[str, Signal] = field(default_factory=dict)
 
     @property
     def settled(self) -> bool:
@@ -179,6 +183,7 @@ class Recommendation:
             "search": asdict(self.option.search),
             **{name: getattr(self, name) for name in names},
             "comparisons": as_rows(self.rows),
+            "signals": {label: signal.to_dict() for label, signal in self.signals.items()},
             "failures": [asdict(failure) for failure in self.failures],
         }
 
@@ -199,7 +204,7 @@ class Recommendation:
 
 
 def python_code(
-    name: str, parameters: Mapping[str, str], search: Search, budget: int, language: str = "en"
+    name: str, parameters: Mapping[str, str], search: Search, budget: int, language: str = AUTO
 ) -> dict[str, str]:
     """Return the lines for advchunk, LangChain and LlamaIndex, by these names.
 
@@ -221,7 +226,7 @@ def python_code(
     how = {"mode": repr(search.mode), "neighbors": str(search.neighbors)}
     levels = {name: getattr(search, name) for name in ("levels", "answer", "section_weight", "merge")}
     how |= {name: repr(value) for name, value in levels.items() if value != getattr(Search(), name)}
-    how |= {"language": repr(language)} if search.mode != "dense" and language != "en" else {}
+    how |= {"language": repr(language)} if search.mode != "dense" and language != AUTO else {}
     values: dict[str, Any] = {
         "name": repr(name),
         "kind": catalog.chunker_class(name).__name__.removesuffix("Chunker"),

@@ -21,6 +21,7 @@ from advchunk.models.long_texts import embed_long_texts
 from advchunk.records import Document, Floats, Units
 from advchunk.text import sentences
 from advchunk.text.counters import Counter
+from advchunk.text.detection import AUTO
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class EvaluationTask:
     budget : tokens retrieved for the scores that candidates are compared by, >= 1.
     budgets : tokens retrieved for the recall curve, each >= 1; ``budget`` is always added.
     boundaries : by document, the characters where its true segments meet; other documents get no boundary scores.
-    language : of the documents, for the search by words (`retrieval.lexical_index.LexicalIndex`).
+    language : of the documents, for the search by words (`retrieval.lexical_index.LexicalIndex`); "auto" is that of each.
     """
 
     documents: tuple[Document, ...]
@@ -45,7 +46,7 @@ class EvaluationTask:
     budget: int = 1000
     budgets: tuple[int, ...] = (250, 500, 1000, 2000, 4000)
     boundaries: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    language: str = "en"
+    language: str = AUTO
 
     def __post_init__(self) -> None:
         names, lengths = [d.source for d in self.documents], {d.source: len(d.text) for d in self.documents}

@@ -11,6 +11,7 @@ from advchunk.evaluation.data.dataset import Dataset, check_sources, edit_docume
 from advchunk.evaluation.data.questions import Question, Reference
 from advchunk.records import Document, Span
 from advchunk.text import sentences
+from advchunk.text.detection import AUTO
 from advchunk.text.terms import word_tokens
 
 _WORDS = 8, 40  # of a question: shorter sentences are not specific, longer ones are rarely sentences
@@ -23,7 +24,7 @@ def held_out_questions(
     number: int = 500,
     *,
     seed: int = 0,
-    language: str = "en",
+    language: str = AUTO,
     boundaries: Mapping[str, Sequence[int]] | None = None,
 ) -> Dataset:
     """Use sentences of the documents as questions, without labels or a model; half of them are removed from the text.

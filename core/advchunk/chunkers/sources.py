@@ -1,0 +1,284 @@
+"""Chunk files, and the files in folders and archives, in constant memory."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from advchunk.chunkers.auto import AutoChunker
+from advchunk.chunkers.base import Chunker
+from advchunk.chunkers.parallel import share_models
+from advchunk.engine import drive
+from advchunk.engine.runner import Failure, OnErrors, Progress, ProgressReporter, error_handler
+from advchunk.engine.workers import portable, run_in_processes
+from advchunk.errors import ConfigurationError, MissingExtra, WorkerDied, is_integer, require
+from advchunk.readers.files import read_record
+from advchunk.readers.sources import FileSource, Inventory, find_files, read_sources
+from advchunk.records import Chunk, Document
+
+_log = logging.getLogger("advchunk")
+
+
+class SourceResult(NamedTuple):
+    """The documents of a source, each as its name and what became of it, and the failures; their index is that of the file."""
+
+    documents: list[tuple[str, Any]]
+    failures: list[Failure]
+
+    @classmethod
+    def failed(cls, name: str, error: Exception) -> Self:
+        """Return the result of a source that cannot be read or chunked."""
+        return cls([], [Failure(0, name, error)])
+
+
+def read_source(
+    chunker: Chunker, source: FileSource, *, by_name: bool = True, encoding: str | None = None, key: str = ""
+) -> list[Document]:
+    """Return the documents of a source.
+
+    Parameters
+    ----------
+    by_name, encoding : see `Chunker.read_documents`.
+    key : metadata key for the name of the source; "" for none.
+    """
+    metadata = {key: source.name} if key else None
+    if source.is_line and source.data is not None:
+        return [read_record(source.data, encoding, metadata, name=source.name)]
+    options: dict[str, Any] = {"metadata": metadata, "encoding": encoding}
+    return chunker.read_documents(source.name, by_name=by_name, data=source.data, **options)
+
+
+def _keep_all(document: Document, chunks: list[Chunk], _: float) -> tuple[Document, list[Chunk]]:
+    return document, chunks
+
+
+@dataclass(frozen=True)
+class SourceChunker:
+    """Reads sources, chunks their documents, and converts the chunks; model batches span the sources.
+
+    Parameters
+    ----------
+    convert : takes a document, its chunks, and the seconds that they took.
+    read : returns the documents of a source (`read_source`).
+    """
+
+    chunker: Chunker
+    convert: Callable[[Document, list[Chunk], float], Any]
+    read: Callable[[Chunker, FileSource], list[Document]]
+
+    def __call__(self, sources: Iterable[FileSource]) -> list[SourceResult]:
+        """Return the result of each source."""
+        results = self.stream(sources)
+        return [result._replace(failures=list(map(_as_portable, result.failures))) for result in results]
+
+    def stream(self, sources: Iterable[FileSource]) -> Iterator[SourceResult]:
+        """Yield the result of each source, in order, as soon as it is known."""
+        # Results, and documents that are read but not yet chunked.
+        pending = deque[tuple[SourceResult, deque[Document]]]()
+        failures = dict[int, Failure]()
+
+        def read_all() -> Iterator[Document]:
+            for source in sources:
+                documents, result = list[Document](), SourceResult([], [])
+                try:
+                    documents = self.read(self.chunker, source)
+                except (OSError, ConfigurationError, MissingExtra) as error:
+                    result = SourceResult.failed(source.name, error)
+                pending.append((result, deque(documents)))
+                yield from documents
+
+        def finished() -> Iterator[SourceResult]:
+            while pending and not pending[0][1]:
+                yield pending.popleft()[0]
+
+        start = time.perf_counter()
+        chunked = self._chunk(read_all(), lambda failure: failures.update({failure.index: failure}))
+        for index, chunks in enumerate(chunked):
+            yield from finished()
+            result, documents = pending[0]
+            document, now = documents.popleft(), time.perf_counter()
+            if failure := failures.pop(index, None):
+                result.failures.append(failure)
+            else:
+                result.documents.append((document.id, self.convert(document, chunks, now - start)))
+            start = now
+            yield from finished()
+        yield from finished()
+
+    def _chunk(self, documents: Iterable[Document], on_failure: Callable[[Failure], object]) -> Iterator[list[Chunk]]:
+        """Yield the chunks of each document; their names differ, so that ids are numbered within each."""
+        if self.chunker.is_corpus_level:
+            return self.chunker.stream(documents, on_error=on_failure)
+        return (explanation.chunks for explanation in drive(self.chunker.jobs(documents, on_failure)))
+
+
+def _as_portable(failure: Failure) -> Failure:
+    return replace(failure, error=portable(failure.error))
+
+
+class FileResult(NamedTuple):
+    """The result of a source in a file, and the number of the file in the call."""
+
+    number: int
+    source: str
+    result: SourceResult
+
+
+@dataclass
+class SourceRun:
+    """Chunks the sources of files, in this process or in others.
+
+    Parameters
+    ----------
+    process : chunks them.
+    files : their names (`readers.sources.find_files`).
+    inventory : counts the members of archives.
+    of_lines : files hold a document a line; None decides by their suffixes.
+    skip : returns True for a source that is not to be chunked.
+    workers : number of processes, >= 1; 1 is this process.
+    """
+
+    process: SourceChunker
+    files: Sequence[str]
+    inventory: Inventory = field(default_factory=Inventory)
+    of_lines: bool | None = None
+    skip: Callable[[FileSource], bool] = field(default=lambda _: False)
+    workers: int = 1
+
+    def results(self) -> Generator[FileResult, None, None]:
+        """Yield the result of each source, in order; a file that cannot be read is a failure."""
+        places, unreadable = deque[tuple[int, str]](), deque[FileResult]()
+
+        def sources() -> Iterator[FileSource]:
+            for index, name in enumerate(self.files):
+                try:
+                    for source in read_sources(name, self.inventory, of_lines=self.of_lines):
+                        if not self.skip(source):
+                            places.append((index, source.name))
+                            yield source
+                except (OSError, ConfigurationError) as error:
+                    unreadable.append(FileResult(index, name, SourceResult.failed(name, error)))
+
+        with closing(self._run(sources())) as results:
+            for answer in results:
+                index, name = places.popleft()
+                while unreadable and unreadable[0].number < index:
+                    yield unreadable.popleft()
+                result = SourceResult.failed(name, answer) if isinstance(answer, WorkerDied) else answer
+                failures = [replace(failure, index=index) for failure in result.failures]
+                yield FileResult(index, name, result._replace(failures=failures))
+        yield from unreadable
+
+    def _run(self, sources: Iterator[FileSource]) -> Generator[SourceResult | WorkerDied, None, None]:
+        if self.workers == 1:
+            yield from self.process.stream(sources)
+        else:
+            prepare = share_models(self.process.chunker)
+            yield from run_in_processes(self.process, sources, self.workers, lambda source: source.size, prepare)
+
+
+@dataclass
+class ChunkedFiles:
+    """The documents of files with their chunks, in order; `chunk_files` makes it.
+
+    Files are read and chunked while it is iterated over, each time anew, in constant memory.
+
+    Parameters
+    ----------
+    inventory : of the files in folders and archives, as far as they have been read.
+    failures : what could not be read or chunked, with ``on_error="collect"``; the index is that of the file.
+    """
+
+    _run: Callable[[Inventory], SourceRun]
+    _on_error: OnErrors
+    _progress: Progress
+    inventory: Inventory = field(default_factory=Inventory)
+    failures: list[Failure] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[tuple[Document, list[Chunk]]]:
+        """Yield each document with its chunks."""
+        self.inventory, self.failures = Inventory(), []
+        handle = error_handler(self.failures.append if self._on_error == "collect" else self._on_error)
+        run, names = self._run(self.inventory), set[int]()
+        with ProgressReporter(self._progress, len(run.files), "file") as reporter, closing(run.results()) as results:
+            last = 0
+            for index, _, result in results:
+                for failure in result.failures:
+                    handle(failure)
+                for name, (document, chunks) in result.documents:
+                    if hash(name) in names:
+                        handle(Failure(index, name, ConfigurationError("another document has the same name")))
+                    else:
+                        names.add(hash(name))
+                        yield document, chunks
+                for _ in range(last, index):
+                    reporter.update()
+                last = index
+            for _ in range(last, len(run.files)):
+                reporter.update()
+        if not self.inventory.is_complete:
+            _log.warning("%s", self.inventory)
+
+
+def chunk_files(
+    paths: str | Path | Iterable[str | Path],
+    chunker: Chunker | None = None,
+    *,
+    encoding: str | None = None,
+    metadata_key: str = "",
+    exclude: Iterable[str | Path] = (),
+    on_error: OnErrors = "collect",
+    progress: Progress = None,
+    workers: int = 1,
+) -> ChunkedFiles:
+    r"""Return the documents of files with their chunks; folders and archives stand for the files in them.
+
+    A folder stands for the files in it and below, without hidden ones and links; those of unknown suffixes are plain text, if
+    they are text (`readers.sources.find_files`). Archives are .zip and .tar files, also compressed ones. A .jsonl file has a
+    document a line. What was read as what, and what was skipped, is in the result's ``inventory``; what failed, in its
+    ``failures``.
+
+    Parameters
+    ----------
+    chunker : chunks the documents; None is ``AutoChunker()``, which takes the chunker for each format.
+    encoding : of texts; see `readers.files.read_file`.
+    metadata_key : metadata key for the name of the file; "" for none.
+    exclude : files in folders that are passed over.
+    on_error : how to handle a file or document that fails: "collect" it in ``failures``; "raise" its error; "skip" it, with a
+        warning in the log; or a callable that takes each `Failure`.
+    progress : called with the number of files done; True shows a progress bar.
+    workers : number of processes that read and chunk, >= 1; see `Chunker.chunk_many`.
+
+    Raises
+    ------
+    ConfigurationError : a parameter is out of range.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "tea.md").write_text("# Tea\n\nGreen."), Path(folder, "cup.png").write_bytes(b"\x89PNG")
+    ...     files = chunk_files(folder)
+    ...     [len(chunks) for document, chunks in files], str(files.inventory)
+    ([1], '2 files: 1 read (.md 1), 1 skipped (no reader: .png 1)')
+    """
+    chunker = AutoChunker() if chunker is None else chunker
+    require(isinstance(chunker, Chunker), "chunker must be a Chunker", chunker)
+    require(is_integer(workers, 1), "workers must be a whole number >= 1", workers)
+    rule = "workers must be 1 for a chunker of all documents together"
+    require(workers == 1 or not chunker.is_corpus_level, rule, workers)
+    error_handler("skip" if on_error == "collect" else on_error)  # raises if it is invalid
+    paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+    process = SourceChunker(chunker, _keep_all, partial(read_source, encoding=encoding, key=metadata_key))
+
+    def run(inventory: Inventory) -> SourceRun:
+        chunker.load()
+        return SourceRun(process, list(find_files(paths, inventory, exclude)), inventory, workers=workers)
+
+    return ChunkedFiles(run, on_error, progress)

@@ -1,0 +1,177 @@
+"""Read JSON, JSON Lines and YAML as records: text of keys and values, with the path of each record.
+
+Places in the file are not kept: strings are escaped there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from advchunk.errors import ConfigurationError, first_line, import_extra, require
+from advchunk.readers.json import MAX_JSON_VALUES, load_json
+from advchunk.readers.writing import pipe_table, squeeze
+from advchunk.records import Block, BlockKind, Document, Span
+
+_CELL = 60  # characters of the longest value of a table
+_LINE = 200  # characters of a list that is written in one line
+_MAX_DEPTH = 100
+
+
+def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
+    r"""Read JSON: a list of flat records that have the same keys is a table, any other record is a block of its own.
+
+    A record is as a definition of source code: it stays whole while it fits, and chunks have its path as ``section`` and
+    ``json_path``, such as "orders[3]".
+
+    Raises
+    ------
+    ConfigurationError : it is not JSON, has too many values, or is nested too deeply.
+
+    >>> document = read('{"shop": "Tea & Co", "orders": [{"id": 1, "items": [{"tea": "green"}]}]}')
+    >>> print(document.text)
+    shop: Tea & Co
+    <BLANKLINE>
+    orders[0]
+    id: 1
+    items:
+      - tea: green
+    >>> [block.title for block in document.blocks]
+    ['', 'orders[0]']
+    """
+    return write(load_json(text), "json", id, metadata)
+
+
+def read_yaml(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
+    """Read YAML, also several documents, as JSON (`read`).
+
+    Raises
+    ------
+    ConfigurationError : it is not YAML, has too many values, or is nested too deeply.
+    MissingExtra : pyyaml is not installed.
+    """
+    yaml = import_extra("yaml", "yaml")
+    try:
+        values = list(yaml.load_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        msg = f"YAML must be well-formed: {first_line(error)}"
+        raise ConfigurationError(msg) from None
+    return write(values[0] if len(values) == 1 else values, "yaml", id, metadata)
+
+
+def write(value: Any, markup: str, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
+    """Return the document of a value of JSON or YAML (`read`)."""
+    parts, blocks, start = list[str](), list[Block](), 0
+    for kind, path, part in _Writer().parts(value, ""):
+        if not part.strip():
+            continue
+        own = {"json_path": path} if path else None
+        caption = f"{path}\n\n" if kind == "table" and path else ""
+        if caption:
+            blocks.append(Block("caption", Span(start, start + len(path)), metadata=own))
+        span = Span(start + len(caption), start + len(caption) + len(part))
+        blocks.append(Block(kind, span, 1 if kind == "code" else 0, path if kind == "code" else None, metadata=own))
+        parts.append(caption + part)
+        start = span.end + 2
+    title = value.get("title") if isinstance(value, Mapping) else None
+    titled = {"title": squeeze(title)} if isinstance(title, str) and title.strip() else {}
+    return Document("\n\n".join(parts), id, tuple(blocks), {**titled, **(metadata or {})}, markup=markup)
+
+
+class _Part(NamedTuple):
+    """A record or table, with its path."""
+
+    kind: BlockKind
+    path: str
+    text: str
+
+
+class _Writer:
+    """Writes values as text, and counts them, since those of YAML may occur many times."""
+
+    def __init__(self) -> None:
+        self._room = MAX_JSON_VALUES
+
+    def parts(self, value: Any, path: str, depth: int = 0) -> Iterator[_Part]:
+        """Yield the records of a value."""
+        if isinstance(value, Mapping):
+            inner = {key: item for key, item in value.items() if _has_records(item)}
+            own = {key: item for key, item in value.items() if key not in inner}
+            if own:
+                yield self._record(own, path)
+            for key, item in inner.items():
+                yield from self.parts(item, f"{path}.{key}" if path else str(key), self._deeper(depth))
+        elif isinstance(value, list) and _is_table(value):
+            keys = [*value[0]]
+            rows = [[str(key) for key in keys], *([_scalar(row[key]) for key in keys] for row in value)]
+            self._count(len(rows) * len(keys))
+            yield _Part("table", path, pipe_table(rows))
+        elif isinstance(value, list) and any(isinstance(item, (Mapping, list)) for item in value):
+            for i, item in enumerate(value):
+                yield self._record(item, f"{path}[{i}]")
+        elif value is not None:
+            yield self._record(value, path)
+
+    def _record(self, value: Any, path: str) -> _Part:
+        lines = "\n".join(self._lines(value, 0))
+        return _Part("code", path, f"{path}\n{lines}" if path and lines.strip() else lines)
+
+    def _lines(self, value: Any, depth: int) -> Iterator[str]:
+        """Yield the lines of a value, in which members of members are indented."""
+        self._count(1)
+        if isinstance(value, Mapping):
+            for key, item in value.items():
+                yield from self._member(f"{squeeze(str(key))}:", item, depth)
+        elif isinstance(value, list) and not _is_short(value):
+            for item in value:
+                yield from self._member("-", item, depth)
+        else:
+            text = ", ".join(map(_scalar, value)) if isinstance(value, list) else _scalar(value)
+            yield from text.split("\n")
+
+    def _member(self, label: str, item: Any, depth: int) -> Iterator[str]:
+        first, *more = self._lines(item, self._deeper(depth)) if item not in (None, "", [], {}) else ("",)
+        is_nested = label != "-" and (bool(more) or isinstance(item, Mapping))
+        if is_nested:
+            yield label
+        else:
+            yield f"{label} {first}".rstrip()
+        yield from (f"  {line}".rstrip() for line in ([first, *more] if is_nested else more))
+
+    def _count(self, number: int) -> None:
+        self._room -= number
+        require(self._room >= 0, f"data must have at most {MAX_JSON_VALUES:,} values", "more")
+
+    def _deeper(self, depth: int) -> int:
+        require(depth < _MAX_DEPTH, f"data must be nested at most {_MAX_DEPTH} deep", "more")
+        return depth + 1
+
+
+def _has_records(value: Any) -> bool:
+    """Return True for a list of records, and for what has one."""
+    if isinstance(value, Mapping):
+        return any(
+            isinstance(item, list) and any(isinstance(part, Mapping) for part in item) for item in value.values()
+        )
+    return isinstance(value, list) and any(isinstance(item, Mapping) for item in value)
+
+
+def _is_table(value: Sequence[Any]) -> bool:
+    """Return True for two or more flat records that have the same keys and short values."""
+    if len(value) < 2 or not all(isinstance(row, Mapping) and row.keys() == value[0].keys() for row in value):
+        return False
+    return len(value[0]) > 1 and all(_is_cell(item) for row in value for item in row.values())
+
+
+def _is_cell(value: Any) -> bool:
+    return not isinstance(value, (Mapping, list)) and len(_scalar(value)) <= _CELL and "\n" not in _scalar(value)
+
+
+def _is_short(value: Sequence[Any]) -> bool:
+    return all(map(_is_cell, value)) and sum(map(len, map(_scalar, value))) <= _LINE
+
+
+def _scalar(value: Any) -> str:
+    """Return a value as text; truth and null are written as in JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str).strip('"')

@@ -1,0 +1,136 @@
+"""Read messages (RFC 5322, MIME) and mailboxes: headers as metadata, quoted replies apart, attachments as documents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from typing import Any
+
+from advchunk.errors import ConfigurationError, MissingExtra
+from advchunk.readers import formats
+from advchunk.readers.files import read_documents
+from advchunk.readers.writing import Writer, squeeze
+from advchunk.records import Document
+
+_HEADERS = {"subject": "title", "from": "from", "to": "to", "cc": "cc", "date": "date", "message-id": "message_id", "in-reply-to": "in_reply_to"}  # fmt: skip
+_START = re.compile(rb"(?:\A|\r?\n\r?\n)From [^\r\n]*\d{4}[^\r\n]*\r?\n(?=[A-Za-z-]+:)")  # of a message in a mailbox
+_ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
+_QUOTED = re.compile(r"[ \t]*>")
+_SIGNATURE = re.compile(r"\n-- ?\n")
+_MAX_DEPTH = 3  # messages in messages
+
+
+def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
+    r"""Read a message, or a mailbox of one message, without attachments; see `read_all`.
+
+    >>> document = read(b"Subject: Tea\nFrom: Ann <ann@a.org>\n\nGreen.\n\nBob wrote:\n> Which tea?\n")
+    >>> document.metadata["title"], [(block.kind, document.text[slice(*block.span)]) for block in document.blocks]
+    ('Tea', [('paragraph', 'Green.'), ('paragraph', 'Bob wrote:'), ('quote', '> Which tea?')])
+    """
+    return next(iter(read_all(data, id=id, metadata=metadata)), Document("", id, (), metadata or {}, markup="mail"))
+
+
+def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> list[Document]:
+    """Read the messages of a file, each followed by its attachments, which are read by their names.
+
+    A message is its text without the signature, or else its HTML. Paragraphs that are quoted from the message that it answers are
+    blocks of their own, "quote". Metadata are the subject as ``title``, ``from``, ``to``, ``cc``, ``date`` (ISO 8601), ``message_id``
+    and ``in_reply_to``; ``attachments`` are the names of those, and ``left_out`` of those that cannot be read. Attachments have ``attached_to``, the
+    name of their message.
+
+    Raises
+    ------
+    ConfigurationError : the data are no message.
+    """
+    parts = _split(data)
+    documents = list[Document]()
+    for number, part in enumerate(parts, 1):
+        name = f"{id}, message {number}" if len(parts) > 1 else id
+        documents += _read_message(message_from_bytes(part, policy=policy.default), name, metadata or {}, 0)
+    return documents
+
+
+def _split(data: bytes) -> list[bytes]:
+    """Return the messages of a mailbox, or the message."""
+    starts = list(_START.finditer(data)) if data.startswith(b"From ") else []
+    if not starts:
+        return [data]
+    edges = [*(start.end() for start in starts)], [*(start.start() for start in starts[1:]), len(data)]
+    return [_ESCAPED.sub(rb"\1", data[first:last]) for first, last in zip(*edges, strict=True)]
+
+
+def _read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: int) -> Iterator[Document]:
+    headers = {own: value for header, own in _HEADERS.items() if (value := _header(message, header))}
+    if not headers and not message.keys():
+        msg = f"a message must begin with headers, such as Subject, got {name or 'none'}"
+        raise ConfigurationError(msg)
+    body = message.get_body(("plain", "html"))
+    attached, left_out = list[Document](), list[str]()
+    for number, part in enumerate(message.iter_attachments(), 1):
+        own = f"{name}/{squeeze(part.get_filename() or '') or f'attachment {number}'}"
+        origin = {**metadata, "attached_to": name}
+        try:
+            if part.get_content_type() == "message/rfc822":
+                attached += _read_message(part.get_content(), own, origin, depth + 1) if depth < _MAX_DEPTH else []
+            else:
+                attached += _read_attachment(part, own, origin)
+        except (ConfigurationError, MissingExtra, LookupError, ValueError):
+            left_out.append(own)
+    names = [document.id for document in attached]
+    about = {**headers, **({"attachments": names} if names else {}), **({"left_out": left_out} if left_out else {})}
+    yield _body(body, name, {**about, **metadata})
+    yield from attached
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    try:
+        value = message[name]
+        moment = getattr(value, "datetime", None)
+    except (ValueError, LookupError, IndexError, AttributeError, TypeError):  # of a header that is not well-formed
+        return ""
+    return moment.isoformat() if moment else squeeze(str(value or ""))
+
+
+def _read_attachment(part: EmailMessage, name: str, metadata: Mapping[str, Any]) -> list[Document]:
+    data = part.get_payload(decode=True)
+    if not isinstance(data, bytes) or not (formats.is_supported(name) or part.get_content_maintype() == "text"):
+        msg = f"an attachment must be in a format with a reader, got {name!r}"
+        raise ConfigurationError(msg)
+    return read_documents(name, data=data, metadata=metadata)
+
+
+def _body(body: EmailMessage | None, name: str, metadata: Mapping[str, Any]) -> Document:
+    if body is None:
+        return Document("", name, (), metadata, markup="mail")
+    text = _content(body)
+    if body.get_content_type() == "text/html":
+        document = formats.read(Document(text, name, metadata=metadata), "html")
+        return Document(document.text, name, document.blocks, {**document.metadata, **metadata}, markup="mail")
+    writer = Writer("mail")
+    for paragraph in _paragraphs(_SIGNATURE.split(text.replace("\r\n", "\n"), maxsplit=1)[0]):
+        writer.add("quote" if _QUOTED.match(paragraph) else "paragraph", paragraph)
+    return writer.document(name, metadata)
+
+
+def _content(part: EmailMessage) -> str:
+    data = part.get_payload(decode=True)
+    data = data if isinstance(data, bytes) else b""
+    try:
+        return data.decode(part.get_content_charset() or "utf-8")
+    except (LookupError, UnicodeDecodeError):  # nothing is lost
+        return data.decode("latin-1")
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Yield the paragraphs of a message, which also end where a quotation begins or ends."""
+    for part in re.split(r"\n[ \t]*\n", text):
+        lines, is_quoted = list[str](), False
+        for line in part.split("\n"):
+            if lines and bool(_QUOTED.match(line)) != is_quoted:
+                yield "\n".join(lines)
+                lines = []
+            is_quoted = bool(_QUOTED.match(line))
+            lines.append(line)
+        yield "\n".join(lines)

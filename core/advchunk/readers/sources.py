@@ -1,0 +1,332 @@
+"""The files that stand for a list of paths: those in folders and archives, and what became of each."""
+
+from __future__ import annotations
+
+import codecs
+import lzma
+import os
+import re
+import stat
+import sys
+import tarfile
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path, PurePath, PurePosixPath
+from typing import IO, NamedTuple
+
+from advchunk.errors import ConfigurationError, Unreadable, first_line, require
+from advchunk.readers import formats, magic
+
+MAX_MEMBER = 256 * 2**20
+"""Bytes of a member of an archive, at most."""
+MAX_ARCHIVE = 2**32
+"""Bytes of all members of an archive, at most."""
+MAX_PART = 16 * 2**20
+"""Bytes above which a file of separated values is read in parts."""
+
+_HEAD = 8192  # bytes that decide whether a file is text
+_PARTED = (".csv", ".tsv", ".tab")
+_TARS = (".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz")
+_OWN_OUTPUT = re.compile(
+    rb'\s*(?:\[\s*)?\{"document": .{0,8000}?"(?:spans|chunks)": \[|<!doctype html>.{0,300}name="generator" content="advchunk"',
+    re.DOTALL,
+)
+_DAMAGES = (zipfile.BadZipFile, tarfile.TarError, EOFError, NotImplementedError, RuntimeError, ValueError)
+
+
+class FileSource(NamedTuple):
+    """A file that is to be read, or a part of one: a line of a file of documents, or a member of an archive.
+
+    Parameters
+    ----------
+    name : path of the file; a line has its number, "docs.jsonl:7", a member its path in the archive, "docs.zip/guide.md".
+    data : its bytes; None if they are those of the file.
+    is_line : True for a line of a file of documents.
+    """
+
+    name: str
+    data: bytes | None = None
+    is_line: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of bytes; 0 if the file cannot be read."""
+        if self.data is not None:
+            return len(self.data)
+        try:
+            return Path(self.name).stat().st_size
+        except OSError:
+            return 0
+
+
+@dataclass
+class Inventory:
+    """The files in folders and archives by their suffixes: those that were read, and those that were not.
+
+    Parameters
+    ----------
+    read : files by suffix that have a reader.
+    plain : files by suffix that were read as plain text, since no reader has their suffix.
+    skipped : the names of files that were not read, each with the reason.
+
+    >>> print(Inventory(Counter({".md": 2}), Counter({".css": 1}), {"tea.png": "no reader", "all": "a link"}))
+    5 files: 2 read (.md 2), 1 read as plain text (.css 1), 2 skipped (no reader: .png 1; a link: all)
+    """
+
+    read: Counter[str] = field(default_factory=Counter)
+    plain: Counter[str] = field(default_factory=Counter)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """The number of files."""
+        return self.read.total() + self.plain.total() + len(self.skipped)
+
+    @property
+    def is_complete(self) -> bool:
+        """True if all files were read by readers for their suffixes."""
+        return not self.plain and not self.skipped
+
+    def __str__(self) -> str:
+        parts = [f"{self.read.total()} read{_listed(self.read)}"]
+        if self.plain:
+            parts.append(f"{self.plain.total()} read as plain text{_listed(self.plain)}")
+        if self.skipped:
+            reasons = dict[str, Counter[str]]()
+            for name, reason in self.skipped.items():
+                reasons.setdefault(reason, Counter())[_kind(name)] += 1
+            listed = "; ".join(f"{reason}: {_listed(kinds)[2:-1]}" for reason, kinds in reasons.items())
+            parts.append(f"{len(self.skipped)} skipped ({listed})")
+        return f"{self.total} file{'s' * (self.total != 1)}: {', '.join(parts)}"
+
+    def admit(self, name: str, head: bytes) -> bool:
+        """Count a file, given its first bytes, and return True if it is to be read."""
+        reason = _refusal(name, head)
+        if reason:
+            self.skipped[name] = reason
+        else:
+            (self.read if formats.is_supported(name) or is_archive(name) or is_jsonl(name) else self.plain)[
+                _kind(name)
+            ] += 1
+        return not reason
+
+
+def _listed(kinds: Mapping[str, int]) -> str:
+    """Return the most frequent kinds with their counts, in parentheses."""
+    first = sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0]))
+    more = [f"{len(first) - 9} other kinds {sum(count for _, count in first[9:])}"] if len(first) > 10 else []
+    shown = [
+        f"{kind} {count}" if kind[:1] == "." or count > 1 else kind for kind, count in (first[:9] if more else first)
+    ]
+    return f" ({', '.join([*shown, *more])})" if kinds else ""
+
+
+def _kind(name: str) -> str:
+    """Return the suffix of a file, or its name if it has none."""
+    path = PurePath(name)
+    return path.suffix.lower() or path.name
+
+
+def _refusal(name: str, head: bytes) -> str:
+    """Return the reason for which a file in a folder is not read; "" if it is."""
+    if _OWN_OUTPUT.match(head):
+        return "output of advchunk"
+    if is_archive(name) or formats.is_supported(name) or is_jsonl(name):
+        return ""
+    return "" if _is_text(head) else "no reader"
+
+
+def _is_text(head: bytes) -> bool:
+    """Return True for the beginning of a text in UTF-8, or in UTF-16 with its mark."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return True
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # which may end within a character
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in head and not magic.file_type(head)
+
+
+def is_jsonl(name: str) -> bool:
+    """Return True if a file holds a document a line."""
+    return PurePath(name).suffix.lower() == ".jsonl"
+
+
+def is_archive(name: str) -> bool:
+    """Return True if a file is an archive of files, by its suffix.
+
+    >>> is_archive("docs.tar.gz"), is_archive("docs.zip"), is_archive("docs.docx")
+    (True, True, False)
+    """
+    return name.lower().endswith((".zip", *_TARS))
+
+
+def find_files(paths: Iterable[str | Path], inventory: Inventory, exclude: Iterable[str | Path] = ()) -> Iterator[str]:
+    """Yield the files that paths stand for, each once: a folder stands for those in it and below, in order.
+
+    In folders, hidden files and folders are passed over. What else is not read is in the inventory: links, which may lead out
+    of the folder; files that are neither text nor in a format with a reader; and the output of advchunk.
+
+    Parameters
+    ----------
+    inventory : where the files in folders are counted.
+    exclude : files in folders to pass over, such as the output of the call.
+    """
+    seen, excluded = set[str](), {os.path.realpath(path) for path in exclude}
+    for path in map(str, paths):
+        for name in _walk(path, inventory, excluded) if Path(path).is_dir() else [path]:
+            place = name if name == "-" else str(Path(name).absolute())
+            if place not in seen:
+                seen.add(place)
+                yield name
+
+
+def _walk(folder: str, inventory: Inventory, excluded: Set[str]) -> Iterator[str]:
+    for place, folders, names in os.walk(folder):
+        links = [item for item in folders if Path(place, item).is_symlink()]
+        inventory.skipped |= {str(Path(place, item)): "a link" for item in links if item[0] != "."}
+        folders[:] = sorted(item for item in folders if item[0] != "." and item not in links)
+        for name in sorted(item for item in names if item[0] != "."):
+            path = Path(place, name)
+            if path.is_symlink():
+                inventory.skipped[str(path)] = "a link"
+            elif not path.is_file():
+                inventory.skipped[str(path)] = "no file"  # but a pipe, a socket or a device
+            elif os.path.realpath(path) not in excluded and inventory.admit(str(path), _head_of(path)):
+                yield str(path)
+
+
+def _head_of(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+    except OSError:  # reading it says why
+        return b""
+
+
+def read_sources(name: str, inventory: Inventory, *, of_lines: bool | None = None) -> Iterator[FileSource]:
+    """Yield the sources in a file: itself, the members of an archive, or the lines that are not blank of a file of documents.
+
+    A large file of separated values (`MAX_PART`) is read in parts, with their numbers in their names, and their own places.
+
+    Members are read in memory, one at a time, and never written. Those that are encrypted, links, too large (`MAX_MEMBER`), archives
+    themselves, or that have a path out of the archive are skipped, as are those that `find_files` skips in folders.
+
+    Parameters
+    ----------
+    name : of the file; "-" is standard input.
+    of_lines : the file holds a document a line; None decides by its suffix, ".jsonl".
+
+    Raises
+    ------
+    OSError : the file cannot be read.
+    ConfigurationError : an archive is damaged, or unpacks to more than `MAX_ARCHIVE` bytes.
+    """
+    if is_jsonl(name) if of_lines is None else of_lines:
+        with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield FileSource(f"{name}:{number}", line, is_line=True)
+    elif is_archive(name):
+        yield from _read_archive(name, inventory)
+    elif PurePath(name).suffix.lower() in _PARTED and Path(name).stat().st_size > MAX_PART:
+        yield from _read_parts(name)
+    else:
+        yield FileSource(name, sys.stdin.buffer.read() if name == "-" else None)
+
+
+def _read_parts(name: str) -> Iterator[FileSource]:
+    """Yield the parts of a file of separated values, each of whole records and with the first, which may be the header."""
+    with Path(name).open("rb") as file:
+        head, number, first, size, part = b"", 0, 1, 0, list[bytes]()
+        for record in _read_records(file):
+            number += 1
+            if size + len(record) > MAX_PART and part:
+                yield FileSource(f"{name}, records {first}-{number - 1}", head + b"".join(part))
+                first, size, part = number, 0, []
+            if number == 1:
+                head = record
+            else:
+                part.append(record)
+            size += len(record)
+        yield FileSource(f"{name}, records {first}-{number}", head + b"".join(part))
+
+
+def _read_records(file: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the records of a file; line ends in quotes are in them, unless a quote is not closed soon."""
+    lines, size, is_open = list[bytes](), 0, False
+    for line in file:
+        lines.append(line)
+        size += len(line)
+        is_open ^= line.count(b'"') % 2 == 1
+        if not is_open or size > MAX_PART // 16:
+            yield b"".join(lines)
+            lines, size, is_open = [], 0, False
+    if lines:
+        yield b"".join(lines)
+
+
+class _Member(NamedTuple):
+    """A file in an archive: its path there, its size as declared, a function that opens it, and why it is not read."""
+
+    path: str
+    size: int
+    open: Callable[[], IO[bytes] | None]
+    refusal: str = ""
+
+
+def _read_archive(name: str, inventory: Inventory) -> Iterator[FileSource]:
+    room = MAX_ARCHIVE
+    try:
+        for member in _zip_members(name) if name.lower().endswith(".zip") else _tar_members(name):
+            own, path = f"{name}/{member.path}", PurePosixPath(member.path.replace("\\", "/"))
+            if any(part[0] == "." and part != ".." for part in path.parts) or "__MACOSX" in path.parts:
+                continue  # hidden
+            refusal = _member_refusal(member, path)
+            room -= member.size
+            require(room >= 0, f"an archive must unpack to at most {MAX_ARCHIVE:,} bytes", MAX_ARCHIVE - room)
+            file = None if refusal else member.open()
+            if refusal or file is None:
+                inventory.skipped[own] = refusal or "no file"
+                continue
+            with file:
+                data = file.read(MAX_MEMBER + 1)
+            if len(data) > MAX_MEMBER:  # in spite of its declared size
+                inventory.skipped[own] = "too large"
+            elif inventory.admit(own, data[:_HEAD]):
+                yield FileSource(own, data)
+    except (*_DAMAGES, zlib.error, lzma.LZMAError) as error:
+        if isinstance(error, ConfigurationError):
+            raise
+        msg = f"an archive must not be damaged, got {type(error).__name__}: {first_line(error)}"
+        raise Unreadable(msg) from error
+
+
+def _member_refusal(member: _Member, path: PurePosixPath) -> str:
+    if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
+        return "a path out of the archive"
+    if is_archive(path.name):
+        return "an archive in an archive"
+    return member.refusal or ("too large" if member.size > MAX_MEMBER else "")
+
+
+def _zip_members(name: str) -> Iterator[_Member]:
+    with zipfile.ZipFile(name) as archive:
+        for info in archive.infolist():
+            if not info.is_dir():
+                is_link = stat.S_ISLNK(info.external_attr >> 16)
+                refusal = "a link" if is_link else "encrypted" if info.flag_bits & 1 else ""
+                yield _Member(info.filename, info.file_size, partial(archive.open, info), refusal)
+
+
+def _tar_members(name: str) -> Iterator[_Member]:
+    with tarfile.open(name) as archive:
+        for info in archive:
+            if not info.isdir():
+                refusal = "a link" if info.issym() or info.islnk() else "" if info.isfile() else "no file"
+                yield _Member(info.name, info.size, partial(archive.extractfile, info), refusal)

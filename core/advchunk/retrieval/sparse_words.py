@@ -1,0 +1,209 @@
+"""Words as sparse vectors, for stores that search these."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from hashlib import blake2b
+from itertools import pairwise
+from math import isfinite
+from pathlib import Path
+from threading import Lock
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from advchunk.errors import ConfigurationError, first_line, is_integer, require
+from advchunk.models.atomic import open_atomic
+from advchunk.records import Ints
+from advchunk.retrieval.lexical_index import rarity, saturation
+from advchunk.text.terms import Terms, Wording, check_language, searchable_words
+
+_FORMAT: Final = "advchunk sparse words 1"
+_MOST_DIMENSIONS = 2**32  # of unsigned numbers in 32 bits, which stores take
+_CHANGES = Lock()
+
+WordRarity: TypeAlias = Literal["texts", "store"]
+"""Who weights the terms of a query by their rarity: `SparseWords`, by the texts that it was given, or the store."""
+
+
+class SparseVector(NamedTuple):
+    """A sparse vector: ``dict(zip(*vector))`` is the form that some stores take.
+
+    Parameters
+    ----------
+    indices : ascending, each once.
+    values : one for each index, > 0.
+    """
+
+    indices: list[int]
+    values: list[float]
+
+
+class SparseWords:
+    """Makes the words of texts sparse vectors: the dot product of a text's and a query's is the score of `LexicalIndex`.
+
+    The vector of a text depends on the text and ``mean`` alone, so it stays as it is when others come or go. Rarity (IDF) is in the
+    vectors of queries: by the texts that were added here (``rarity="texts"``), or by the store (``rarity="store"``, such as
+    Qdrant's ``Modifier.IDF``). Use one of them: both would square it.
+
+    Texts that are stored later without `add` are found; only the rarities are those of before. ``mean`` never changes by itself,
+    since vectors by different means are not comparable; benchmarks/RETRIEVERS.md says what a wrong one costs.
+
+    The index of a term is a hash, the same in every process, language and version of Python. Of n different terms,
+    about n² / (2 · ``dimensions``) pairs share an index, such as 233 of a million terms, and count as one term.
+
+    Parameters
+    ----------
+    mean : terms of a text on average, without stop words, > 0; `of` counts them. A text of 100 tokens has about 40.
+    rarity : "texts" or "store".
+    language : code of the language of stems and stop words, as in `LexicalIndex`.
+    dimensions : of the vectors, 1 to 2^32; indices are below it.
+
+    Raises
+    ------
+    ConfigurationError : a parameter is out of range.
+
+    >>> texts = ["Green tea is made of leaves.", "Sailors drank rum.", "Tea and rum."]
+    >>> words = SparseWords.of(texts)
+    >>> query = dict(zip(*words.embed_query("Are there tea leaves?")))
+    >>> [round(sum(query.get(i, 0) * value for i, value in zip(*vector)), 2) for vector in words.embed(texts)]
+    [0.5, 0.0, 0.22]
+    """
+
+    def __init__(
+        self, mean: float, *, rarity: WordRarity = "texts", language: str = "en", dimensions: int = 2**31
+    ) -> None:
+        is_mean = isinstance(mean, (int, float)) and not isinstance(mean, bool) and isfinite(mean) and mean > 0
+        require(is_mean, "mean must be a number of terms > 0", mean)
+        require(rarity in get_args(WordRarity), f"rarity must be one of {get_args(WordRarity)}", rarity)
+        is_size = is_integer(dimensions, 1) and dimensions <= _MOST_DIMENSIONS
+        require(is_size, "dimensions must be a whole number from 1 to 2^32", dimensions)
+        self.mean, self.rarity, self.dimensions = float(mean), rarity, dimensions
+        self._wording = Wording(language=check_language(language))
+        self._texts, self._frequencies = 0, Counter[int]()
+
+    @classmethod
+    def of(
+        cls, texts: Iterable[str], *, rarity: WordRarity = "texts", language: str = "en", dimensions: int = 2**31
+    ) -> SparseWords:
+        """Return an instance with the mean of texts and, for ``rarity="texts"``, with the texts added.
+
+        Raises `ConfigurationError` for texts without a term.
+        """
+        words = cls(1, rarity=rarity, language=language, dimensions=dimensions)
+        terms, indices = words._encode(texts)
+        require(len(terms.ids) > 0, "texts must have words that are not stop words", "none")
+        words.mean = len(terms.ids) / len(terms)
+        if rarity == "texts":
+            words._count(terms, indices, 1)
+        return words
+
+    def __len__(self) -> int:
+        return self._texts
+
+    @property
+    def language(self) -> str:
+        """The code of the language."""
+        return self._wording.language
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Count the terms of texts that are stored; the same text counts as often as it is added.
+
+        Raises `ConfigurationError` if the store weights terms.
+        """
+        self._count(*self._encode(texts), 1)
+
+    def remove(self, texts: Iterable[str]) -> None:
+        """Forget texts that were added; raise `ConfigurationError`, and change nothing, for others."""
+        self._count(*self._encode(texts), -1)
+
+    def embed(self, texts: Iterable[str]) -> list[SparseVector]:
+        """Return the vectors of texts, as they are stored; a text of stop words has an empty one."""
+        terms, indices = self._encode(texts)
+        counts, lengths = terms.counts(), np.diff(terms.edges)
+        values = saturation(counts.data, np.repeat(lengths, np.diff(counts.indptr)), self.mean)
+        return [
+            SparseVector(indices[counts.indices[start:end]].tolist(), values[start:end].tolist())
+            for start, end in pairwise(counts.indptr.tolist())
+        ]
+
+    def embed_query(self, text: str) -> SparseVector:
+        """Return the vector of a query. A word that no text has weighs the most, so that it finds texts stored later.
+
+        Raises `ConfigurationError` if no texts were added whose terms it is weighted by.
+        """
+        terms, indices = self._encode([text])
+        counts = np.bincount(terms.ids, minlength=len(indices)).astype(np.float64)
+        if self.rarity == "texts":
+            require(
+                self._texts > 0, "texts must be added first, or the store weight terms: rarity='store'", self._texts
+            )
+            frequencies = np.array([self._frequencies[index] for index in indices.tolist()], dtype=np.int64)
+            counts *= rarity(frequencies, self._texts)
+        return SparseVector(indices.tolist(), counts.tolist())
+
+    def save(self, path: str | Path) -> None:
+        """Write the parameters and frequencies to a file of JSON, which replaces an old one when it is complete."""
+        names = ("mean", "rarity", "language", "dimensions")
+        parameters = {name: getattr(self, name) for name in names}
+        frequencies = [list(self._frequencies.keys()), list(self._frequencies.values())]
+        stored = {"format": _FORMAT, "parameters": parameters, "texts": self._texts, "frequencies": frequencies}
+        with open_atomic(path, encoding="utf-8") as file:
+            json.dump(stored, file)
+
+    @classmethod
+    def load(cls, path: str | Path) -> SparseWords:
+        """Read what `save` wrote; raise `ConfigurationError` if the file is something else, or damaged."""
+        try:
+            stored = json.loads(Path(path).read_text(encoding="utf-8"))
+            require(stored["format"] == _FORMAT, f"format must be {_FORMAT!r}", stored["format"])
+            words = cls(**stored["parameters"])
+            words._texts = stored["texts"]
+            words._frequencies = Counter(dict(zip(*stored["frequencies"], strict=True)))
+            _check_counts(words._frequencies, words._texts, words.dimensions)
+        except (ValueError, KeyError, TypeError) as error:
+            msg = f"{path} does not have sparse words saved by advchunk, or it is damaged: {first_line(error)}"
+            raise ConfigurationError(msg) from error
+        return words
+
+    def _encode(self, texts: Iterable[str]) -> tuple[Terms, Ints]:
+        """Return the terms of texts, and the index of each term number, ascending: (size,)."""
+        require(not isinstance(texts, str), "texts must be a collection of texts", texts)
+        terms, forms = self._wording.encode(texts, searchable_words)
+        hashes = np.array([_hash(form) % self.dimensions for form in forms], dtype=np.int64)
+        indices, numbers = np.unique(hashes[terms.ids], return_inverse=True)
+        return Terms(numbers, terms.edges, len(indices)), indices
+
+    def _count(self, terms: Terms, indices: Ints, step: Literal[1, -1]) -> None:
+        require(self.rarity == "texts", "rarity must be 'texts' to add or remove texts", self.rarity)
+        texts_with = np.bincount(terms.counts().indices, minlength=len(indices)).tolist()
+        changes = list(zip(indices.tolist(), texts_with, strict=True))
+        with _CHANGES:
+            if step > 0:
+                self._texts += len(terms)  # before the frequencies, which a query may read meanwhile
+                for index, number in changes:
+                    self._frequencies[index] += number
+                return
+            missing = sum(self._frequencies[index] < number for index, number in changes)
+            is_part = not missing and len(terms) <= self._texts
+            require(is_part, "texts must be among those that were added", f"{missing} terms that are not")
+            for index, number in changes:
+                self._frequencies[index] -= number
+                if not self._frequencies[index]:
+                    del self._frequencies[index]
+            self._texts -= len(terms)
+
+
+def _hash(term: str) -> int:
+    return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def _check_counts(frequencies: Counter[int], texts: int, dimensions: int) -> None:
+    """Raise `ConfigurationError` unless the indices, and the number of texts with each, are in their ranges."""
+    require(is_integer(texts, 0), "texts must be a whole number >= 0", texts)
+    wrong = [index for index in frequencies if not is_integer(index, 0) or index >= dimensions]
+    require(not wrong, f"indices must be whole numbers below {dimensions}", wrong[:1])
+    wrong = [number for number in frequencies.values() if not is_integer(number, 1) or number > texts]
+    require(not wrong, f"terms must be in 1 to {texts} texts", wrong[:1])

@@ -1,0 +1,194 @@
+"""The signal of a segmenter: the origins of its cuts, and the distance of its evidence from chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from statistics import fmean, stdev
+from typing import Any, Final, Literal, TypeAlias
+
+Origin: TypeAlias = Literal["algorithm", "first", "size", "structure"]
+"""The origin of a cut: the algorithm; the algorithm, at the first place that its minimum size allows ("first"); the limits, because
+the chunk is full ("size"); or the structure, which no chunk crosses: sections, headings and the user's boundaries."""
+
+STRUCTURE: Final = frozenset({"section", "boundary", "heading", "sentence"})
+"""Reasons of cuts that are the structure's."""
+FORCED: Final = frozenset({"size", "forced"})
+"""Reasons of cuts by the limits, or by an algorithm's own maximum."""
+
+SHUFFLES: Final = 19
+"""Shuffled texts: the text's own evidence is above all of them by chance once in twenty times."""
+_BEYOND_CHANCE = 2.5  # standard deviations above the mean of shuffled texts; chosen on Choi's texts with an even index
+_FARTHEST = 99.0
+_TIE = 1e-9  # relative difference of evidence that rounding makes
+MOSTLY: Final = 0.75
+"""Share of cuts by size, and at the first place allowed, from which a method cuts like `recursive`."""
+MANY: Final = 20
+"""Cuts of a document from which the log says that most are by size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """The evidence that an algorithm sees in a text, and in the same sentences shuffled.
+
+    Parameters
+    ----------
+    own : evidence in the text, in the algorithm's own unit; the higher, the more.
+    shuffled : evidence in each shuffled text.
+    """
+
+    own: float
+    shuffled: tuple[float, ...]
+
+    def __add__(self, other: Chance) -> Chance:
+        """Return the evidence of two parts of a text, which are shuffled apart."""
+        pairs = zip(self.shuffled, other.shuffled, strict=True)
+        return Chance(self.own + other.own, tuple(a + b for a, b in pairs))
+
+    @property
+    def distance(self) -> float:
+        """The evidence less the mean of shuffled texts, in their standard deviations, -99..99.
+
+        >>> Chance(5.0, (1.0, 2.0, 3.0)).distance
+        3.0
+        """
+        least = _TIE * max(map(abs, (self.own, *self.shuffled)))
+        above = self.own - fmean(self.shuffled)
+        if abs(above) <= least:
+            return 0.0
+        return max(min(above / max(stdev(self.shuffled), least), _FARTHEST), -_FARTHEST)
+
+    @property
+    def is_evidence(self) -> bool:
+        """True if the text has more than every shuffled text, by 2.5 standard deviations or more; a tie is no evidence.
+
+        >>> Chance(5.0, (1.0, 2.0, 3.0)).is_evidence, Chance(3.0, (3.0, 3.0, 3.0)).is_evidence
+        (True, False)
+        """
+        above = self.own - max(self.shuffled)
+        return above > _TIE * abs(self.own) and self.distance >= _BEYOND_CHANCE
+
+
+@dataclass(frozen=True)
+class Signal:
+    """The signal of a chunker on a document.
+
+    Parameters
+    ----------
+    chunker : its name.
+    cuts : number of cuts by `Origin`.
+    pieces, unknown : pieces that the algorithm compared, and those of which it knew nothing: without words that count, or
+        without a vector.
+    by_size : True for a chunker that cuts by size alone, and has no evidence by nature.
+    measure : computes the evidence; None if the algorithm asks a language model, which would have to read each shuffled
+        text, or decides on nothing.
+    """
+
+    chunker: str
+    cuts: Mapping[Origin, int] = field(default_factory=dict)
+    pieces: int = 0
+    unknown: int = 0
+    by_size: bool = False
+    measure: Callable[[], Chance] | None = field(default=None, repr=False, compare=False)
+
+    def __add__(self, other: Signal) -> Signal:
+        """Return the signal of two parts of a document, or of two levels."""
+        cuts = {origin: self.cuts.get(origin, 0) + other.cuts.get(origin, 0) for origin in {**self.cuts, **other.cuts}}
+        signals = [signal for signal in (self, other) if signal.measure is not None]
+        return replace(
+            self,
+            cuts=cuts,
+            pieces=self.pieces + other.pieces,
+            unknown=self.unknown + other.unknown,
+            by_size=self.by_size and other.by_size,
+            measure=None if not signals else lambda: _total(signals),
+        )
+
+    @cached_property
+    def evidence(self) -> Chance | None:
+        """The evidence of the algorithm beside that in the same sentences shuffled; None if there is none to measure.
+
+        The algorithm runs 20 times, on at most 1,000 sentences (`chunkers.evidence`); the vectors of sentences are computed
+        anew once, or come from the chunker's ``cache``.
+        """
+        return None if self.measure is None else self.measure()
+
+    def share(self, *origins: Origin) -> float:
+        """Return the share of the cuts with these origins among those that are not the structure's; 0 without cuts."""
+        chosen = sum(number for origin, number in self.cuts.items() if origin != "structure")
+        return sum(self.cuts.get(origin, 0) for origin in origins) / chosen if chosen else 0.0
+
+    @property
+    def resembles(self) -> str:
+        """Name the method that cuts like this: `recursive` if three quarters are by size or at the first place allowed; else "".
+
+        >>> Signal("universal-semantic", {"algorithm": 5, "first": 33, "size": 3}).resembles
+        'recursive'
+        """
+        return "recursive" if self.share("size", "first") >= MOSTLY else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the signal as JSON, with the evidence if it can be measured."""
+        evidence = self.evidence
+        return {
+            "chunker": self.chunker,
+            "cuts": dict(self.cuts),
+            "pieces": self.pieces,
+            "unknown": self.unknown,
+            "resembles": self.resembles,
+            "evidence": None if evidence is None else round(evidence.distance, 2),
+            "is_evidence": None if evidence is None else evidence.is_evidence,
+        }
+
+    def metadata(self) -> dict[str, Any]:
+        """Return the signal as metadata of chunks: shares of cuts, and the evidence if there is any to measure."""
+        shares = {f"signal_{origin}": round(self.share(origin), 3) for origin in ("algorithm", "first", "size")}
+        unknown = {"signal_unknown": round(self.unknown / self.pieces, 3)} if self.unknown else {}
+        like = {"signal_like": self.resembles} if self.resembles and not self.by_size else {}
+        evidence = {} if self.evidence is None else {"signal_evidence": round(self.evidence.distance, 2)}
+        return {**shares, **unknown, **like, **evidence}
+
+    @property
+    def counts(self) -> str:
+        """The cuts by origin, in words; "" without cuts.
+
+        >>> Signal("universal-semantic", {"algorithm": 5, "first": 33, "size": 3}).counts
+        '41 cuts: 5 by the algorithm, 33 at the first place allowed, 3 by size'
+        """
+        words: dict[Origin, str] = {
+            "algorithm": "by the algorithm",
+            "first": "at the first place allowed",
+            "size": "by size",
+            "structure": "by the structure",
+        }
+        total = sum(self.cuts.values())
+        parts = [f"{self.cuts[origin]} {word}" for origin, word in words.items() if self.cuts.get(origin)]
+        return f"{total} cut{'s' * (total != 1)}: {', '.join(parts)}" if total else ""
+
+    @property
+    def decides(self) -> bool:
+        """False if the algorithm leaves most cuts to the limits, or its evidence is that of shuffled text."""
+        return not self.resembles and (self.evidence is None or self.evidence.is_evidence)
+
+    @property
+    def summary(self) -> str:
+        """The signal in words, with the evidence if there is any to measure; "" without cuts.
+
+        >>> Signal("universal-semantic", {"algorithm": 5, "first": 33, "size": 3}).summary
+        '41 cuts: 5 by the algorithm, 33 at the first place allowed, 3 by size; universal-semantic cuts like recursive here'
+        """
+        parts = [self.counts]
+        if self.resembles and not self.by_size:
+            parts.append(f"{self.chunker} cuts like {self.resembles} here")
+        if self.unknown:
+            parts.append(f"nothing is known of {self.unknown} of {self.pieces} pieces")
+        if self.evidence is not None:
+            word = "evidence" if self.evidence.is_evidence else "no evidence"
+            parts.append(f"{word}: {self.evidence.distance:+.1f} standard deviations from shuffled text")
+        return "; ".join(parts) if self.counts else ""
+
+
+def _total(signals: list[Signal]) -> Chance:
+    first, *others = [signal.evidence for signal in signals if signal.evidence is not None]
+    return sum(others, first)

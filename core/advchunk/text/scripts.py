@@ -1,0 +1,69 @@
+"""Words in every script: what stands between spaces, and parts of what is written without spaces."""
+# ruff: noqa: RUF001 - the letters of many scripts are the subject here
+
+import re
+from typing import Final
+
+_HAN = "\u2e80-\u2fd5々〇〡-〩㐀-䶿一-鿿豈-龎\U00020000-\U000323af"
+_KANA = "ぁ-ゖゝ-ゟァ-ヺー-ヿㇰ-ㇿｦ-ﾟㄅ-ㄯ"
+# Scripts of Southeast Asia whose words only a dictionary can tell (Line_Break=Complex_Context), without their digits.
+_COMPLEX = "ก-ฺเ-๎ກ-ຽເ-ໍໜ-ໟက-ဿၐ-ႏႚ-႟ꩠ-ꩿꧠ-ꧯꧺ-ꧾក-៓ៗៜ៝ᥐ-ᥴᦀ-ᧉᨠ-᩿ꪀ-ꫂꫛ-ꫝ"
+_MARKED = "ༀཀ-ྼሀ-ፚ"  # Tibetan marks the ends of syllables, and Ethiopic those of words, instead of spaces
+
+UNSPACED: Final = f"{_HAN}{_KANA}{_COMPLEX}"
+"""The letters of scripts without spaces between words, for a class of a regular expression."""
+
+_LETTER = re.compile(f"[{UNSPACED}{_MARKED}]")
+# The declaration of human rights has 1.5 (Chinese) and 2.2 (Japanese) characters for each English word, 5.2 to 8 elsewhere.
+_WORD = re.compile(
+    f"[{_HAN}{_KANA}]{{1,2}}|[{_COMPLEX}]{{1,6}}|[{_MARKED}]++|(?![{UNSPACED}{_MARKED}])\\w[^\\s{UNSPACED}{_MARKED}]*+"
+)
+# In Japanese most words, but few of their endings, begin with a Chinese letter or in katakana after hiragana.
+_PLACE = re.compile(
+    f"(?<=[，、；：。！？」』）】》〉・…፡\u200b])(?=[{UNSPACED}{_MARKED}「『（【《〈“A-Za-z0-9])"
+    f"|(?<=[{_HAN}{_KANA}][,;:!?])(?=[{_HAN}{_KANA}])"
+    f"|(?<=[ぁ-ゖ])(?<![おごぉっ])(?=[{_HAN}ァ-ヺ「『（])"
+)
+_SYLLABLE = re.compile(
+    r"(?<=[ก-๎ກ-ໍ])(?=[เ-ไເ-ໄ])"  # Thai and Lao write some vowels first
+    r"|(?<=[ក-៓])(?<!្)(?=[ក-ឳ])|(?<=[က-႟])(?<!္)(?=[က-အဿ](?![့်္]))"  # no consonant below another, or last in its syllable
+    r"|(?<=་)(?=[ༀཀ-ྼ])"
+)
+
+
+def has_unspaced(text: str) -> bool:
+    """Return True if some of a text is in a script without spaces between words."""
+    return not text.isascii() and _LETTER.search(text) is not None
+
+
+def count_words(text: str) -> int:
+    """Return the number of words: runs between white space, and in scripts without spaces as many as other languages need.
+
+    Two characters of Chinese and Japanese count as a word, and six of Thai, Lao, Khmer, Burmese and their kin; in Tibetan, a
+    syllable.
+
+    >>> count_words("two words"), count_words("東京は日本の首都である。"), count_words("ผมชอบกินข้าว")
+    (2, 6, 2)
+    """
+    runs = text.split()
+    if not has_unspaced(text):
+        return len(runs)
+    return sum(len(_WORD.findall(run)) if _LETTER.search(run) else 1 for run in runs)
+
+
+def word_places(text: str) -> list[int]:
+    """Return the offsets in a text without spaces that are not inside a word: after marks, and in Japanese where scripts change.
+
+    >>> word_places("東京は、日本の首都である。")
+    [4, 7]
+    """
+    return [match.start() for match in _PLACE.finditer(text)] if has_unspaced(text) else []
+
+
+def syllable_places(text: str) -> list[int]:
+    """Return offsets that are not inside a syllable, in scripts that write several in a row.
+
+    >>> syllable_places("ประเทศไทย")
+    [3, 6]
+    """
+    return [match.start() for match in _SYLLABLE.finditer(text)] if has_unspaced(text) else []

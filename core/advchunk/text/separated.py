@@ -1,0 +1,109 @@
+r"""Tables whose cells are separated by commas, semicolons, or tabs (RFC 4180): their records and cells, at exact places.
+
+A quoted cell may contain separators, line ends, and doubled quotes; a quote that is not closed is a character like others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice, pairwise
+from typing import Final, Literal, TypeAlias
+
+Separation: TypeAlias = Literal["commas", "semicolons", "tabs"]
+"""How the cells of a table are separated."""
+
+SEPARATORS: Final[dict[Separation, str]] = {"tabs": "\t", "semicolons": ";", "commas": ","}
+_SAMPLE = 20  # records that decide on the separator
+_NUMBER = re.compile(r"[-+(]?[^\w\s]{0,2}\d[\d.,:/\s'%-]*[^\w\s]{0,2}\)?")
+
+
+def separation(text: str) -> Separation | None:
+    r"""Return the separation with which all of the first records have the same number of cells, at least two; None if none has.
+
+    >>> separation("tea;price\ngreen;1,50"), separation("Boil it, then wait."), separation("a,b\n\"1,5\",2")
+    ('semicolons', None, 'commas')
+    """
+    counts = dict[Separation, int]()
+    for kind in SEPARATORS:
+        sizes = [len(values(text[start:end], kind)) for start, end in islice(records(text, kind), _SAMPLE)]
+        if len(sizes) > 1 and len(set(sizes)) == 1 and sizes[0] > 1:
+            counts[kind] = sizes[0]
+    return max(counts, key=counts.__getitem__, default=None)
+
+
+def records(text: str, kind: Separation) -> Iterator[tuple[int, int]]:
+    r"""Yield the start and end of each record, with its line end and the blank lines after it.
+
+    >>> text = 'a,"b\nc"\n\nd,e'
+    >>> [text[start:end] for start, end in records(text, "commas")]
+    ['a,"b\nc"\n\n', 'd,e']
+    """
+    start, end = 0, 0
+    for match in _record(kind).finditer(text):
+        if match.start() == match.end():
+            break
+        is_blank = not match[0].strip("\r\n")
+        if not is_blank and text[start:end].strip("\r\n"):
+            yield start, end
+            start = match.start()
+        end = match.end()
+    if start < len(text):
+        yield start, len(text)
+
+
+def cell_ends(text: str, kind: Separation) -> list[int]:
+    """Return the ends of all cells of a record but the last, separators included.
+
+    >>> cell_ends('a,"b,c",d', "commas")
+    [2, 8]
+    """
+    separator, ends, at = SEPARATORS[kind], list[int](), 0
+    cell = _cell(kind)
+    while (match := cell.match(text, at)) and text[match.end() : match.end() + 1] == separator:
+        at = match.end() + 1
+        ends.append(at)
+    return ends
+
+
+def values(text: str, kind: Separation) -> list[str]:
+    """Return the texts of the cells of a record, without quotes.
+
+    >>> values('a,"b ""c"", d"', "commas")
+    ['a', 'b "c", d']
+    """
+    edges = [0, *cell_ends(text, kind), len(text)]
+    parts = [text[start:end] for start, end in pairwise(edges)]
+    parts = [part.removesuffix(SEPARATORS[kind]) for part in parts[:-1]] + [parts[-1].rstrip("\r\n")]
+    return [_unquoted(part) for part in parts]
+
+
+def has_head(text: str, kind: Separation) -> bool:
+    r"""Return True if the first record names the columns: its cells are different words, none of which is a number.
+
+    >>> has_head("tea,price\ngreen,2\n", "commas"), has_head("green,2\nblack,3\n", "commas")
+    (True, False)
+    """
+    first = next(records(text, kind), None)
+    names = [name.strip() for name in values(text[slice(*first)], kind)] if first else []
+    filled = [name for name in names if name]
+    return 2 * len(filled) > len(names) and len({*filled}) == len(filled) and not any(map(_NUMBER.fullmatch, filled))
+
+
+def _unquoted(cell: str) -> str:
+    cell = cell.removeprefix("\ufeff")
+    is_quoted = len(cell) > 1 and cell[0] == cell[-1] == '"'
+    return cell[1:-1].replace('""', '"') if is_quoted else cell
+
+
+@cache
+def _cell(kind: Separation) -> re.Pattern[str]:
+    sign = re.escape(SEPARATORS[kind])
+    return re.compile(rf'\ufeff?(?:"(?:[^"]++|"")*+"(?=[{sign}\r\n]|\Z)|[^{sign}\r\n]*+)')
+
+
+@cache
+def _record(kind: Separation) -> re.Pattern[str]:
+    cell, sign = _cell(kind).pattern, re.escape(SEPARATORS[kind])
+    return re.compile(rf"{cell}(?:{sign}{cell})*+(?:\r\n|\r|\n|\Z)")

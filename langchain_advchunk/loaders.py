@@ -1,0 +1,52 @@
+"""A document loader of LangChain for files of any format, folders and archives, which loads chunks."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from langchain_core.document_loaders import BaseLoader
+from langchain_core.documents import Document
+
+from advchunk import AutoChunker
+from advchunk.errors import require
+from langchain_advchunk.base import AdvchunkSplitter
+from langchain_advchunk.splitters import splitter_class
+
+
+class AdvchunkLoader(BaseLoader):
+    r"""Loads the chunks of files, folders and archives, in constant memory.
+
+    Files are read with their layout, which text alone does not have; so they are split as they are loaded
+    (`AdvchunkSplitter.lazy_split_files`, `advchunk.chunk_files`).
+
+    Parameters
+    ----------
+    paths : a path or several; folders and archives stand for the files in them.
+    splitter : splits them; None is ``AutoSplitter()``, which takes the chunker for each format.
+    encoding : of texts; see `advchunk.read_file`.
+
+    Raises
+    ------
+    ConfigurationError : ``splitter`` is not a splitter of ours.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "tea.md").write_text("# Tea\n\nGreen tea is steamed.")
+    ...     [chunk.metadata["section"] for chunk in AdvchunkLoader(folder).lazy_load()]
+    ['Tea']
+    """
+
+    def __init__(
+        self,
+        paths: str | Path | Iterable[str | Path],
+        splitter: AdvchunkSplitter | None = None,
+        *,
+        encoding: str | None = None,
+    ) -> None:
+        rule = "splitter must be a splitter of langchain_advchunk"
+        require(splitter is None or isinstance(splitter, AdvchunkSplitter), rule, splitter)
+        self._paths = paths if isinstance(paths, (str, Path)) else list(paths)
+        self._splitter, self._encoding = splitter or splitter_class(AutoChunker)(), encoding
+
+    def lazy_load(self) -> Iterator[Document]:
+        """Yield the chunks as soon as they are ready."""
+        return self._splitter.lazy_split_files(self._paths, encoding=self._encoding)

@@ -1,0 +1,81 @@
+"""Nodes of a whole corpus: an index that follows them, and pipelines that would pass a part of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+from llama_index.core import VectorStoreIndex
+from llama_index.core.ingestion import IngestionPipeline
+from llama_index.core.schema import BaseNode, Document, NodeRelationship, TextNode
+
+from advchunk.errors import ConfigurationError
+
+_POOLS = ("multiprocessing.pool", "concurrent.futures.process")
+_WHOLE = "parse all documents with one call of the parser, and pass the nodes to llamaindex_advchunk.update_nodes"
+
+
+def update_nodes(index: VectorStoreIndex, nodes: Sequence[BaseNode]) -> None:
+    """Change an index so that it has exactly these nodes; those that are the same stay as they are.
+
+    The docstore of the index says what it has, so it must outlive the process if the vector store does, and be used for
+    nothing else but documents. Nodes are embedded if they are new, or if anything of them is: their text, place, metadata
+    or links. With ``vectors="plain"`` and a ``cache``, the parser sets the embeddings, and embeds only new texts.
+
+    An update that is interrupted leaves an index without some nodes; the next one completes it.
+
+    Parameters
+    ----------
+    index : over a vector store that deletes nodes by their ids.
+    nodes : all that the index is to have, such as those of all documents, or of a corpus with its communities.
+
+    >>> from llama_index.core import Document, VectorStoreIndex
+    >>> from llamaindex_advchunk import DefaultEmbedding, RecursiveNodeParser
+    >>> index, parser = VectorStoreIndex([], embed_model=DefaultEmbedding()), RecursiveNodeParser(max_tokens=4)
+    >>> for text in ("Boil water. Add tea.", "Well: Boil water. Wait a bit."):
+    ...     update_nodes(index, parser([Document(text=text, id_="tea")]))
+    ...     print(sorted((node.start_char_idx, node.text) for node in index.docstore.docs.values()))
+    [(0, 'Boil water. '), (12, 'Add tea.')]
+    [(0, 'Well: '), (6, 'Boil water. '), (18, 'Wait a bit.')]
+    """
+    docstore, new = index.docstore, {node.node_id: node.model_copy(update={"embedding": None}) for node in nodes}
+    old = {name: node for name, node in docstore.docs.items() if not isinstance(node, Document)}
+    changed = [
+        name for name in old | new if not (name in old and name in new and old[name].to_dict() == new[name].to_dict())
+    ]
+    if not changed:
+        return
+    docstore.add_documents([_unfinished((old | new)[name]) for name in changed])
+    index.delete_nodes(changed)
+    index.insert_nodes([node for node in nodes if node.node_id in set(changed)])
+    docstore.add_documents([new[name] for name in changed if name in new])
+    for name in old.keys() - new.keys():
+        index.index_struct.nodes_dict.pop(name, None)
+        docstore.delete_document(name)
+
+
+def _unfinished(node: BaseNode) -> TextNode:
+    """Return a node that differs from all others with its id: it stands in the docstore until the vector store is changed."""
+    source = {NodeRelationship.SOURCE: node.source_node} if node.source_node else {}
+    return TextNode(id_=node.node_id, relationships=source)
+
+
+def check_is_whole() -> None:
+    """Raise `ConfigurationError` if the code that calls passes a part of the documents, which only its frames say.
+
+    A pipeline with a docstore passes those that are new or changed, and one with ``num_workers`` a batch to each process.
+    """
+    frame: FrameType | None = sys._getframe()  # `inspect.stack` reads the source of every frame
+    below = ""
+    while frame is not None:
+        caller: Any = frame.f_locals.get("self")
+        if isinstance(caller, IngestionPipeline) and caller.docstore is not None:
+            msg = f"a corpus must be parsed as a whole, but a pipeline with a docstore passes only documents that changed: {_WHOLE}"
+            raise ConfigurationError(msg)
+        module = frame.f_globals.get("__name__", "")
+        if module in _POOLS and below == IngestionPipeline.__module__:
+            msg = f"a corpus must be parsed as a whole, but num_workers gives each process a part of it: {_WHOLE}"
+            raise ConfigurationError(msg)
+        frame, below = frame.f_back, module

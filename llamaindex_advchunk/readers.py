@@ -1,0 +1,46 @@
+"""A reader of LlamaIndex for files of any format, folders and archives, which reads chunks."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from llama_index.core.readers.base import BaseReader
+from llama_index.core.schema import Document
+
+from advchunk import AutoChunker
+from advchunk.errors import require
+from llamaindex_advchunk.base import AdvchunkNodeParser
+from llamaindex_advchunk.node_parsers import node_parser_class
+
+
+class AdvchunkReader(BaseReader):
+    r"""Reads the chunks of files, folders and archives as documents.
+
+    Files are read with their layout, which text alone does not have; so they are parsed as they are read
+    (`AdvchunkNodeParser.get_nodes_from_files`, `advchunk.chunk_files`). Index the documents as they are.
+
+    Parameters
+    ----------
+    parser : parses them; None is ``AutoNodeParser()``, which takes the chunker for each format.
+    encoding : of texts; see `advchunk.read_file`.
+
+    Raises
+    ------
+    ConfigurationError : ``parser`` is not a node parser of ours.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "tea.md").write_text("# Tea\n\nGreen tea is steamed.")
+    ...     [chunk.metadata["section"] for chunk in AdvchunkReader().load_data(folder)]
+    ['Tea']
+    """
+
+    def __init__(self, parser: AdvchunkNodeParser | None = None, *, encoding: str | None = None) -> None:
+        rule = "parser must be a node parser of llamaindex_advchunk"
+        require(parser is None or isinstance(parser, AdvchunkNodeParser), rule, parser)
+        self._parser, self._encoding = parser or node_parser_class(AutoChunker)(), encoding
+
+    def lazy_load_data(self, paths: str | Path | Iterable[str | Path], **_: Any) -> Iterable[Document]:
+        """Yield a document for each chunk of a path or several; folders and archives stand for the files in them."""
+        for node in self._parser.get_nodes_from_files(paths, encoding=self._encoding):
+            yield Document.from_dict(node.to_dict())

@@ -1,0 +1,177 @@
+"""Texts and nodes around hits, from the stores of LlamaIndex."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from llama_index.core.schema import BaseNode, NodeRelationship
+from llama_index.core.storage.docstore import BaseDocumentStore
+from llama_index.core.vector_stores import FilterOperator, MetadataFilter, MetadataFilters
+from llama_index.core.vector_stores.types import BasePydanticVectorStore
+
+from advchunk.errors import require
+from advchunk.records import Span, written_metadata
+from advchunk.retrieval.passages import Hit
+from advchunk.retrieval.surroundings import (
+    CheckedSurroundings,
+    Neighborhood,
+    SurroundingsLike,
+    TextSource,
+    as_surroundings,
+    ranges_around,
+)
+from advchunk.retrieval.warning_log import WarningLog
+from llamaindex_advchunk.collection import node_spans, to_hit, users_name
+
+AnySource: TypeAlias = SurroundingsLike | BaseDocumentStore | BasePydanticVectorStore
+"""A source of texts or nodes as in the core, a docstore that has the documents, or a vector store that has the nodes."""
+
+_MOST_STEPS = 50  # from a hit to the nodes around it
+
+
+def document_filter(ranges: Sequence[tuple[str, Span]]) -> MetadataFilters:
+    """Return a filter for all nodes of some documents, which LlamaIndex's vector stores keep under "ref_doc_id"."""
+    names = list(dict.fromkeys(name for name, _ in ranges))
+    return MetadataFilters(filters=[MetadataFilter(key="ref_doc_id", value=names, operator=FilterOperator.IN)])
+
+
+class StoreNodes:
+    """The nodes around hits, from the store that has them.
+
+    Without ``filters``, nodes are followed by their links to the previous and the next, all hits at once: the store is asked once
+    for each step, such as five times for 350 tokens in nodes of 100. Nodes without a link or without ``start_char_idx`` have no
+    neighbors then. With ``filters``, it is asked once.
+
+    Parameters
+    ----------
+    store : a vector store that keeps the text of nodes and has ``get_nodes``, or a docstore that has the nodes.
+    filters : returns filters for ranges of documents, which are ids and offsets; `document_filter` returns those for whole
+        documents, and is best where these are short.
+
+    Raises
+    ------
+    ConfigurationError : the store has no such method, or is a docstore and there are ``filters``.
+    """
+
+    def __init__(
+        self,
+        store: BasePydanticVectorStore | BaseDocumentStore,
+        filters: Callable[[Sequence[tuple[str, Span]]], MetadataFilters] | None = None,
+    ) -> None:
+        rule = "store must be a docstore, or a vector store that keeps the text of nodes and has get_nodes"
+        require(isinstance(store, BaseDocumentStore) or can_find(store), rule, type(store).__name__)
+        is_filtered = filters is None or not isinstance(store, BaseDocumentStore)
+        require(is_filtered, "filters must be for a vector store", type(store).__name__)
+        self._store: Any = store
+        self._filters = filters
+
+    @property
+    def name(self) -> str:
+        """The class of the store, for messages."""
+        return f"the store {type(self._store).__name__}"
+
+    def read(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
+        """Return the nodes within ``reach`` characters of hits, and the hits themselves."""
+        levels = {_level(hit.chunk.metadata) for hit in hits}
+        nodes = self._walk(hits, reach) if self._filters is None else self._filtered(hits, reach)
+        own_nodes = [node for node in nodes if _level(node.metadata) in levels]
+        return Neighborhood(list(map(to_hit, own_nodes)), items=own_nodes)
+
+    def _filtered(self, hits: Sequence[Hit], reach: float) -> list[BaseNode]:
+        ranges = ranges_around(((hit.document, hit.chunk.spans) for hit in hits if hit.chunk.spans), reach)
+        return list(self._store.get_nodes(None, filters=self._filters(ranges))) if ranges and self._filters else []
+
+    def _walk(self, hits: Sequence[Hit], reach: float) -> list[BaseNode]:
+        """Return the nodes of hits, and those that their links lead to."""
+        ranges = {
+            hit.chunk.id: Span(int(hit.chunk.start - reach), int(hit.chunk.end + reach))
+            for hit in hits
+            if hit.chunk.id and hit.chunk.spans
+        }
+        nodes, ahead = dict[str, BaseNode](), {(name, side): ranges[name] for name in ranges for side in _SIDES}
+        passed = dict[tuple[str, NodeRelationship], Span]()
+        for _ in range(_MOST_STEPS):
+            if missing := list(dict.fromkeys(name for name, _ in ahead if name not in nodes)):
+                nodes |= {node.node_id: node for node in self._get(missing)}
+            passed |= ahead
+            steps = dict[tuple[str, NodeRelationship], Span]()
+            for (name, side), range_ in ahead.items():
+                node = nodes.get(name)
+                place = None if node is None else _step(node, side, range_)
+                if place is not None and not _covers(passed.get(place), range_):
+                    steps[place] = _wider(steps.get(place), range_)
+            if not steps:
+                break
+            ahead = steps
+        return list(nodes.values())
+
+    def _get(self, ids: list[str]) -> Sequence[BaseNode]:
+        if isinstance(self._store, BaseDocumentStore):
+            return self._store.get_nodes(ids, raise_error=False)
+        nodes: Sequence[BaseNode] = self._store.get_nodes(ids)
+        return nodes
+
+
+_SIDES = (NodeRelationship.PREVIOUS, NodeRelationship.NEXT)
+
+
+def _step(node: BaseNode, side: NodeRelationship, range_: Span) -> tuple[str, NodeRelationship] | None:
+    """Return the node beside another on a side, unless that is the last within a range."""
+    spans = node_spans(node)
+    if not spans or (side is NodeRelationship.PREVIOUS and spans[0].start <= range_.start):
+        return None
+    if side is NodeRelationship.NEXT and spans[-1].end >= range_.end:
+        return None
+    link = node.relationships.get(side)
+    return None if link is None or isinstance(link, list) else (link.node_id, side)
+
+
+def _covers(range_: Span | None, other: Span) -> bool:
+    return range_ is not None and range_.start <= other.start and range_.end >= other.end
+
+
+def _wider(range_: Span | None, other: Span) -> Span:
+    return other if range_ is None else Span(min(range_.start, other.start), max(range_.end, other.end))
+
+
+def _level(metadata: dict[str, Any]) -> Any:
+    return written_metadata(metadata).get("level", 0)
+
+
+def can_find(store: object) -> bool:
+    """Return True if a vector store keeps the text of its nodes and returns them by their ids."""
+    if not isinstance(store, BasePydanticVectorStore) or not store.stores_text:
+        return False
+    return type(store).get_nodes is not BasePydanticVectorStore.get_nodes
+
+
+def surroundings_of(source: AnySource | None, warnings: WarningLog) -> CheckedSurroundings:
+    """Coerce a source of the texts or nodes around hits; see `as_surroundings` of the core.
+
+    Parameters
+    ----------
+    source : besides those of the core, a docstore with the documents, or a vector store (`StoreNodes`).
+    """
+    own: Any = source
+    if isinstance(source, BaseDocumentStore):
+        own = _text_source(source)
+    elif isinstance(source, BasePydanticVectorStore):
+        own = StoreNodes(source)
+    elif isinstance(source, (list, tuple)):
+        own = [surroundings_of(part, warnings) for part in source]
+    return as_surroundings(own, warnings, naming=_names)
+
+
+def _names(hit: Hit) -> list[str]:
+    """Return the names under which the text of a document may be kept: its id, and the name of its file."""
+    name = users_name(hit.chunk.metadata)
+    return [hit.document, name] if name else [hit.document]
+
+
+def _text_source(docstore: BaseDocumentStore) -> TextSource:
+    def find(ids: list[str]) -> list[str | None]:
+        nodes = {node.node_id: node.get_content() for node in docstore.get_nodes(ids, raise_error=False)}
+        return [nodes.get(name) for name in ids]
+
+    return TextSource(find, name=f"the docstore {type(docstore).__name__}")

@@ -1,0 +1,158 @@
+"""The signal of every segmenter: whose its cuts are, and how far its evidence is from chance."""
+
+import logging
+import re
+
+import numpy as np
+import pytest
+
+from advchunk import ConfigurationError, Document, create
+from advchunk.chunkers.evidence import shuffled
+from advchunk.evaluation import synthetic
+from advchunk.records import Explanation, Segmentation, Strength, Units
+from advchunk.signal import Chance, Signal
+
+
+class Recent:
+    """A stand-in for a language model: a word among the last forty does not surprise, and a sentence with such words goes on."""
+
+    model_name = "recent"
+
+    def surprise(self, text):
+        words = [(match[0].lower().strip("."), match.end()) for match in re.finditer(r"\S+", text)]
+        before = [{word for word, _ in words[max(i - 40, 0) : i]} for i in range(len(words))]
+        nats = [0.0 if word in near else 5.0 for (word, _), near in zip(words, before, strict=True)]
+        return np.array([end for _, end in words]), np.array(nats)
+
+    def choose(self, prompt, options):
+        before, sentence = re.search(r"(?s)<passage>\n(.*)\n</passage>\n<sentence>\n(.*)\n</sentence>", prompt).groups()
+        near, words = set(before.lower().split()[-40:]), sentence.lower().split()
+        split = 1 - sum(word in near for word in words) / len(words)
+        return [split, 1 - split]
+
+
+TOPICS = synthetic(7, segments=6, sentences=(6, 9)).units
+TRIES = 8
+SEGMENTERS = {
+    "semantic-threshold": {},
+    "universal-semantic": {},
+    "optimal-semantic": {},
+    "mst-semantic": {"granularity": "sentence", "preset": "even", "max_tokens": 300},
+    "texttiling": {"preset": "fine"},
+    "c99": {},
+    "bayesseg": {},
+    "semantic-cluster": {"preset": "chain"},
+    "graph-partition": {"preset": "neighbors"},
+    "discourse": {},
+    "margin-sampling": {"lm": Recent()},
+    "perplexity": {"lm": Recent()},
+}
+
+
+def build(name, **params):
+    return create(name, experimental=True, fallback=None, **{**SEGMENTERS.get(name, {}), **params})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SEGMENTERS)
+def test_topics_are_evidence_and_shuffled_sentences_are_none(name):
+    chunker, rng = build(name), np.random.default_rng(3)
+    assert chunker.measure_evidence(TOPICS).is_evidence
+    # With a chance of 1/20 at most each, three of eight or more are rarer than 1 in 170.
+    random = [chunker.measure_evidence(shuffled(TOPICS, rng)).is_evidence for _ in range(TRIES)]
+    assert sum(random) <= 2
+
+
+@pytest.mark.parametrize("name", SEGMENTERS)
+def test_nothing_is_cut_where_all_sentences_are_alike(name):
+    text = "The cat naps on the sofa. " * 30
+    segmentation = build(name, max_tokens=1000).segmentation(Units(text, np.arange(31) * 26))
+    assert [reason for reason in segmentation.reasons if reason != "forced"] == []
+
+
+def test_cuts_are_counted_by_origin():
+    text = "# Tea\n\n" + "Tea is hot. " * 40 + "\n\n# Milk\n\n" + "Milk is cold. " * 40
+    explanation = create("universal-semantic", min_chunk_size=1, max_chunk_size=20, boundaries="^# Milk").explain(text)
+    signal = explanation.signal
+    assert signal.cuts["structure"] == 1
+    assert signal.cuts["size"] > 10
+    assert sum(signal.cuts.values()) == len(explanation.chunks) - 1
+    assert signal.resembles == "recursive"
+
+
+def test_the_first_place_allowed_is_that_of_the_minimum():
+    sizes, cuts = np.full(6, 10), np.array([0, 2, 5, 6])
+    decided = Segmentation(cuts, reason=["score", "score"])
+    assert decided.with_origins(Units("abcdef", np.arange(7), sizes), 20).origins == ["first", "algorithm"]
+    assert decided.with_origins(Units("abcdef", np.arange(7), sizes), 0).origins == ["algorithm", "algorithm"]
+    own = Segmentation(cuts, reason=["score", "forced"], least=(np.arange(1, 7), 3))
+    assert own.with_origins(Units("abcdef", np.arange(7), sizes), 0).origins == ["first", "size"]
+
+
+def test_layout_moves_cuts_with_their_origins():
+    text = "\n\n".join(
+        "Cats purr and nap. Dogs bark at cats. Judges rule on law. Stocks fell in May." for _ in range(12)
+    )
+    explanation = create("universal-semantic", min_chunk_size=20).explain(text)
+    assert "layout" in [cut.reason for cut in explanation.cuts]
+    assert {cut.origin for cut in explanation.cuts} == {"first"}
+
+
+@pytest.mark.parametrize("name", ["recursive", "sliding-window"])
+def test_a_chunker_by_size_says_so(name):
+    signal = create(name, max_tokens=10).explain("Cats purr. " * 30).signal
+    assert signal.by_size
+    assert set(signal.cuts) == {"size"}
+    assert signal.evidence is None
+
+
+def test_pieces_without_words_or_vectors_are_counted():
+    text = "The and of. Cats purr loudly. Of and the. Dogs bark loudly. " * 3
+    assert build("texttiling").explain(text).signal.unknown == 6
+    cats = build("optimal-semantic", embedder=lambda texts: np.array([[float("Cats" in text), 0.0] for text in texts]))
+    assert cats.explain(text).signal.unknown == 9
+
+
+def test_the_log_says_once_that_most_cuts_are_by_size(caplog):
+    text = "Cats purr. " * 400
+    build("optimal-semantic", max_tokens=16).explain(Document(text, "cats"))
+    create("recursive", max_tokens=16).explain(text)
+    messages = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(messages) <= 1
+    caplog.clear()
+    build("semantic-threshold", max_tokens=16, breakpoint_threshold_amount=99.0).explain(Document(text, "cats"))
+    (message,) = [record.getMessage() for record in caplog.records]
+    assert message.startswith("document 'cats': semantic-threshold cuts like recursive, because ")
+
+
+def test_the_signal_is_metadata_on_request():
+    text = TOPICS.text
+    cuts = {"threshold": 0.95, "min_chunk_size": 50}
+    chunk, *_ = create("universal-semantic", add_signal=True, **cuts).chunk(text)
+    assert (chunk.metadata["signal_like"], chunk.metadata["signal_first"]) == ("recursive", 1)
+    assert chunk.metadata["signal_evidence"] > 2.5
+    assert not any(key.startswith("signal") for key in create("universal-semantic", **cuts).chunk(text)[0].metadata)
+    levels = create("hierarchical", levels=["universal-semantic", "sentence"], add_signal=True).chunk(text)
+    assert levels[0].metadata["signal_evidence"] == chunk.metadata["signal_evidence"]
+
+
+def test_ties_are_no_evidence():
+    assert not Chance(1.0, (1.0, 1.0, 1.0)).is_evidence
+    assert Chance(0.3, (0.1 + 0.2, 0.3, 0.3)).distance == 0
+    assert not Chance(2.0, (1.0, 2.0, 1.0)).is_evidence
+    assert (Chance(1.0, (0.0, 0.5)) + Chance(2.0, (1.0, 1.0))) == Chance(3.0, (1.0, 1.5))
+
+
+def test_a_sentence_and_a_heading_keep_what_belongs_to_them_when_shuffled():
+    strength = np.array([1, Strength.KEEP_WITH_NEXT, 1, Strength.WITHIN_SENTENCE, Strength.HARD_BREAK, 4, 1])
+    units = Units("abcdef", np.arange(7), np.arange(6), strength)
+    made = [shuffled(units, np.random.default_rng(seed)) for seed in range(20)]
+    assert {own.text for own in made} == {"abcdef", "cdabef", "abcdfe", "cdabfe"}
+    assert all(own.sizes.tolist() == ["abcdef".index(letter) for letter in own.text] for own in made)
+    assert all(own.strength[4] == Strength.HARD_BREAK for own in made)
+
+
+def test_one_unit_has_no_evidence_to_measure():
+    with pytest.raises(ConfigurationError, match="units must be two or more Units"):
+        build("optimal-semantic").measure_evidence(Units("a", np.array([0, 1])))
+    assert Explanation(Document("a"), []).signal == Signal("")

