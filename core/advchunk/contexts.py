@@ -79,9 +79,9 @@ class Contexts:
 
     def __init__(self, document: Document, limits: Limits, *, titled: bool = True) -> None:
         blocks, title = document.blocks or (), document.metadata.get("title")
-        self._document, self._limits, self._titled = document, limits, titled
+        self._document, self._limits = document, limits
         self._title = (str(title),) if title else ()
-        self._headings = Headings(document.text, blocks, document.above)
+        self._headings = Headings(document.text, blocks, document.above) if titled else None
         pairs = zip([None, *blocks], blocks, strict=False)
         self._headed = [(above, block) for above, block in pairs if block.kind == "table" or _speaker(block)]
         self._starts = [block.span.start for _, block in self._headed]
@@ -93,8 +93,10 @@ class Contexts:
         """Return the context of a chunk that starts at an offset, and its tokens."""
         text = self._document.text  # a unit may begin with the blank lines after a table
         offset = max(text.rfind("\n", offset, next_non_space(text, offset)) + 1, offset)
-        headings = section_path(self._document, self._headings.above(offset)) if self._titled else ()
-        path = headings if not self._titled or headings[:1] == self._title else (*self._title, *headings)
+        path: tuple[str, ...] = ()
+        if self._headings is not None:
+            path = section_path(self._document, self._headings.above(offset))
+            path = path if path[:1] == self._title else (*self._title, *path)
         key = *self._block_at(offset), path
         if key not in self._contexts:
             self._contexts[key] = next(filter(self._fits, self._candidates(*key)), "")

@@ -2,10 +2,10 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice, pairwise, takewhile
+from itertools import chain, pairwise
 from os.path import commonprefix
 from typing import Any, Final
 
@@ -26,7 +26,9 @@ from advchunk.records import (
     written_keys,
 )
 from advchunk.sizes import CODE, VERBATIM, WITHIN_SENTENCE, Levels, Limits, RunSizes
-from advchunk.text.atoms import MAY_BEGIN, AtomKeeper, has_atoms
+from advchunk.text.atoms import SIGNS, AtomKeeper, has_atoms
+from advchunk.text.detection import AUTO
+from advchunk.text.sentences import sentences
 from advchunk.text.tiling import Tiler, from_ends, graphemes, leading_space, next_non_space, paragraphs, unit_end
 
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
@@ -57,7 +59,7 @@ _REACH = 16.0  # mean units that a cut moves for a cost of 1; chosen with the li
 _NO_SPANS = SpanSet()
 LINES: Final = frozenset({"start_line", "end_line"})
 """Metadata that change where lines are added above."""
-_LINE_END = re.compile(r"\r\n?|\n")
+_LINE_END, _UNIX_LINE_END = re.compile(r"\r\n?|\n"), re.compile(r"\n")  # a search for one character is fast
 _UNCHANGED: Final = frozenset({"", "code"})  # markup of documents whose text no reader derived from another
 _INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
 
@@ -81,14 +83,23 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
 
     In Markdown, no unit ends in inline code, a link, a tag or a formula.
     """
-    text, blocks = document.text, document.blocks or ()
-    tiler = AtomKeeper(tiler) if may_have_atoms(document) else tiler
+    text, blocks, keeps_atoms = document.text, document.blocks or (), may_have_atoms(document)
     edges, whole = [0], {block.span.start for block in blocks if is_uncut(block)}
     starts = [b.span.start for a, b in pairwise(blocks) if b.title is not None or not a.kind == b.kind == "paragraph"]
-    if not (starts or whole):
-        return tiler(text)
-    for start, end in pairwise([0, *starts, len(text)]):
-        edges += [end] if start in whole else (start + tiler(text[start:end]).edges[1:]).tolist()
+    inner = list[int]()  # starts of lines, at which the splitter of sentences ends one if it is told them
+    is_told = getattr(tiler, "func", None) is sentences and getattr(tiler, "keywords", {}).get("language", AUTO) != AUTO
+    if is_told:
+        pairs = pairwise([0, *starts])
+        inner = [b for a, b in pairs if a not in whole and b not in whole and text[b - 1] == "\n"]
+    for start, end in pairwise(sorted({0, *starts, len(text)}.difference(inner))):
+        if start in whole:
+            edges.append(end)
+            continue
+        lines = [at - start for at in inner[bisect_left(inner, start) : bisect_left(inner, end)]]
+        split: Callable[..., Units] = tiler
+        split = partial(split, starts=lines) if lines else split
+        units = AtomKeeper(split, lines)(text[start:end]) if keeps_atoms else split(text[start:end])
+        edges += (start + units.edges[1:]).tolist()
     return Units(text, np.array(edges, dtype=np.int64))
 
 
@@ -201,19 +212,20 @@ def _strengths(text: str, blocks: Sequence[Block]) -> Iterator[int]:
             yield Strength.HEADING + max(6 - block.level, 0)
         elif above is None:
             yield Strength.BLOCK
-        elif above.kind == "heading" or _is_caption_of(block, blocks[place - 1 : place + 2]):
+        elif above.kind == "heading" or (
+            block.kind == "caption" and _is_caption_of(block, blocks[place - 1 : place + 2])
+        ):
             yield Strength.KEEP_WITH_NEXT
         else:
-            is_next_page = is_paged or _page(block, 0) > _page(above, -1)
+            is_next_page = is_paged or (bool(block.places) and _page(block, 0) > _page(above, -1))
             yield _between(text, above, block, is_next_page=is_next_page)
         above, is_paged = block, False
 
 
 def _is_furniture(text: str, block: Block) -> bool:
     """Return True for what is on each page, and for comments."""
-    return block.kind == "furniture" or (
-        block.kind == "paragraph" and _COMMENT.fullmatch(text, *block.span) is not None
-    )
+    may_be_comment = block.kind == "paragraph" and text.startswith("<!--", block.span.start)
+    return block.kind == "furniture" or (may_be_comment and _COMMENT.fullmatch(text, *block.span) is not None)
 
 
 def _is_tags(tags: re.Pattern[str], text: str, block: Block) -> bool:
@@ -225,11 +237,11 @@ def _page(block: Block, place: int) -> int:
     return block.places[place].page if block.places else 0
 
 
-def _is_caption_of(block: Block, around: Sequence[Block]) -> bool:
+def _is_caption_of(caption: Block, around: Sequence[Block]) -> bool:
     """Return True for the caption of the figure or table above it, unless another is below."""
     above, *_, below = around
-    is_last = below is block
-    return block.kind == "caption" and above.kind in _PROTECTED and (is_last or below.kind not in _CAPTIONED)
+    is_last = below is caption
+    return above.kind in _PROTECTED and (is_last or below.kind not in _CAPTIONED)
 
 
 def _between(text: str, above: Block, below: Block, *, is_next_page: bool) -> int:
@@ -263,17 +275,19 @@ def _is_indented(text: str, block: Block) -> bool:
 
 def _mark_lines(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
     """Mark the edges at ends of lines inside a block most of whose lines end a unit, unless all units end a line."""
+    pairs = zip(edges, strength, strict=True)
+    at_lines = [edge for edge, value in pairs if value == Strength.SENTENCE and text[edge - 1] in "\r\n"]
+    if not at_lines:
+        return
     marked, inner = list[int](), 0
     for start, end in [block.span for block in blocks if block.kind in _PROSE] if blocks else [(0, len(text))]:
-        inside = range(bisect_right(edges, start), bisect_left(edges, end))
-        inside_sentences = [i for i in inside if strength[i] == Strength.SENTENCE]
-        at_lines = [i for i in inside_sentences if text[edges[i] - 1] in "\r\n"]
-        inner += len(inside_sentences)
-        if 2 * len(at_lines) > text.count("\n", start, _text_end(text, start, end)):
-            marked += at_lines
+        inner += strength[bisect_right(edges, start) : bisect_left(edges, end)].count(Strength.SENTENCE)
+        inside = at_lines[bisect_right(at_lines, start) : bisect_left(at_lines, end)]
+        if inside and 2 * len(inside) > text.count("\n", start, _text_end(text, start, end)):
+            marked += inside
     if len(marked) < inner:
-        for i in marked:
-            strength[i] = Strength.LINE
+        for edge in marked:
+            strength[bisect_left(edges, edge)] = Strength.LINE
 
 
 def prefer_layout(units: Units, segmentation: Segmentation, weight: float) -> Segmentation:
@@ -362,7 +376,7 @@ def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
 def may_have_atoms(document: Document) -> bool:
     """Return True if a document is Markdown, as far as its reader says, with inline code, links, tags or formulas."""
     is_markdown = document.markup in {"", "markdown"} and document.blocks is not None
-    return is_markdown and MAY_BEGIN.search(document.text) is not None and has_atoms(document.text)
+    return is_markdown and any(sign in document.text for sign in SIGNS) and has_atoms(document.text)
 
 
 def plain_levels(document: Document, tiler: Tiler) -> dict[str, Any]:
@@ -455,9 +469,10 @@ class Headings:
         self._above: list[tuple[str, ...]] = []
         for block in blocks:
             if headings.enter(block):
-                self._above.append(headings.path()[: -1 if headings.open[-1][1] else None])
+                path = headings.path()
+                self._above.append(path[:-1] if headings.open[-1][1] else path)
                 self._starts.append(block.span.start)
-                self._paths.append(headings.path())
+                self._paths.append(path)
 
     def path(self, offset: int) -> tuple[str, ...]:
         """Return the headings that a character is under, innermost last; a heading is under itself."""
@@ -494,9 +509,12 @@ class Locator:
         self._headings = Headings(document.text, blocks, document.above) if may_have_headings else None
         self._document = document
         self._placed = [block for block in blocks if block.places or block.metadata]
+        self._starts = [block.span.start for block in self._placed]
         self._ends = [block.span.end for block in self._placed]
-        stays = document.offsets is None and document.markup in _UNCHANGED
-        self._line_starts = [0, *[match.end() for match in _LINE_END.finditer(document.text)]] if stays else []
+        self._line_starts: list[int] = []
+        if document.offsets is None and document.markup in _UNCHANGED:
+            pattern = _LINE_END if "\r" in document.text else _UNIX_LINE_END
+            self._line_starts = [0, *[match.end() for match in pattern.finditer(document.text)]]
 
     def __call__(self, spans: Sequence[Span]) -> dict[str, Any]:
         """Return metadata of spans.
@@ -510,9 +528,9 @@ class Locator:
         """
         metadata: dict[str, Any] = {}
         if self._headings is not None:
-            # commonprefix also works on tuples.
-            firsts = (next_non_space(self._document.text, start) for start, _ in spans)
-            path = section_path(self._document, commonprefix([*map(self._headings.path, firsts)]))  # noqa: RUF071
+            paths = [self._headings.path(next_non_space(self._document.text, start)) for start, _ in spans]
+            common = paths[0] if len(paths) == 1 else commonprefix(paths)  # noqa: RUF071 - it also works on tuples
+            path = section_path(self._document, common)
             metadata |= {"section": path[-1], "title_path": " > ".join(path)} if path else {}
         if (starts := self._line_starts) and spans:
             text, first, last = self._document.text, spans[0], spans[-1]
@@ -527,27 +545,21 @@ class Locator:
                 metadata["start_column"], metadata["end_column"] = columns
         if not self._placed:
             return metadata
-        blocks = [
-            block
-            for start, end in spans
-            for block in takewhile(
-                partial(_starts_before, end), islice(self._placed, bisect_right(self._ends, start), None)
-            )
-        ]
+        inside = (
+            self._placed[bisect_right(self._ends, start) : bisect_left(self._starts, end)] for start, end in spans
+        )
+        blocks = [*chain.from_iterable(inside)]
         return metadata | _on_pages(blocks) | _united(block.metadata for block in blocks if block.metadata)
-
-
-def _starts_before(offset: int, block: Block) -> bool:
-    return block.span.start < offset
 
 
 def _on_pages(blocks: Iterable[Block]) -> dict[str, Any]:
     """Return the pages of blocks, and their places there."""
-    places = dict.fromkeys(place for block in blocks for place in block.places)
+    places = dict.fromkeys(chain.from_iterable(block.places for block in blocks))
+    if not places:
+        return {}
     pages = sorted({place.page for place in places})
     boxes = [[place.page, *place.box] for place in places if place.box]
-    metadata: dict[str, Any] = {"page": pages[0]} if pages else {}
-    return metadata | ({"pages": pages} if len(pages) > 1 else {}) | ({"boxes": boxes} if boxes else {})
+    return {"page": pages[0]} | ({"pages": pages} if len(pages) > 1 else {}) | ({"boxes": boxes} if boxes else {})
 
 
 def _united(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -153,9 +153,11 @@ class Document:
         require(is_mapping, "Document.metadata must be a mapping", self.metadata)
         last, length = 0, len(self.text)
         for block in self.blocks or ():
-            require(isinstance(block, Block), "Document.blocks must be Blocks", self.blocks)
+            if not isinstance(block, Block):
+                require(False, "Document.blocks must be Blocks", self.blocks)
             start, end = block.span
-            require(last <= start < end <= length, "blocks must be ascending, disjoint, inside the text", block)
+            if not last <= start < end <= length:
+                require(False, "blocks must be ascending, disjoint, inside the text", block)
             last = end
         if self.offsets is not None:
             valid = len(self.offsets) == len(self.text) + 1 and not np.any(np.diff(self.offsets) < 0)
@@ -397,9 +399,9 @@ def write_metadata(metadata: Mapping[str, Any], values: Mapping[str, Any]) -> di
     >>> write_metadata({"level": "A1"}, {"level": 0, "token_count": 9})
     {'level': 'A1', 'advchunk_level': 0, 'token_count': 9, 'advchunk_keys': 'advchunk_level token_count'}
     """
-    if not metadata and not any(len(name.split()) != 1 for name in values):  # nothing to keep apart
+    if not metadata and (listed := " ".join(values)).split() == [*values]:  # nothing to keep apart
         own = {name: value if type(value) in _PLAIN else _copy(value) for name, value in values.items()}
-        return own | {WRITTEN_KEYS: " ".join(own)} if own else own
+        return own | {WRITTEN_KEYS: listed} if own else own
     (at, keys), result = _written(metadata), _copy(metadata)
     for name, value in values.items():
         if (key := keys.get(name)) is None:

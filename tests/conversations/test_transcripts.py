@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import Document, read_file
-from advchunk.conversations import transcripts
+from advchunk.conversations import heads, transcripts
 from advchunk.readers import formats, markdown
 from conversation_texts import OTHERS, TRANSCRIPTS
 from growing import check_growth
@@ -183,3 +183,31 @@ def test_ten_megabytes_are_read():
     turn = "Ann: Is there any tea left in the pot?\n\nBob: No, there is none, but I will make some more.\n\n"
     text = turn * (10_000_000 // len(turn))
     assert len(transcripts.read(text).blocks) == 2 * (len(text) // len(turn))
+
+
+LINES = [
+    "Ann:",
+    "Bob Lee (Chair): Tea?",
+    "Q. Why",
+    "A.",
+    "[00:01] Cy:",
+    "Di  1:03",
+    "0:05 Eve",
+    "x" * 600 + ":",
+    "no sign",
+    "一：",
+    " ",
+    "",
+]
+
+
+@given(st.lists(st.sampled_from(LINES)), st.data())
+def test_no_line_without_a_sign_has_a_head(lines, data):
+    text = "\n".join(lines)
+    edges = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=6)))
+    spans = [*zip(edges[::2], edges[1::2], strict=False)]
+    starts = [(at, end) for start, end in spans for at in range(start, end) if at == start or text[at - 1] == "\n"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(heads, "_lines", lambda *_: starts)
+        slowly = heads.find_heads(text, spans)
+    assert heads.find_heads(text, spans) == slowly

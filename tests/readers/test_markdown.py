@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -10,10 +11,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from advchunk import Document, RecursiveChunker
-from advchunk.layout import Headings, protected
+from advchunk.layout import Headings, protected, tile_prose
 from advchunk.readers import embedded, markdown
 from advchunk.readers.markdown import RULES, Rule, blocks, heading_text, parse_blocks, push_block, read, settle
 from advchunk.records import Block, Span
+from advchunk.text import atoms
+from advchunk.text.sentences import sentences
 from growing import check_growth, repeated
 
 MARKS = [
@@ -217,7 +220,7 @@ def test_regions_without_syntax_read_as_the_parser_reads_them(text):
 
 
 # The parser reads every line, and tries every rule.
-UNFILTERED = tuple(replace(rule, opens="") if rule.second_line else rule for rule in RULES)
+UNFILTERED = tuple(replace(rule, opens="" if rule.second_line else rule.opens, signs=()) for rule in RULES)
 
 
 def with_rules(rules, text):
@@ -493,3 +496,27 @@ def test_a_title_is_context_once():
     assert list(pieces.chunk_stream([text])) == pieces.chunk(text)
     edited = pieces.rechunk(pieces.chunk(text), text.replace("hot", "cold").replace("title: Tea", "title: Teas"))
     assert edited.chunks == pieces.chunk(text.replace("hot", "cold").replace("title: Tea", "title: Teas"))
+
+
+@given(anything)
+@example("- `a\n- b` c. d")
+@example("Art. 1 A. B.\n\n| a |\n|---|\nC. D.\n- E. F.\n  G. H.\n\n\n- I.")
+def test_blocks_are_split_into_sentences_as_if_each_were_alone(text):
+    document = read(text)
+    apart = tile_prose(document, lambda text: sentences(text, "en", by_paragraph=True))  # nothing is known of this one
+    together = tile_prose(document, partial(sentences, language="en", by_paragraph=True))
+    assert together.edges.tolist() == apart.edges.tolist()
+
+
+@given(texts(PARSERS, MARKS, HTML, WHITE, WORDS, ["<!-- page 3 -->", "\\newpage", "{4}" + "-" * 48, "<!-- Page 4 -->"]))
+def test_marks_of_pages_are_those_that_a_search_of_every_character_meets(text):
+    flat = normalize(text)
+    slowly = re.compile(rf"(?={embedded._PAGE_LINE.pattern})", re.IGNORECASE)
+    marks = [embedded._PAGE_LINE.match(flat, match.start()) for match in slowly.finditer(flat)]
+    starts = [match.start() for match in marks if embedded._begins_line(flat, match.start())]
+    assert sorted(inset.start for inset in embedded._page_insets(flat)) == starts
+
+
+@given(texts(FORMULAS, HTML, WHITE, WORDS, ["`", "[", "](", ")", "$", "&amp;", "!", '"']))
+def test_atoms_are_those_that_a_search_of_every_character_meets(text):
+    assert [*atoms.atom_spans(text)] == [match.span() for match in atoms._ATOM.finditer(text)]

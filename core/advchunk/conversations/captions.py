@@ -13,10 +13,11 @@ from itertools import pairwise
 from typing import Any
 
 from advchunk.conversations.derivation import Derivation, times
-from advchunk.conversations.heads import find_heads, flatten, seconds
+from advchunk.conversations.heads import find_heads, seconds
 from advchunk.errors import require
 from advchunk.readers.writing import squeeze
 from advchunk.records import Document, Span
+from advchunk.text.tiling import flatten
 
 _ARROW = re.compile(r"^[^\n]*?-->[^\n]*$", re.MULTILINE)
 _TIME = r"(\d{1,5}:\d{1,2}:\d{1,2}(?:[.,]\d{1,6})?|\d{1,3}:\d{2}(?:[.,]\d{1,6})?)"

@@ -1,8 +1,9 @@
 """Find where speakers begin to speak in a transcript, and tell whether a text is one."""
 
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ _SPAN = rf"{_CLOCK}(?:[ \t]{{0,2}}(?:-->|[-–—])[ \t]{{0,2}}{_CLOCK})?"
 _STAMP = rf"(?:\[{_SPAN}\]|\({_SPAN}\)|<{_SPAN}>|{_SPAN})"
 _NAME = r"""(?P<name>[^\W_](?:[^\s:：()\[\]<>{}*|"“”«»/\\=;,!?]|[ \t](?=\S)){0,59}?)"""
 _ROLE = r"(?:[ \t]*+(?:\((?!\d+:\d)(?:[^()\n]|\([^()\n]{0,80}\)){1,160}\)|\[(?!\d)[^\[\]\n]{1,80}\]))?"
+_NEXT = r"(?=[ \t]*+(?:[^\w\s]|[\d_]|to[ \t]|$))"  # the end of a name, which rejects most words at once
 _MARK = r"(?:\*{1,3}|__)?"
 _SEPARATOR = r"[ \t]*+[-–—|·•,]?[ \t]*+"
 _LEAD = r"^[ \t]*+(?:\d{1,2}[ \t]{2,}+)?(?:>{2,3}[ \t]*+)?"  # the number of a line in a court's transcript; captions' chevrons
@@ -20,10 +22,10 @@ _HEAD = re.compile(
     rf"""
     {_LEAD}(?:
       (?P<asked>[QA])[.:][ \t]++(?=\S)
-    | (?P<first>{_STAMP})?{_SEPARATOR}(?:From[ \t]++)?{_MARK}{_NAME}{_ROLE}(?:[ \t]++to[ \t]++[^:\n]{{1,60}}?)?{_MARK}
+    | (?P<first>{_STAMP})?{_SEPARATOR}(?:From[ \t]++)?{_MARK}{_NAME}{_NEXT}{_ROLE}(?:[ \t]++to[ \t]++[^:\n]{{1,60}}?)?{_MARK}
       (?:{_SEPARATOR}(?P<after>{_STAMP}))?[ \t]*+{_MARK}(?::(?=[\s*_]|\Z)|：){_MARK}[ \t]*+
-    | {_MARK}(?P<above>{_NAME.replace("<name>", "<named>")}){_ROLE}{_MARK}{_SEPARATOR}(?P<time>{_STAMP}){_MARK}[ \t]*+$
-    | {_MARK}(?P<stamp>{_STAMP}){_MARK}{_SEPARATOR}{_MARK}(?P<below>{_NAME.replace("<name>", "<timed>")}){_ROLE}{_MARK}[ \t]*+$
+    | {_MARK}(?P<above>{_NAME.replace("<name>", "<named>")}){_NEXT}{_ROLE}{_MARK}{_SEPARATOR}(?P<time>{_STAMP}){_MARK}[ \t]*+$
+    | {_MARK}(?P<stamp>{_STAMP}){_MARK}{_SEPARATOR}{_MARK}(?P<below>{_NAME.replace("<name>", "<timed>")}){_NEXT}{_ROLE}{_MARK}[ \t]*+$
     )
     """,
     re.VERBOSE | re.MULTILINE,
@@ -97,19 +99,18 @@ class TurnHead(NamedTuple):
     has_label: bool = True
 
 
-def flatten(text: str) -> str:
-    """Return a text of the same length in which lines end in one way."""
-    return text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in text else text
+def find_heads(text: str, spans: Sequence[tuple[int, int]] | None = None) -> list[TurnHead]:
+    r"""Return the possible heads of turns in a text whose lines end with "\\n" (`tiling.flatten`).
 
-
-def find_heads(text: str, start: int = 0, end: int | None = None) -> list[TurnHead]:
-    r"""Return the possible heads of turns in a text whose lines end with "\\n" (`flatten`).
+    Parameters
+    ----------
+    spans : the parts of the text that may have heads, ascending and disjoint; None for the whole text.
 
     >>> [(head.name, head.stamps) for head in find_heads("Ann Lee (Chair): Tea?\n[00:01:02] Bob: Yes.\nCy  1:03\nMilk.")]
     [('Ann Lee', ()), ('Bob', (62.0,)), ('Cy', (63.0,))]
     """
-    heads, end = list[TurnHead](), len(text) if end is None else end
-    for match in filter(None, (_HEAD.match(text, line, end) for line in _lines(text, start, end))):
+    heads, lines = list[TurnHead](), _lines(text, [(0, len(text))] if spans is None else spans)
+    for match in filter(None, (_HEAD.match(text, line, end) for line, end in lines)):
         group = next(name for name in ("asked", "name", "named", "timed") if match[name])
         name, stamp = match[group], match["first"] or match["after"] or match["time"] or match["stamp"]
         if group == "asked" or is_name(name):
@@ -120,16 +121,26 @@ def find_heads(text: str, start: int = 0, end: int | None = None) -> list[TurnHe
     return heads
 
 
-def _lines(text: str, start: int, end: int) -> Iterator[int]:
-    """Yield the starts of the lines that may begin a turn: with a colon near, or as "Q." and "A." do.
+def _lines(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the starts of the lines that may begin a turn, with a colon near or as "Q." and "A." do, and the ends of their spans.
 
     A search for these characters is much faster than one for a pattern.
     """
-    while 0 <= start < end:
-        near = min(start + _NEAR, end)
-        if any(text.find(sign, start, near) >= 0 for sign in _SIGNS):
-            yield start
-        start = text.find("\n", start, end) + 1 or end
+    lines, starts = set[tuple[int, int]](), [start for start, _ in spans]
+    for sign in _SIGNS:
+        at = text.find(sign)
+        while at >= 0:
+            place = bisect_right(starts, at)
+            start, end = spans[place - 1] if place else (0, 0)
+            if at < end:
+                line = text.rfind("\n", start, at) + 1 or start
+                if at + len(sign) <= line + _NEAR:
+                    lines.add((line, end))
+                after = text.find("\n", at, end)
+                at = text.find(sign, after if after >= 0 else end)
+            else:
+                at = text.find(sign, starts[place]) if place < len(starts) else -1
+    return sorted(lines)
 
 
 _ROLE_AFTER = re.compile(_ROLE)
@@ -186,16 +197,19 @@ def is_conversation(heads: Sequence[TurnHead], text: str, paragraphs: Iterable[t
     stamped = sum(bool(head.stamps) for head in heads) > len(heads) * _SHARE
     if len(names) < _FEW or len(counts) - singles < (1 if stamped else 2) or singles > len(names) / 3:
         return False
-    spans, starts = list(paragraphs), {head.start for head in heads}
+    spans, least = list(paragraphs), _SHARE_STAMPED if stamped else _SHARE
+    if len(heads) / max(len(spans), 1) < least:  # neither of the shares below can be higher
+        return False
+    starts = {head.start for head in heads}
     first = sum(next_non_space(text, start) in starts for start, _ in spans)
     lines = sum(bool(line.strip()) for start, end in spans for line in text[start:end].splitlines())
     share = max(first / max(len(spans), 1), len(heads) / max(lines, 1))
-    if share < (_SHARE_STAMPED if stamped else _SHARE):
+    if share < least:
         return False
     ends = [*(head.start for head in heads[1:]), len(text)]
     speeches = [text[head.end : end].strip() for head, end in zip(heads, ends, strict=True)]
     spoken = sum(_is_speech(words) for words in speeches)
-    if spoken < len(speeches) * (_SHARE_STAMPED if stamped else _SHARE):
+    if spoken < len(speeches) * least:
         return False
     period = len(counts)
     is_cyclic = all(a == b for a, b in zip(names, names[period:], strict=False)) and len(names) >= 2 * period

@@ -11,10 +11,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from advchunk.conversations.derivation import Derivation, times
-from advchunk.conversations.heads import TurnHead, find_heads, flatten, is_conversation
+from advchunk.conversations.heads import TurnHead, find_heads, is_conversation
 from advchunk.readers import markdown
 from advchunk.records import Block, Document, Span, written_metadata
-from advchunk.text.tiling import next_non_space, paragraph_edges
+from advchunk.text.tiling import flatten, next_non_space, paragraph_edges
 
 _MOST = 0.5  # of the turns
 _MARKDOWN = re.compile(r"^(?:#{1,6}[ \t]|```|~~~)", re.MULTILINE)
@@ -97,8 +97,7 @@ def _paragraphs(blocks: Iterable[Block]) -> list[Block]:
 
 
 def _heads(text: str, blocks: Iterable[Block]) -> list[TurnHead]:
-    flat = flatten(text)
-    return [head for block in _paragraphs(blocks) for head in find_heads(flat, *_line(text, block.span))]
+    return find_heads(flatten(text), [_line(text, block.span) for block in _paragraphs(blocks)])
 
 
 def _line(text: str, span: Span) -> Span:

@@ -1,17 +1,6 @@
 """Data: tables of separated values, records of JSON and YAML, and notebooks."""
 
-from collections.abc import Mapping
-from pathlib import PurePath
-from typing import Any
-
 from advchunk.registry import Registration
-
-
-def detect_json(text: str, name: str = "", metadata: Mapping[str, Any] | None = None) -> str:  # noqa: ARG001
-    """Return "json" if a file of that suffix begins like JSON, else ""."""
-    is_json = PurePath(name).suffix.lower() == ".json" and text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
-    return "json" if is_json else ""
-
 
 REGISTRATIONS = (
     Registration(
@@ -29,7 +18,6 @@ REGISTRATIONS = (
         summary="JSON of any other form",
         shared_suffixes=(".json",),
         media_types=("application/json",),
-        detect="advchunk.data_files:detect_json",
     ),
     Registration(
         kind="reader",

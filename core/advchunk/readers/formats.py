@@ -64,9 +64,10 @@ def detect_file_format(name: str, text: str) -> str:
     if suffix not in _shared_suffixes():
         return "plain"
     markup = detect_format(text)
-    if markup == "markdown" and "xml" in _shared_suffixes()[suffix] and text.lstrip("\ufeff \t\r\n").startswith("<"):
-        return "xml"
-    return "plain" if markup == "markdown" else markup
+    if markup != "markdown":
+        return markup
+    generic = {"<": "xml", "{": "json", "[": "json"}.get(text.lstrip("\ufeff \t\r\n")[:1], "")
+    return generic if generic in _shared_suffixes()[suffix] else "plain"
 
 
 def is_supported(name: str) -> bool:

@@ -28,6 +28,7 @@ from advchunk.readers.embedded import MARKS, Inset
 from advchunk.readers.front_matter import front_matter_metadata
 from advchunk.records import Block, BlockKind, Document, Place, Span
 from advchunk.text.sentences import LEADER_SIGNS, LEADERS
+from advchunk.text.tiling import flatten
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -90,6 +91,7 @@ _FEW_ENTRIES = 3
 _EMBEDS = "<", "\\", "\f", "}-", "![", *_ENTRY_SIGNS  # in an inset, a picture, a mark of a page, or an entry
 _MAX_CAPTION = 600  # characters
 _CAPTIONED: frozenset[BlockKind] = frozenset({"table", "figure", "code"})
+_IMAGE_TAG = re.compile(r"<img\b", re.IGNORECASE)
 _PICTURE = re.compile(r"(?:\s*+(?:!\[[^\[\]]*+\]\([^()\n]*+\)|<img\b[^<>]*+>))++\s*+", re.IGNORECASE)
 
 # Inline Markdown in headings, a subset of CommonMark: titles are often code or plain text, so snake_case, 2*3*4,
@@ -124,7 +126,7 @@ def blocks(text: str, *, is_start: bool = True, page: int | None = None) -> tupl
     >>> [(b.kind, b.level, text[slice(*b.span)]) for b in blocks(text)]
     [('heading', 1, '# Tea'), ('item', 1, '- green'), ('item', 1, '- black')]
     """
-    flat = _flatten(text)
+    flat = flatten(text) if "\r" in text else text
     begin = int(is_start and flat.startswith("\ufeff"))
     layout = list[Block]()
     if is_start and flat.startswith(("---", "+++", "\ufeff")) and (front_end := front_matter_end(text)):
@@ -136,7 +138,7 @@ def blocks(text: str, *, is_start: bool = True, page: int | None = None) -> tupl
         if marked:
             is_plain = False
             layout += parse_blocks(flat, start, end, insets)
-        elif span := _trim(flat, start, end):
+        elif span := trim(flat, start, end):
             layout.append(Block("paragraph", span))
     return tuple(layout) if is_plain else settle(flat, layout, insets, page)
 
@@ -147,7 +149,7 @@ def front_matter_end(text: str) -> int | None:
     >>> front_matter_end("---\ntitle: Tea\n---\n"), front_matter_end("Tea"), front_matter_end("---\ntitle: Tea\n\n")
     (18, 0, None)
     """
-    flat = _flatten(text)
+    flat = flatten(text)
     begin = int(flat.startswith("\ufeff"))
     if front := _FRONT_MATTER.match(flat, begin):
         return front.end()
@@ -156,7 +158,7 @@ def front_matter_end(text: str) -> int | None:
 
 def is_local(text: str) -> bool:
     """Return True if no mark of a page is in a text, so that what is far does not matter to its blocks."""
-    flat = _flatten(text)
+    flat = flatten(text)
     return not embedded.page_marks(flat, embedded.insets(flat))
 
 
@@ -165,7 +167,7 @@ def open_from(text: str) -> int:
 
     That is a table, a listing, details, or the table of contents with which the text ends.
     """
-    flat = _flatten(text)
+    flat = flatten(text)
     return min(embedded.open_start(flat), _open_contents(flat))
 
 
@@ -177,11 +179,6 @@ def read_metadata(text: str) -> dict[str, str]:
     """
     end = front_matter_end(text)
     return front_matter_metadata(text[:end]) if end else {}
-
-
-def _flatten(text: str) -> str:
-    """Return a text with the line ends that the parser expects, without moving a character."""
-    return text.replace("\r\n", " \n").replace("\r", "\n")
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
@@ -202,7 +199,7 @@ def parse_blocks(flat: str, start: int, end: int, insets: Sequence[Inset] | None
     """
     insets = embedded.insets(flat) if insets is None else insets
     source = flat[start:end]
-    absent = tuple(rule for rule, pattern in _patterns(RULES).second_lines if not pattern.search(source))
+    absent = tuple(rule for rule in RULES if not rule.may_open(source))
     parser = _parser(RULES, absent)
     state = _state(parser, source, list(_within(insets, start, end)), start)
     lines = [*(start + line for line in state.env["lines"]), end]
@@ -226,7 +223,7 @@ def parse_blocks(flat: str, start: int, end: int, insets: Sequence[Inset] | None
             elif kind == "paragraph" and containers[-1:] == ["blockquote_open"]:
                 kind = "quote"
             marker = None
-            if span := _trim(flat, lines[first], lines[last]):
+            if span := trim(flat, lines[first], lines[last]):
                 yield Block(kind, span, level, title=_title(kind, flat[slice(*span)]))
 
 
@@ -281,7 +278,11 @@ def _break_lines(state: StateBlock, inner: Sequence[int]) -> None:
 
 def settle(flat: str, layout: Sequence[Block], insets: Sequence[Inset], page: int | None = None) -> tuple[Block, ...]:
     """Return the blocks of a text with their pages, and with captions, pictures and contents told from paragraphs."""
-    layout = [*_with_captions(flat, _with_contents(flat, layout))]
+    layout = _with_contents(flat, layout)
+    if "![" in flat or _IMAGE_TAG.search(flat):
+        layout = [_as_picture(flat, block) for block in layout]
+    if any(block.kind in _CAPTIONED for block in layout):
+        layout = [*_with_captions(flat, layout)]
     marks = embedded.page_marks(flat, insets)
     if marks or page is not None:
         on = embedded.pages(flat, marks, [block.span for block in layout], page)
@@ -326,9 +327,8 @@ def _open_contents(flat: str) -> int:
 
 
 def _with_captions(flat: str, layout: Sequence[Block]) -> Iterator[Block]:
-    """Yield blocks, of which paragraphs that are a picture are figures, and captions what is beside a table or figure."""
-    pictured = [_as_picture(flat, block) for block in layout]
-    for above, block, below in zip([None, *pictured], pictured, [*pictured[1:], None], strict=False):
+    """Yield blocks, of which paragraphs beside a table or figure may be captions."""
+    for above, block, below in zip([None, *layout], layout, [*layout[1:], None], strict=False):
         at = None
         if block.kind == "paragraph" and below and below.kind in _CAPTIONED:
             at = _caption_above(flat, block)
@@ -337,12 +337,13 @@ def _with_captions(flat: str, layout: Sequence[Block]) -> Iterator[Block]:
         if at is None or block.span.end - at > _MAX_CAPTION:
             yield block
             continue
-        if above_it := _trim(flat, block.span.start, at):
+        if above_it := trim(flat, block.span.start, at):
             yield replace(block, span=above_it)
         yield replace(block, kind="caption", span=Span(at, block.span.end))
 
 
 def _as_picture(flat: str, block: Block) -> Block:
+    """Return a paragraph that is a picture as a figure, and any other block as it is."""
     is_picture = block.kind == "paragraph" and flat[block.span.start : block.span.start + 9].lstrip()[:1] in {"!", "<"}
     return replace(block, kind="figure") if is_picture and _PICTURE.fullmatch(flat, *block.span) else block
 
@@ -360,12 +361,14 @@ def _caption_above(flat: str, block: Block) -> int | None:
     return None
 
 
-def _trim(flat: str, start: int, end: int) -> Span | None:
-    """Strip blank lines from both ends of a range, and white space from its last line."""
-    piece = flat[start:end]
-    indented = piece.rfind("\n", 0, len(piece) - len(piece.lstrip())) + 1
-    inner = piece.rstrip()
-    return Span(start + indented, start + len(inner)) if inner else None
+def trim(flat: str, start: int, end: int) -> Span | None:
+    """Return a range without blank lines around it, and without white space at its end; None if it is blank."""
+    piece = flat[start:end].rstrip()
+    if not piece:
+        return None
+    space = len(piece) - len(piece.lstrip())
+    indented = piece.rfind("\n", 0, space) + 1 if space else 0
+    return Span(start + indented, start + len(piece))
 
 
 def _ranges(flat: str, begin: int, insets: Sequence[Inset]) -> Iterator[tuple[int, int, bool]]:
@@ -380,22 +383,32 @@ def _ranges(flat: str, begin: int, insets: Sequence[Inset]) -> Iterator[tuple[in
     limit = lasting.start() if lasting else len(text)
 
     ends = [inset.end - begin + 1 for inset in insets]
+    opening = patterns.opens.search(text)
 
     def is_marked(region: tuple[int, int]) -> bool:
+        nonlocal opening
         start, end = region
         if text.startswith(("  ", "\t", " \t"), start) or end > limit:
             return True
         place = bisect_right(ends, start) if ends else 0
-        has_part = place < len(ends) and insets[place].start - begin + 1 < end
-        return has_part or patterns.opens.search(text, start - 1, end) is not None
+        if place < len(ends) and insets[place].start - begin + 1 < end:
+            return True
+        if opening and opening.start() < start - 1:
+            opening = patterns.opens.search(text, start - 1)
+        return opening is not None and opening.start() < end
 
     edges = [1, *(edge for blank in _BLANK.finditer(text, 1) for edge in blank.span()), len(text)]
-    for needs_parser, run in groupby(zip(edges[::2], edges[1::2], strict=True), is_marked):
-        regions = [(start + begin - 1, end + begin - 1) for start, end in run]
-        if needs_parser:
-            yield regions[0][0], regions[-1][1], True
-        else:
-            yield from ((start, end, False) for start, end in regions)
+    run: tuple[int, int] | None = None  # of regions that need the parser
+    for region in zip(edges[::2], edges[1::2], strict=True):
+        if is_marked(region):
+            run = (run or region)[0], region[1]
+            continue
+        if run:
+            yield run[0] + begin - 1, run[1] + begin - 1, True
+            run = None
+        yield region[0] + begin - 1, region[1] + begin - 1, False
+    if run:
+        yield run[0] + begin - 1, run[1] + begin - 1, True
 
 
 def _parse_opening(
@@ -606,6 +619,7 @@ class Rule:
     nests : whether the block contains others, at most `_DEEPEST` deep.
     second_line : whether ``opens`` matches the second line of the block or a later one, such as an underline.
     indented : whether ``parse`` is asked of lines that are indented like code, too.
+    signs : strings one of which is in every block; () if there are none.
     """
 
     name: str
@@ -616,6 +630,13 @@ class Rule:
     nests: bool = False
     second_line: bool = False
     indented: bool = False
+    signs: tuple[str, ...] = ()
+
+    def may_open(self, source: str) -> bool:
+        """Return False if a text has no such block, as far as a search tells that is much faster than the parser."""
+        if self.signs and not any(sign in source for sign in self.signs):
+            return False
+        return not self.second_line or _second_line(self.opens).search(source) is not None
 
 
 # In the order in which they are tried; what no rule accepts is a paragraph.
@@ -628,31 +649,44 @@ _KEEPS_ALL = re.compile(_RAW_HTML)
 _DIV = r":{3,}(?:[ \t]*\{[^\n]*|[ \t]*[a-zA-Z][^\n]*|[ \t]*(?=\n|\Z))"
 _DIV_CLOSES, _DIV_MEANS = re.compile(r":{3,}[ \t]*(?=\n|\Z)"), re.compile(r"[#>|:`~<]|[-+*][ \t]|[0-9]{1,9}[.)][ \t]")
 RULES: tuple[Rule, ...] = (
-    Rule("embedded", r"<[a-zA-Z/!]|\\[a-zA-Z]|\{[0-9]+\}-", _EVERY, _parse_embedded, indented=True),
-    Rule("grid", rf"\+(?:[-=:]+\+)+{_END}", _EVERY, _parse_grid),
+    Rule(
+        "embedded",
+        r"<[a-zA-Z/!]|\\[a-zA-Z]|\{[0-9]+\}-",
+        _EVERY,
+        _parse_embedded,
+        indented=True,
+        signs=("<", "\\", "}-"),
+    ),
+    Rule("grid", rf"\+(?:[-=:]+\+)+{_END}", _EVERY, _parse_grid, signs=("+-", "+=", "+:")),
     Rule("dashes", rf"-{{2,}}(?:[ \t]+-{{2,}})+{_END}", _EVERY, _parse_dashes, second_line=True),
-    Rule("footnote", r"\[\^[^\]\s]+\]:", _EVERY, _parse_footnote),
-    Rule("admonition", r"(?:!!!|\?\?\?\+?)[ \t]+[a-zA-Z]", _EVERY, _parse_admonition),
-    Rule("div", _DIV, _EVERY, _parse_div),
+    Rule("footnote", r"\[\^[^\]\s]+\]:", _EVERY, _parse_footnote, signs=("[^",)),
+    Rule("admonition", r"(?:!!!|\?\?\?\+?)[ \t]+[a-zA-Z]", _EVERY, _parse_admonition, signs=("!!!", "???")),
+    Rule("div", _DIV, _EVERY, _parse_div, signs=(":::",)),
     Rule("table", rf"[-|:][-|: \t]*{_END}", ("paragraph",), _parse_table, second_line=True),
     Rule("code", r"[ \t]++[^\n]"),
-    Rule("formula", _FORMULA, ("paragraph", "blockquote", "list"), _parse_formula),
-    Rule("fence", _FENCE, ("paragraph", "blockquote", "list"), lasts=_FENCE),
-    Rule("blockquote", ">", ("paragraph", "blockquote", "list"), nests=True),
+    Rule("formula", _FORMULA, ("paragraph", "blockquote", "list"), _parse_formula, signs=("$$", "\\[", "\\begin")),
+    Rule("fence", _FENCE, ("paragraph", "blockquote", "list"), lasts=_FENCE, signs=("```", "~~~")),
+    Rule("blockquote", ">", ("paragraph", "blockquote", "list"), nests=True, signs=(">",)),
     Rule("hr", rf"[-*_][-*_ \t]*{_END}", ("paragraph", "blockquote", "list")),
     Rule("list_block", rf"(?:[-+*]|[0-9]{{1,9}}[.)]){_SPACE}", ("paragraph", "blockquote"), nests=True),
-    Rule("html_block", f"<[a-zA-Z/]|{_RAW_HTML}", ("paragraph", "blockquote"), _parse_html, lasts=_RAW_HTML),
-    Rule("heading", rf"#{{1,6}}{_SPACE}", ("paragraph", "blockquote")),
+    Rule(
+        "html_block", f"<[a-zA-Z/]|{_RAW_HTML}", ("paragraph", "blockquote"), _parse_html, lasts=_RAW_HTML, signs=("<",)
+    ),
+    Rule("heading", rf"#{{1,6}}{_SPACE}", ("paragraph", "blockquote"), signs=("#",)),
     Rule("lheading", f"(?:=+|-+){_END}", second_line=True),
 )
 
 
 class _Patterns(NamedTuple):
-    """Patterns of lines that tell, before a text is parsed, which of its ranges need the parser and which rules."""
+    """Patterns of lines that tell, before a text is parsed, which of its ranges need the parser."""
 
     opens: re.Pattern[str]  # a range needs the parser
     lasts: re.Pattern[str]  # so does all that follows
-    second_lines: tuple[tuple[Rule, re.Pattern[str]], ...]  # a range needs the rule
+
+
+@cache
+def _second_line(opens: str) -> re.Pattern[str]:
+    return re.compile(rf"\n[ \t>]*+(?:{opens})")
 
 
 @cache
@@ -660,7 +694,6 @@ def _patterns(rules: tuple[Rule, ...]) -> _Patterns:
     return _Patterns(
         re.compile(rf"\n {{0,3}}+(?:{'|'.join(rule.opens for rule in rules)})"),
         re.compile(rf"\n {{0,3}}+(?:{'|'.join(rule.lasts for rule in rules if rule.lasts)})"),
-        tuple((rule, re.compile(rf"\n[ \t>]*+(?:{rule.opens})")) for rule in rules if rule.second_line),
     )
 
 

@@ -85,7 +85,7 @@ _LABEL = re.compile(
 _LEADERS = re.compile(
     r"\.{4,}|(?:\. ){3}|…{2}|·{4,}|_{4,}|\.{2}[\s.]*+[0-9]{1,4}\s*+\Z"
 )  # a table of contents, or a form
-_DOTS: Final = ("..", ". .", "…", "··", "__", "qquad")
+_DOTS: Final = ("..", ". .", "…", "··", "__")  # one of them is in each
 _REFERENCES: Final = frozenset(
     word
     for words in _WORDS.values()
@@ -153,7 +153,8 @@ def find_marks(flat: str, blocks: Sequence[Block]) -> list[Mark]:
         if kind not in _SCANNED or (match["hash"] and not in_heading):
             continue
         rest = flat[end : end_of_line(flat, end)]
-        if (any(dots in rest for dots in _DOTS) and _LEADERS.search(rest[-200:])) or _is_reference(flat, line):
+        tail = rest[-200:]
+        if (any(dots in tail for dots in _DOTS) and _LEADERS.search(tail)) or _is_reference(flat, line):
             continue
         if (readings := tuple(_read_label(match, rest, in_heading))) and (number := _number(match)):
             marks.append(Mark(line, start, end, readings, number, in_heading))
@@ -276,15 +277,11 @@ def is_title(rest: str) -> bool:
     (True, True, False, False)
     """
     title = rest.strip(" \t\u3000*_")
+    if len(title) > TITLE_LENGTH:
+        return False
     words = title.split()
     first = title.lstrip(EDGES + "([\"“„«'’‘【（《")[:1]
-    if (
-        not first
-        or first.islower()
-        or len(title) > TITLE_LENGTH
-        or len(words) > _TITLE_WORDS
-        or title[-1] in ";,；，、。!?！？"
-    ):
+    if not first or first.islower() or len(words) > _TITLE_WORDS or title[-1] in ";,；，、。!?！？":
         return False
     if not first.isascii() and len(words) < 3 and len(title) > _HAN_TITLE and first >= "\u2e80":
         return False

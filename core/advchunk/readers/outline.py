@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain, pairwise
 from typing import Any, Final, NamedTuple
 
-from advchunk.readers.markdown import heading_text
+from advchunk.readers.markdown import heading_text, trim
 from advchunk.readers.numbering import (
     EDGES,
     FEWEST,
@@ -34,7 +34,7 @@ from advchunk.readers.numbering import (
 )
 from advchunk.records import Block, BlockKind, Document, Span
 from advchunk.text.patterns import Patterns, find_all, named
-from advchunk.text.tiling import next_non_space, paragraph_edges
+from advchunk.text.tiling import flatten, next_non_space, paragraph_edges
 
 _RUN_IN = re.compile(r"[^\n.:;]{2,70}?(?=[.:][*_]*\s[\s*_]*\S)")
 _PLAIN_LENGTH: Final = 120  # mean characters of units that are plainly not items of a list
@@ -107,7 +107,7 @@ def outlined(document: Document) -> Document:
     >>> document.outline
     {'article': 2, '(1)': 2}
     """
-    flat = document.text.replace("\r\n", " \n").replace("\r", "\n")
+    flat = flatten(document.text) if "\r" in document.text else document.text
     blocks = document.blocks or ()
     marks = find_marks(flat, blocks)
     if len(marks) < FEWEST:
@@ -131,7 +131,7 @@ def with_headings(document: Document, headings: Patterns) -> Document:
     >>> [(block.kind, block.title, block.metadata["clause"]) for block in document.blocks][:2]
     [('heading', 'Art 1', '1'), ('paragraph', None, '1')]
     """
-    flat = document.text.replace("\r\n", " \n").replace("\r", "\n")
+    flat = flatten(document.text)
     blocks = document.blocks or _paragraphs(flat)
     matches = sorted(_matches(flat, blocks, headings), key=lambda pair: (pair[1].start, pair[0]))
     runs, units, stack = dict[Any, _Run](), list[_Unit](), list[tuple[int, _Unit]]()
@@ -466,7 +466,7 @@ def _read_titles(flat: str, units: Sequence[_Unit], blocks: Sequence[Block], lin
         if is_line and title.rstrip()[-1] in ".:：":  # a short sentence, unless it has something below it
             beside = later is not None and later.run.parent is not unit
             next_text = later.mark.line if later is not None and beside else len(flat)
-            is_line = bool(flat[line_end:next_text].strip())
+            is_line = next_non_space(flat, line_end) < next_text
         if is_label or is_line:
             unit.body = line_end
             if is_label and (unit.style in RANKS or not mark.readings):
@@ -488,7 +488,8 @@ def _title(flat: str, mark: Mark) -> tuple[str, bool]:
 
 def _continues(flat: str, line_end: int, block: Block) -> bool:
     """Return True if the line below, in the same block, goes on with a small letter."""
-    return line_end < block.span.end and flat[line_end : block.span.end].lstrip()[:1].islower()
+    below = next_non_space(flat, line_end)
+    return below < block.span.end and flat[below].islower()
 
 
 def _end_of_title_below(flat: str, line_end: int, blocks: Sequence[Block], place: int, lines: Set[int]) -> int:
@@ -503,7 +504,7 @@ def _end_of_title_below(flat: str, line_end: int, blocks: Sequence[Block], place
         return 0
     end = end_of_line(flat, start)
     is_whole = start not in lines and is_title(flat[start:end]) and flat[start:end].strip()[-1:] not in ".:："
-    return end if is_whole and flat[end:].strip()[:1] else 0
+    return end if is_whole and next_non_space(flat, end) < len(flat) else 0
 
 
 def _one_line(source: str) -> str:
@@ -551,6 +552,7 @@ class _Layout:
 
     def __init__(self) -> None:
         self._open = list[tuple[int, _Unit | None]]()  # level of each open heading, and its unit
+        self._clause = ""  # of the innermost open unit
         self._levels = dict[_Run, int]()
 
     def place(self, flat: str, blocks: Sequence[Block], units: Sequence[_Unit]) -> Iterator[Block]:
@@ -561,20 +563,19 @@ class _Layout:
             inside = units[bisect_left(starts, block.span.start) : bisect_left(starts, stop)]
             if block.kind == "heading":
                 self._enter(block.level, inside[0] if inside else None)
-                yield self._tagged(block)
+                yield self._part(block, block.span, block.kind, block.level, block.title)
                 continue
             lines = [unit.mark.line for unit in inside]
-            if before := _trimmed(flat, first, lines[0] if lines else stop):
-                yield self._tagged(replace(block, span=before))
+            if before := trim(flat, first, lines[0] if lines else stop):
+                yield self._part(block, before, block.kind, block.level, block.title)
             for unit, next_line in zip(inside, [*lines, stop][1:], strict=True):
                 level, start = self._level(unit), max(unit.mark.line, block.span.start)
                 self._enter(level, unit)
                 end = unit.body or next_line
-                kind: BlockKind = "heading" if unit.body else "paragraph"
-                if span := _trimmed(flat, start, end):
-                    yield self._tagged(replace(block, kind=kind, span=span, level=level, title=unit.title))
-                if span := _trimmed(flat, end, next_line):
-                    yield self._tagged(replace(block, kind="paragraph", span=span, level=0))
+                if span := trim(flat, start, end):
+                    yield self._part(block, span, "heading" if unit.body else "paragraph", level, unit.title)
+                if span := trim(flat, end, next_line):
+                    yield self._part(block, span, "paragraph", 0, block.title)
 
     def _level(self, unit: _Unit) -> int:
         """Return the level of a unit: that of the unit before in its run, or one below the heading that it is under."""
@@ -587,18 +588,11 @@ class _Layout:
         while self._open and self._open[-1][0] >= level:
             self._open.pop()
         self._open.append((level, unit))
+        self._clause = next((unit.clause for _, unit in reversed(self._open) if unit is not None), "")
         if unit is not None:
             self._levels.setdefault(unit.run, level)
 
-    def _tagged(self, block: Block) -> Block:
-        """Return a block with the clause that it is in."""
-        clause = next((unit.clause for _, unit in reversed(self._open) if unit is not None), "")
-        return replace(block, metadata={**(block.metadata or {}), "clause": clause}) if clause else block
-
-
-def _trimmed(flat: str, start: int, end: int) -> Span | None:
-    """Return a range without blank lines around it, and without white space at its end; None if it is blank."""
-    piece = flat[start:end]
-    inner = piece.rstrip()
-    skipped = piece.rfind("\n", 0, len(piece) - len(piece.lstrip())) + 1
-    return Span(start + skipped, start + len(inner)) if inner else None
+    def _part(self, block: Block, span: Span, kind: BlockKind, level: int, title: str | None) -> Block:
+        """Return a part of a block with the clause that it is in."""
+        metadata = {**(block.metadata or {}), "clause": self._clause} if self._clause else block.metadata
+        return Block(kind, span, level, title, block.places, metadata)

@@ -1,8 +1,9 @@
 r"""Inline Markdown that a text is not cut in while it can be cut elsewhere: tags, entities, code, links, formulas."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,19 +14,20 @@ from advchunk.text.tiling import Tiler
 _LINE_END = r"\n(?![^\S\n]*\n)"
 _ATOM = re.compile(
     rf"""
-    (?<!`)(?P<ticks>`{{1,3}})(?!`)(?:[^`\n]|{_LINE_END})++(?P=ticks)(?!`)
-  | <[a-zA-Z/!?](?:[^<>\n"']|{_LINE_END}|"[^"<\n]*+"|'[^'<\n]*+'|["'])*+>
+    (?<!`)(?P<ticks>`{{1,3}})(?!`)(?:[^`\n]++|{_LINE_END})++(?P=ticks)(?!`)
+  | <[a-zA-Z/!?](?:[^<>\n"']++|{_LINE_END}|"[^"<\n]*+"|'[^'<\n]*+'|["'])*+>
   | &(?:\#[0-9]{{1,7}}|\#[xX][0-9a-fA-F]{{1,6}}|[a-zA-Z][a-zA-Z0-9]{{1,31}});
-  | !?\[(?:[^\[\]\n]|{_LINE_END})*+\](?:\((?:[^()\s]|\([^()\s]*+\)|[^\S\n](?=["'<]|[^\S\n]*\))|"[^"\n]*+")*+\)|\[[^\[\]\n]*+\])
-  | \$\$(?:[^$\n]|{_LINE_END})++\$\$
-  | (?<![\\$\w])\$(?![\s$])(?:[^$\n.!?]|{_LINE_END}|[.!?](?!\s))++(?<![\s\\])\$(?![\d$])
-  | \\\((?:[^\\\n]|{_LINE_END}|\\(?![()]))*+\\\)
-  | \\\[(?:[^\\\n]|{_LINE_END}|\\(?![\[\]]))*+\\\]
+  | !?\[(?:[^\[\]\n]++|{_LINE_END})*+\](?:\((?:[^()\s]|\([^()\s]*+\)|[^\S\n](?=["'<]|[^\S\n]*\))|"[^"\n]*+")*+\)|\[[^\[\]\n]*+\])
+  | \$\$(?:[^$\n]++|{_LINE_END})++\$\$
+  | (?<![\\$\w])\$(?![\s$])(?:[^$\n.!?]++|{_LINE_END}|[.!?](?!\s))++(?<![\s\\])\$(?![\d$])
+  | \\\((?:[^\\\n]++|{_LINE_END}|\\(?![()]))*+\\\)
+  | \\\[(?:[^\\\n]++|{_LINE_END}|\\(?![\[\]]))*+\\\]
     """,
     re.VERBOSE,
 )
-MAY_BEGIN = re.compile(r"[`<&\[$\\]")
-"""Pattern of the characters that begin them."""
+SIGNS = ("`", "<", "&", "[", "$", "\\")
+"""One of these begins each."""
+_SIGNS = [re.compile(re.escape(sign)) for sign in SIGNS]
 
 
 def has_atoms(text: str) -> bool:
@@ -39,13 +41,14 @@ def atom_spans(text: str) -> Iterator[tuple[int, int]]:
     >>> list(atom_spans("A [link](url) and `code`, ![x](y)."))
     [(2, 13), (18, 24), (26, 33)]
     """
-    # A search for the pattern itself takes thirty times as long as one for the characters that begin it.
-    at = 0
-    while begin := MAY_BEGIN.search(text, at):
-        start = begin.start()
+    # Searches for the characters that begin them take a thirtieth of the time of one for the pattern, or of less.
+    at, begins = 0, sorted(match.start() for sign in _SIGNS for match in sign.finditer(text))
+    for start in begins:
+        if start < at:
+            continue
         is_image = text[start] == "[" and start > at and text[start - 1] == "!"
         atom = _ATOM.match(text, start - is_image)
-        at = atom.end() if atom else begin.end()
+        at = atom.end() if atom else start + 1
         if atom:
             yield atom.span()
 
@@ -54,19 +57,26 @@ def atom_spans(text: str) -> Iterator[tuple[int, int]]:
 class AtomKeeper:
     """A tiler that joins the units of another one where an edge would be in an atom.
 
+    Parameters
+    ----------
+    starts : ascending offsets in the text at which parts begin that no atom spans.
+
     >>> from advchunk.text.tiling import words
     >>> AtomKeeper(words)("See `a b` now").strings()
     ['See ', '`a b` ', 'now']
     """
 
     tiler: Tiler
+    starts: Sequence[int] = ()
 
     def __call__(self, text: str) -> Units:
         """Tile a text."""
-        units = self.tiler(text)
-        if len(units) < 2 or not MAY_BEGIN.search(text):
+        units, parts = self.tiler(text), pairwise([0, *self.starts, len(text)])
+        is_cut = len(units) > 1
+        atoms = [(a + start, a + end) for a, b in parts for start, end in atom_spans(text[a:b])] if is_cut else []
+        if not atoms:
             return units
-        spans = np.array(list(atom_spans(text)), dtype=np.int64).reshape(-1, 2)
-        before = np.searchsorted(spans[:, 0], units.edges, "left") - 1  # the last atom that begins before an edge
-        inside = (before >= 0) & (units.edges < spans[before, 1]) if len(spans) else np.zeros(len(units.edges), bool)
+        starts, ends = np.array(atoms, dtype=np.int64).T
+        before = np.searchsorted(starts, units.edges, "left") - 1  # the last atom that begins before an edge
+        inside = (before >= 0) & (units.edges < ends[before])
         return Units(text, units.edges[~inside]) if inside.any() else units

@@ -6,7 +6,7 @@ line. White space at the start of the text belongs to the first unit, at the end
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import accumulate
@@ -61,6 +61,11 @@ def leading_space(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
+def flatten(text: str) -> str:
+    """Return a text of the same length in which lines end in one way."""
+    return text.replace("\r\n", " \n").replace("\r", "\n")
+
+
 def line_ends(text: str, start: int, end: int) -> int:
     r"""Return the number of line ends in a part of a text that does not start or end inside one.
 
@@ -94,16 +99,23 @@ def after(text: str, pattern: re.Pattern[str]) -> Units:
     return from_ends(text, (match.end() for match in pattern.finditer(text, leading_space(text))))
 
 
-def owning_space(text: str, ends: Iterable[int]) -> Units:
-    """Tile with ascending ``ends``, each moved within the white space around it to the end of the unit that owns it."""
+def owning_space(text: str, ends: Iterable[int], starts: Sequence[int] = ()) -> Units:
+    """Tile with ascending ``ends``, each moved within the white space around it to the end of the unit that owns it.
+
+    Parameters
+    ----------
+    starts : ascending offsets at which units begin, whatever owns the white space around them.
+    """
     moved, at = list[int](), leading_space(text)
     for end in ends:
         if end > at:  # otherwise in white space that already has an owner
             last = end if not text[end - 1].isspace() else at + len(text[at:end].rstrip())
             space = _space_at(text, last)
-            moved.append(space.end("own"))
             at = space.end()
-    return from_ends(text, moved)
+            place = bisect_left(starts, last)
+            if place == len(starts) or starts[place] > at:
+                moved.append(space.end("own"))
+    return from_ends(text, [*moved, *starts])
 
 
 def paragraphs(text: str) -> Units:

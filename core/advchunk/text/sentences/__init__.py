@@ -4,10 +4,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any
 
-from advchunk.records import Span, SpanSet, Units
+from advchunk.records import Units
 from advchunk.text.detection import AUTO, language_of, tell_language
 from advchunk.text.sentences.brackets import is_enclosed, opening_marks
 from advchunk.text.sentences.stops import (
@@ -73,7 +73,7 @@ def language_code(language: str) -> str:
     return re.split("[-_]", language.lower())[0]
 
 
-def sentences(text: str, language: str = AUTO, *, by_paragraph: bool = False) -> Units:
+def sentences(text: str, language: str = AUTO, *, by_paragraph: bool = False, starts: Sequence[int] = ()) -> Units:
     """Split into sentences by rules, in time linear in the text.
 
     A blank line always ends a sentence; a line end alone does so only before a list item or a mail header, and after an
@@ -88,6 +88,7 @@ def sentences(text: str, language: str = AUTO, *, by_paragraph: bool = False) ->
         words of English apply to others. The stops are those of all scripts in Unicode. "auto" tells it from the text, and
         from each long paragraph (`detection.language_of`).
     by_paragraph : tell the language of each paragraph of 200 characters or more; the others are in that given.
+    starts : ascending offsets at which lines begin that are split like paragraphs, such as items of a list.
 
     >>> sentences("Dr. Smith saw Fig. 3. She left... Why? See 1.5 mg (p = 0.03).").strings()
     ['Dr. Smith saw Fig. 3. ', 'She left... ', 'Why? ', 'See 1.5 mg (p = 0.03).']
@@ -98,7 +99,9 @@ def sentences(text: str, language: str = AUTO, *, by_paragraph: bool = False) ->
     code = language_code(language_of(text, language))
     seen = text.replace(";", "\u037e") if code == "el" else text  # the question mark of Greek
     stops, words, habits, ends = find_stops(seen), get_words(code), get_habits(code), list[int]()
-    for start, end in pairwise(paragraph_edges(text)):
+    signs = [sign for sign in LEADER_SIGNS if sign in text]
+    edges = paragraph_edges(text)
+    for start, end in pairwise(sorted({*edges, *starts}) if starts else edges):
         piece = text[start:end]
         first, last = end - len(piece.lstrip()), start + len(piece.rstrip())
         if first >= last:
@@ -108,11 +111,11 @@ def sentences(text: str, language: str = AUTO, *, by_paragraph: bool = False) ->
             words, habits = get_words(own), get_habits(own)
         else:
             words, habits = get_words(code), get_habits(code)
-        ends += _sentence_ends(Paragraph(seen, first, last, words), stops, habits)
-    return owning_space(text, ends)
+        ends += _sentence_ends(Paragraph(seen, first, last, words), stops, habits, signs)
+    return owning_space(text, ends, starts)
 
 
-def _sentence_ends(paragraph: Paragraph, stops: Sequence[int], habits: Habits) -> Iterator[int]:
+def _sentence_ends(paragraph: Paragraph, stops: Sequence[int], habits: Habits, signs: Sequence[str]) -> Iterator[int]:
     """Yield the ends of the sentences of a paragraph that neither starts nor ends with white space.
 
     White space after a sentence may belong to it or not. The result depends on nothing outside the paragraph.
@@ -120,16 +123,16 @@ def _sentence_ends(paragraph: Paragraph, stops: Sequence[int], habits: Habits) -
     Parameters
     ----------
     stops : the offsets of the stops of its text (`find_stops`).
+    signs : those of `LEADER_SIGNS` that are in its text.
     """
     text, at = paragraph.text, paragraph.start
     edges: Iterable[int] = _parts(text, at, paragraph.end)
-    if any(text.find(sign, at, paragraph.end) >= 0 for sign in LEADER_SIGNS):
+    if signs and any(text.find(sign, at, paragraph.end) >= 0 for sign in signs):
         leaders = [match.span() for match in LEADERS.finditer(text, at, paragraph.end)]
         edges = sorted({*edges, *(end for _, end in leaders)})
-        spans = SpanSet(Span(*leader) for leader in leaders)
-        stops = [
-            stop for stop in stops[bisect_left(stops, at) : bisect_left(stops, paragraph.end)] if stop not in spans
-        ]
+        between = pairwise([at, *chain.from_iterable(leaders), paragraph.end])
+        outside = [stops[bisect_left(stops, a) : bisect_left(stops, b)] for a, b in islice(between, 0, None, 2)]
+        stops = [*chain.from_iterable(outside)]
     for first, last in pairwise(edges):
         inner = stops[bisect_left(stops, first) : bisect_left(stops, last - 1)]  # a stop at the end decides nothing
         for stop in chain(_stop_ends(paragraph, first, last, inner, habits), [last]):
