@@ -148,28 +148,27 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
 
 def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
     """Weaken the edges below headings, captions, questions and what leads in a table, and between the words of one speaker."""
-    for block, below in pairwise(blocks):
+    for place, (block, below) in enumerate(pairwise(blocks), 1):
         if block.kind == "heading" or (block.kind == "caption" and below.kind in _CAPTIONED):
             i, j = bisect_right(edges, block.span.start), bisect_right(edges, below.span.start)
             strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
         elif block.kind == below.kind == "turn" and (block.title == below.title or _ends_in_question(text, block)):
             strength[bisect_left(edges, below.span.start)] = Strength.ITEM
-    for start in _led_in(text, blocks):
-        strength[bisect_left(edges, start)] = Strength.LEAD_IN
+        elif below.kind == "table":
+            for start in _led_in(text, blocks, place):
+                strength[bisect_left(edges, start)] = Strength.LEAD_IN
 
 
-def _led_in(text: str, blocks: Sequence[Block]) -> Iterator[int]:
-    """Yield the starts of tables with prose above, and of its labels, such as "Three months ended June 30", with more above."""
-    below_is_label = False
-    for below, block in pairwise(reversed(blocks)):
-        is_table = below.kind == "table"
-        if not (is_table or below_is_label) or block.kind not in _PROSE or _is_furniture(text, block):
-            below_is_label = False
-            continue
-        mark = _last_mark(text, *block.span)
-        if is_table or mark not in _STOPS:
-            yield below.span.start
-        below_is_label = mark not in _STOPS + _COLONS and block.span.end - block.span.start <= _LABEL
+def _led_in(text: str, blocks: Sequence[Block], place: int) -> Iterator[int]:
+    """Yield the start of the table at a place if prose is above, and of its labels, such as "June 30, 2023", with more above."""
+    while place and blocks[place - 1].kind in _PROSE and not _is_furniture(text, above := blocks[place - 1]):
+        mark = _last_mark(text, *above.span)
+        if mark in _STOPS and blocks[place].kind != "table":
+            return
+        yield blocks[place].span.start
+        if mark in _STOPS + _COLONS or above.span.end - above.span.start > _LABEL:
+            return
+        place -= 1
 
 
 def _last_mark(text: str, start: int, end: int) -> str:
