@@ -48,7 +48,7 @@ def test_a_part_of_units_keeps_sizes_and_strengths():
     strength = np.array([1, Strength.HARD_BREAK, 0, Strength.KEEP_WITH_NEXT, 1])
     part = Units("aabbccdd", np.arange(0, 9, 2), np.array([1, 2, 3, 4]), strength).part(1, 3)
     assert (part.text, part.edges.tolist(), part.token_counts().tolist()) == ("bbcc", [0, 2, 4], [2, 3])
-    assert part.strength.tolist() == [100, 0, -1]
+    assert part.strength.tolist() == [Strength.HARD_BREAK, 0, Strength.KEEP_WITH_NEXT]
     assert part.hard_breaks().tolist() == [0]
 
 

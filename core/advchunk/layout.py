@@ -52,6 +52,7 @@ _CONTINUES = re.compile(
     r"\s*+[\"'(\u201c\u2018\u00ab]?(?:[a-z\u00df-\u00ff]|(?:He|She|It|They|This|That|These|Those|His|Her|Its|Their|Such"
     r"|Er|Sie|Es|Dies|Dieser|Diese|Dieses|Ihr|Ihre|Sein|Seine|Il|Elle|Ils|Elles|Ce|Cela|Ceci|Cette|Ces|Cet|Leur|Leurs|Son|Sa|Ses)\b)"
 )
+_LABEL = 200  # most characters of a label
 _COLONS, _UNFINISHED, _STOPS = ":\uff1a", ",;-:\uff0c\uff1b\uff1a\u3001", ".!?\u2026\u3002\uff01\uff1f"
 _CLOSERS, _CLOSING = "\"')]\u201d\u2019\u00bb*_0123456789", 8
 _REACH = 16.0  # mean units that a cut moves for a cost of 1; chosen with the limit of 1 in benchmarks/LAYOUT.md
@@ -105,9 +106,9 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
 def fit_to_blocks(units: Units, document: Document) -> Units:
     """Return units that also end where blocks end, but not inside a protected one, a turn, or the white space before a block.
 
-    A heading stays with the block below it, a caption with what it is above or below, and the end of the lead-in of a list
-    with the first item. The edge before an answer, or before what the same speaker says on, is weaker than others between
-    turns.
+    A heading stays with the block below it, a caption with what it is above or below, the end of the lead-in of a list with
+    the first item, and a table with the end of the prose above it, along with labels such as "Three months ended June 30". The
+    edge before an answer, or before what the same speaker says on, is weaker than others between turns.
 
     Returns
     -------
@@ -146,13 +147,34 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
 
 
 def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
-    """Weaken the edges below headings, captions and questions, and between the words of one speaker."""
-    for block, below in pairwise(blocks):
+    """Weaken the edges below headings, captions, questions and what leads in a table, and between the words of one speaker."""
+    for place, (block, below) in enumerate(pairwise(blocks), 1):
         if block.kind == "heading" or (block.kind == "caption" and below.kind in _CAPTIONED):
             i, j = bisect_right(edges, block.span.start), bisect_right(edges, below.span.start)
             strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
         elif block.kind == below.kind == "turn" and (block.title == below.title or _ends_in_question(text, block)):
             strength[bisect_left(edges, below.span.start)] = Strength.ITEM
+        elif below.kind == "table":
+            for start in _led_in(text, blocks, place):
+                strength[bisect_left(edges, start)] = Strength.LEAD_IN
+
+
+def _led_in(text: str, blocks: Sequence[Block], place: int) -> Iterator[int]:
+    """Yield the start of the table at a place if prose is above, and of its labels, such as "June 30, 2023", with more above."""
+    while place and blocks[place - 1].kind in _PROSE and not _is_furniture(text, above := blocks[place - 1]):
+        mark = _last_mark(text, *above.span)
+        if mark in _STOPS and blocks[place].kind != "table":
+            return
+        yield blocks[place].span.start
+        if mark in _STOPS + _COLONS or above.span.end - above.span.start > _LABEL:
+            return
+        place -= 1
+
+
+def _last_mark(text: str, start: int, end: int) -> str:
+    """Return the last character of a block that is no bracket, quotation mark or digit; "" if those alone end it."""
+    end = _text_end(text, start, end)
+    return text[max(end - _CLOSING, start) : end].rstrip(_CLOSERS)[-1:]
 
 
 def _ends_in_question(text: str, block: Block) -> bool:
@@ -243,7 +265,7 @@ def _between(text: str, above: Block, below: Block, *, is_next_page: bool) -> in
         return Strength.KEEP_WITH_NEXT
     if is_item or text[end - 1] in _UNFINISHED or _CONTINUES.match(text, start):
         return Strength.ITEM
-    return Strength.PAGE if is_next_page and text[:end][-_CLOSING:].rstrip(_CLOSERS)[-1:] in _STOPS else Strength.BLOCK
+    return Strength.PAGE if is_next_page and _last_mark(text, *above.span) in _STOPS else Strength.BLOCK
 
 
 def _is_indented(text: str, block: Block) -> bool:

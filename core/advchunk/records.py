@@ -48,8 +48,10 @@ class Strength:
     numbers, because numpy converts the members of an enumeration slowly.
     """
 
-    KEEP_WITH_NEXT: Final = -1
+    KEEP_WITH_NEXT: Final = -2
     """Between a heading and its text, a caption and its table, or the lead-in of a list and its first item."""
+    LEAD_IN: Final = -1
+    """Between a table and the prose above it."""
     WITHIN_SENTENCE: Final = 0
     SENTENCE: Final = 1
     LINE: Final = 2

@@ -64,6 +64,42 @@ def test_a_caption_stays_with_the_picture_above_it(after):
     assert strengths(text)["Figure 1: A boat.\n\n"] == Strength.KEEP_WITH_NEXT
 
 
+@pytest.mark.parametrize(
+    ("above", "kept"),
+    [
+        ("Cats purr. Prices are as follows (in euro):\n\n", ["Prices are as follows (in euro):\n\n"]),
+        ("Cats purr. The next table has prices.\n\n", ["The next table has prices.\n\n"]),
+        ("Cats purr.\n\nStatement of Income\n\n(Unaudited)\n\n", ["Statement of Income\n\n", "(Unaudited)\n\n"]),
+        ("Sales:\n\nMay 31, 2023\n\n", ["Sales:\n\n", "May 31, 2023\n\n"]),
+        ("Cats purr.\n\n47\n\n", ["47\n\n"]),
+        (f"Cats purr. Judges\n\n{'Dogs bark and ' * 20}\n\n", [f"{'Dogs bark and ' * 20}\n\n"]),
+        ("Cats purr.\n\n<!-- page 3 -->\n\n", []),
+        ("# Tea\n\n", []),
+        ("", []),
+    ],
+)
+@pytest.mark.parametrize(
+    "table",
+    ["| a |\n| - |\n| 1 |\n", "<table><tr><td>a</td></tr></table>\n", "\\begin{tabular}{l}\na \\\\\n\\end{tabular}\n"],
+)
+def test_the_end_of_the_prose_above_a_table_and_its_labels_stay_with_it(above, kept, table):
+    # `strengths` maps each unit to the edge before it, so the edge after a unit is that of the next.
+    values = strengths(f"{above}{table}\nMilk is cold.")
+    after = dict(zip(values, [*values.values()][1:], strict=False))
+    assert [unit for unit, value in after.items() if value == Strength.LEAD_IN] == kept
+    assert after.get(f"{table}\n") == Strength.BLOCK
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_table_has_its_lead_in_if_both_fit_and_is_whole_if_not(name):
+    table = "| name | price |\n| --- | --- |\n" + "".join(f"| kettle {i} | {i} |\n" for i in range(10))
+    text = f"{'Cats purr and nap. ' * 20}\n\nOur prices follow:\n\n{table}\nMilk is cold."
+    roomy = create(name, max_tokens=len(table) + 30, tokenizer="characters").chunk(text)
+    assert any(f"Our prices follow:\n\n{table}" in chunk.text for chunk in roomy)
+    tight = create(name, max_tokens=len(table) + 2, tokenizer="characters").chunk(text)
+    assert any(table in chunk.text for chunk in tight)
+
+
 def test_lines_that_wrap_are_no_evidence():
     wrapped = "Cats purr. They nap all\nday. Judges sit. They rule\non law. Rivers flow. Sand\nsinks.\nSeas rise. Winds turn.\n"
     assert set(strengths(wrapped).values()) == {Strength.SENTENCE, Strength.BLOCK}

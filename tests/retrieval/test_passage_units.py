@@ -65,6 +65,13 @@ def test_units_are_sentences_rows_and_code_blocks_and_headings_stay_with_what_is
     assert units_of(TEXT) == ["# Tea\n\nBoil the water.", "Add tea.", code, rows, "| 3 | 4 |", "End here."]
 
 
+def test_the_lead_in_of_a_table_is_a_unit_of_its_own():
+    assert units_of("Tea is dear. Prices follow:\n\n| a |\n| - |\n| 1 |\n")[1:] == [
+        "Prices follow:",
+        "| a |\n| - |\n| 1 |",
+    ]
+
+
 def test_a_long_sentence_is_divided_and_a_long_row_is_not():
     long = "word " * 200
     assert max(len(unit.split()) for unit in units_of(long + ".")) <= 80

@@ -299,13 +299,17 @@ def _with_layout(document: Document) -> Document:
 
 
 def _keep_headings(units: Units, edges: Sequence[int]) -> Units:
-    """Join a heading with the sentence below it, and a caption with what it is above, but not across ``edges``."""
-    kept = units.strength >= 0
+    """Join a heading with the sentence below it, and a caption with what it is above, but not across ``edges``.
+
+    The lead-in of a table stays apart.
+    """
+    strength = np.where(units.strength == Strength.LEAD_IN, Strength.BLOCK, units.strength)
+    kept = strength >= 0
     fixed = np.setdiff1d(edges, units.edges[kept])
     if kept.all() and not len(fixed):
-        return units
+        return Units(units.text, units.edges, units.sizes, strength)
     all_edges = np.concatenate([units.edges[kept], fixed])
-    strength = np.concatenate([units.strength[kept], np.full(len(fixed), Strength.BLOCK)])
+    strength = np.concatenate([strength[kept], np.full(len(fixed), Strength.BLOCK)])
     order = np.argsort(all_edges, kind="stable")
     return Units(units.text, all_edges[order], None, strength[order])
 
