@@ -65,7 +65,7 @@ class Row(NamedTuple):
 
 def measure(name: str, params: Mapping[str, Any], texts: list[SegmentedText], tries: int) -> Row:
     """Return the results of a configuration on texts, and on as many shuffles of them as there are tries."""
-    chunker = create(name, experimental=True, fallback=None, cache={}, **params)
+    chunker: Any = create(name, experimental=True, fallback=None, cache={}, **params)
     rng, units = np.random.default_rng(1), [text.units for text in texts]
     random = [chunker.measure_evidence(shuffled(units[i % len(units)], rng)) for i in range(tries)]
     signals = [chunker.explain(text.document()).signal for text in texts]
