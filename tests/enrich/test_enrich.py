@@ -641,7 +641,7 @@ def test_missing_model_error_names_the_parameter():
         ({"timeout": 0}, "timeout must be > 0 seconds or None"),
         ({"timeout": "1"}, "timeout must be > 0 seconds or None"),
         ({"llm_model": ["m"]}, "llm_model must be text"),
-        ({"markup": "latex"}, "markup must be"),
+        ({"markup": "wordperfect"}, "markup must be"),
         ({"prompts": "Do it"}, "prompts must be"),
         ({"cache": 7}, "a cache must be"),
     ],

@@ -123,7 +123,7 @@ WILD = [0.0, 1.0, 0.99] * 40  # the best mean but HIGH's, and far from sure
 def recommended(scores, complete=True):
     """Return the recommendation by scores, by option."""
     results = results_of(scores)
-    option, rows = _choose(results, "recall")
+    option, rows = _choose(results, "recall", lambda _: True)
     number = len(rows[0].result.recall)
     return Recommendation(option, tuple(results), tuple(rows), (), number, False, len(results), complete)
 
@@ -177,7 +177,13 @@ def test_vectors_that_the_command_cannot_give_are_left_to_python():
 def test_costlier_options_must_be_significantly_better(scores, named):
     options = [*zip((PLAIN, EMBEDS, CONTEXT, UNITS), scores, strict=False)]
     for order in (options, options[::-1]):
-        assert _choose(results_of({BASE: [0.1, 0.2, 0.1] * 40, **dict(order)}), "recall")[0] == named
+        assert _choose(results_of({BASE: [0.1, 0.2, 0.1] * 40, **dict(order)}), "recall", lambda _: True)[0] == named
+
+
+def test_an_option_that_does_not_decide_on_its_cuts_is_passed_over():
+    results = results_of({BASE: LOW, PLAIN: EVEN, EMBEDS: HIGH})
+    assert _choose(results, "recall", lambda option: option != EMBEDS)[0] == PLAIN
+    assert _choose(results, "recall", lambda option: option == EMBEDS)[0] == EMBEDS
 
 
 @settings(max_examples=20)
@@ -187,7 +193,7 @@ def test_no_option_is_significantly_better_than_the_recommended_one(data):
     options = [BASE, *(replace(option, max_tokens=32 + i) for i, option in enumerate(kinds))]
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     results = results_of({option: np.clip(rng.normal(rng.random(), 0.2, 20), 0, 1) for option in options})
-    option, rows = _choose(results, "recall")
+    option, rows = _choose(results, "recall", lambda _: True)
     assert {row.verdict for row in rows} <= {"baseline", "noise", "worse"}
     assert rows == compare(list(results.values()), option.label)
 
@@ -432,12 +438,12 @@ def test_the_printed_code_of_both_frameworks_retrieves_alike(corpus, search, vec
     assert [passage.text.strip() for passage in other["passages"]] == expected
 
 
-def test_the_printed_code_names_a_language_if_it_is_not_english():
+def test_the_printed_code_names_a_language_that_is_not_told_by_the_text():
     option = replace(BASE, search=Search("hybrid"))
     draft = Recommendation(option, (option,), (), (), 200, False, 1, True, language="de")
     assert all("language='de'" in code for code in draft.code.values())
     assert not any("language" in code for code in replace(draft, option=BASE).code.values())
-    assert not any("language" in code for code in replace(draft, language="en").code.values())
+    assert not any("language" in code for code in replace(draft, language="auto").code.values())
 
 
 @pytest.mark.parametrize("name", advchunk.names())
