@@ -8,10 +8,10 @@ Markdown is read by the same reader. Times are processor seconds with everything
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -144,12 +144,18 @@ def measure(convert: Callable[[str, bytes], Blocks]) -> dict[str, Any]:
     return {**dict(zip(KINDS, kept, strict=True)), "refused": refused, "seconds": round(seconds, 2)}
 
 
-def main(names: Sequence[str]) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print what each converter keeps, and what there is."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    converters = ("ours", "markitdown", "pandoc", "unstructured")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"converters: {', '.join(converters)}")
+    names = parser.parse_args(arguments).names or ["ours", "markitdown"]
+    if unknown := [name for name in names if name not in converters]:
+        parser.error(f"a converter must be one of {', '.join(converters)}, got {unknown[0]!r}")
     there = [sum(len(expected[i]) for _, expected in FILES.values()) for i in range(4)]
-    results = {name: measure(globals()[name]) for name in names or ("ours", "markitdown")}
+    results = {name: measure(globals()[name]) for name in names}
     print(json.dumps({"there": dict(zip(KINDS, there, strict=True)), **results}, indent=2))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
