@@ -48,8 +48,8 @@ chunkers = st.builds(
 
 
 def unpaged(chunks):
-    """Return chunks without the pages that only the whole text tells: those before the first mark."""
-    keys = {"page", "pages", "advchunk_keys"}
+    """Return chunks without what only the whole text tells: its language, and the pages before the first mark."""
+    keys = {"page", "pages", "language", "advchunk_keys"}
     return [replace(c, metadata={k: v for k, v in c.metadata.items() if k not in keys}) for c in chunks]
 
 

@@ -306,7 +306,7 @@ def test_a_text_that_is_not_tei_is_an_error(fallback):
     assert [isinstance(failure.error, ConfigurationError) for failure in results.failures] == [True]
 
 
-@pytest.mark.parametrize("bad", [{"references": "maybe"}, {"markup": "latex"}])
+@pytest.mark.parametrize("bad", [{"references": "maybe"}, {"markup": "wordperfect"}])
 def test_a_bad_parameter_is_an_error(bad):
     with pytest.raises(ConfigurationError, match=next(iter(bad))):
         chunker(**bad)

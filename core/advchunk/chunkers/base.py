@@ -225,7 +225,8 @@ class Chunker(Params, ABC):
         follows is read as a new paragraph, without overlap, with a warning in the log. Turns of speakers are paragraphs here,
         also with a warning.
 
-        In Markdown, chunks before the first mark of a page have no ``page``, which `chunk` can tell.
+        In Markdown, chunks before the first mark of a page have no ``page``, which `chunk` can tell. With the language "auto",
+        the first window tells the language.
 
         Only ``recursive`` and ``sliding-window`` decide by what is near, and only plain text and Markdown can be read in
         parts. The others need the whole text.
