@@ -421,7 +421,7 @@ def test_files_share_the_batches_of_the_model(tmp_path, monkeypatch):
         (["-p", "max_tokens=0"], "max_tokens must be >= 1, got 0"),
         (["-p", "timeout=soon"], "timeout must be a number or None, got 'soon'"),
         (["-m", "mst-semantic", "-p", "contiguous=False"], "contiguous must be true or false, got 'False'"),
-        (["-p", "markup=latex"], "markup must be one of auto, markdown, plain"),
+        (["-p", "markup=wordperfect"], "markup must be one of auto, markdown, plain"),
         (["-p", "markup=[]"], "markup must be"),
         (["-p", "embedder=minilm"], "use --embedder"),
         (["-m", "mst-semantic", "-p", "prechunker=x"], "Python only"),

@@ -205,7 +205,8 @@ def test_workers_give_the_same_results(tmp_path):
     write(tmp_path, {**texts, "bad.md": b"\xff\xfe\xfa", "more.zip": zipped({"rum.md": b"Rum."})})
     alone = chunk_files(tmp_path, RecursiveChunker(max_tokens=10), metadata_key="source")
     shared = chunk_files(tmp_path, RecursiveChunker(max_tokens=10), metadata_key="source", workers=2)
-    assert list(shared) == list(alone)
+    results = [[(d.id, d.text, d.metadata, chunks) for d, chunks in files] for files in (alone, shared)]
+    assert results[0] == results[1]
     assert str(shared.inventory) == str(alone.inventory)
     assert [(f.index, f.source, str(f.error)) for f in shared.failures] == [
         (f.index, f.source, str(f.error)) for f in alone.failures
