@@ -132,7 +132,8 @@ class _Writer:
 
     def _member(self, label: str, item: Any, depth: int) -> Iterator[str]:
         first, *more = self._lines(item, self._deeper(depth)) if item not in (None, "", [], {}) else ("",)
-        is_nested = label != "-" and (bool(more) or isinstance(item, Mapping))
+        is_parted = isinstance(item, Mapping) or (isinstance(item, list) and not _is_short(item))
+        is_nested = label != "-" and (bool(more) or is_parted)
         if is_nested:
             yield label
         else:

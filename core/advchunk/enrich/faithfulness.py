@@ -166,7 +166,7 @@ def unfaithful_edit(before: str, after: str, additions: Sequence[str], language:
     >>> unfaithful_edit("She may nap.", "Ada, a cat, may nap.", ["Ada, a cat"], "en")
     ''
     >>> unfaithful_edit("She may nap.", "Ada naps.", ["Ada"], "en")
-    "removes 'may'"
+    "adds 'naps'"
     """
     words = wordlist(language)
     pairs = list(_sentence_pairs(before, after, language, words))
