@@ -155,13 +155,34 @@ class AdvchunkNodeParser(TextSplitter):
         Offsets are in the text that was read. Metadata is that of the file, with its path as ``file_path``, all hidden from
         the embedder and the language model. A parser of papers, pages or abstracts uses its own reader.
         """
+        pairs = list(self._read_files(paths, show_progress, encoding))
+        return self._convert([parent for parent, _ in pairs], [chunks for _, chunks in pairs])
+
+    def lazy_nodes_from_files(
+        self,
+        paths: str | Path | Iterable[str | Path],
+        show_progress: bool = False,
+        *,
+        encoding: str | None = None,
+    ) -> Iterator[BaseNode]:
+        """Yield the nodes of `get_nodes_from_files` as soon as those of their document are ready, in constant memory.
+
+        Those of a parser of a whole corpus come at the end.
+        """
+        if self.core().is_corpus_level:
+            yield from self.get_nodes_from_files(paths, show_progress, encoding=encoding)
+        else:
+            for parent, chunks in self._read_files(paths, show_progress, encoding):
+                yield from self._convert([parent], [chunks])
+
+    def _read_files(
+        self, paths: str | Path | Iterable[str | Path], show_progress: bool, encoding: str | None
+    ) -> Iterator[tuple[BaseNode, list[Chunk]]]:
+        """Yield the document of each file with its chunks."""
         options: dict[str, Any] = {"on_error": self.on_error, "progress": show_progress, "workers": self.workers}
-        parents, results = list[BaseNode](), list[list[Chunk]]()
         for source, chunks in chunk_files(paths, self.core(), metadata_key="file_path", encoding=encoding, **options):
             hidden = {f"excluded_{who}_metadata_keys": [*source.metadata] for who in ("embed", "llm")}
-            parents.append(Document(id_=source.id, text=source.text, metadata=dict(source.metadata), **hidden))
-            results.append(chunks)
-        return self._convert(parents, results)
+            yield Document(id_=source.id, text=source.text, metadata=dict(source.metadata), **hidden), chunks
 
     def _sources(self, nodes: Sequence[BaseNode], show_progress: bool) -> Iterator[Source]:
         if self.core().is_corpus_level:

@@ -17,7 +17,7 @@ class AdvchunkReader(BaseReader):
     r"""Reads the chunks of files, folders and archives as documents.
 
     Files are read with their layout, which text alone does not have; so they are parsed as they are read
-    (`AdvchunkNodeParser.get_nodes_from_files`, `advchunk.chunk_files`). Index the documents as they are.
+    (`AdvchunkNodeParser.lazy_nodes_from_files`, `advchunk.chunk_files`). Index the documents as they are.
 
     Parameters
     ----------
@@ -42,5 +42,5 @@ class AdvchunkReader(BaseReader):
 
     def lazy_load_data(self, paths: str | Path | Iterable[str | Path], **_: Any) -> Iterable[Document]:
         """Yield a document for each chunk of a path or several; folders and archives stand for the files in them."""
-        for node in self._parser.get_nodes_from_files(paths, encoding=self._encoding):
+        for node in self._parser.lazy_nodes_from_files(paths, encoding=self._encoding):
             yield Document.from_dict(node.to_dict())

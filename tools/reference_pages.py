@@ -81,7 +81,7 @@ BASES: dict[type, Base] = {
             "split_files", "lazy_split_files", "split_with_vectors", "split_with_rows", "core",
         ),
     ),
-    AdvchunkNodeParser: Base("Node parsers", ("from_defaults", "split_text", "get_nodes_from_files", "core")),
+    AdvchunkNodeParser: Base("Node parsers", ("from_defaults", "split_text", "get_nodes_from_files", "lazy_nodes_from_files", "core")),
 }  # fmt: skip
 OF_AUTHORS = {Units, Segmentation, Edus, ChunkerSplitter, ChunkerNodeParser}
 OWN = "For your own algorithm"

@@ -110,7 +110,7 @@ class Signal:
         """The evidence of the algorithm beside that in the same sentences shuffled; None if there is none to measure.
 
         The algorithm runs 20 times, on at most 1,000 sentences (`chunkers.evidence`); the vectors of sentences are computed
-        anew once, or come from the chunker's ``cache``.
+        once more, or come from the chunker's ``cache``.
         """
         return None if self.measure is None else self.measure()
 

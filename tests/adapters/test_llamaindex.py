@@ -312,6 +312,7 @@ def test_a_folder_is_parsed_and_its_chunks_are_documents_of_a_reader(tmp_path):
     (tmp_path / "guide.md").write_text("# Tea\n\nGreen tea.", encoding="utf-8")
     parser = RecursiveNodeParser()
     [node], [document] = parser.get_nodes_from_files(tmp_path), AdvchunkReader(parser).load_data(tmp_path)
+    assert list(parser.lazy_nodes_from_files(tmp_path)) == [node]
     assert isinstance(document, Document)
     assert (document.id_, document.text, document.metadata) == (node.id_, node.text, node.metadata)
     assert document.get_content(MetadataMode.EMBED) == node.get_content(MetadataMode.EMBED)

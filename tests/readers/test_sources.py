@@ -69,7 +69,7 @@ def test_links_in_a_folder_are_not_followed(tmp_path):
 def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe.md")
     names, inventory = find(tmp_path)
-    assert (names, [*inventory.skipped.values()]) == ([], ["no file"])
+    assert (names, [*inventory.skipped.values()]) == ([], ["not a regular file"])
 
 
 def test_each_file_is_read_once(tmp_path):

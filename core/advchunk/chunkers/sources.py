@@ -189,7 +189,7 @@ class SourceRun:
 class ChunkedFiles:
     """The documents of files with their chunks, in order; `chunk_files` makes it.
 
-    Files are read and chunked while it is iterated over, each time anew, in constant memory.
+    Files are read and chunked during iteration, in constant memory; iterating again reads them again.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     sheets = root.objects("worksheets") or [root]  # nbformat 3
     parts = [part for sheet in sheets for cell in sheet.objects("cells") for part in _cell(cell, language)]
     body = "\n\n".join(part for part in parts if part.strip())
-    properties = {"language_of_code": language, **(metadata or {})}
+    properties = {"code_language": language, **(metadata or {})}
     return Document(body, id, markdown.blocks(body), properties, markup="ipynb")
 
 

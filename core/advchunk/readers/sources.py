@@ -196,7 +196,7 @@ def _walk(folder: str, inventory: Inventory, excluded: Set[str]) -> Iterator[str
             if path.is_symlink():
                 inventory.skipped[str(path)] = "a link"
             elif not path.is_file():
-                inventory.skipped[str(path)] = "no file"  # but a pipe, a socket or a device
+                inventory.skipped[str(path)] = "not a regular file"
             elif os.path.realpath(path) not in excluded and inventory.admit(str(path), _head_of(path)):
                 yield str(path)
 
@@ -292,7 +292,7 @@ def _read_archive(name: str, inventory: Inventory) -> Iterator[FileSource]:
             require(room >= 0, f"an archive must unpack to at most {MAX_ARCHIVE:,} bytes", MAX_ARCHIVE - room)
             file = None if refusal else member.open()
             if refusal or file is None:
-                inventory.skipped[own] = refusal or "no file"
+                inventory.skipped[own] = refusal or "not a regular file"
                 continue
             with file:
                 data = file.read(MAX_MEMBER + 1)
@@ -328,5 +328,5 @@ def _tar_members(name: str) -> Iterator[_Member]:
     with tarfile.open(name) as archive:
         for info in archive:
             if not info.isdir():
-                refusal = "a link" if info.issym() or info.islnk() else "" if info.isfile() else "no file"
+                refusal = "a link" if info.issym() or info.islnk() else "" if info.isfile() else "not a regular file"
                 yield _Member(info.name, info.size, partial(archive.extractfile, info), refusal)
