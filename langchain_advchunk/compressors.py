@@ -18,6 +18,7 @@ from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
+from advchunk.text.detection import AUTO
 from langchain_advchunk.collection import (
     UNPLACED,
     document_name,
@@ -90,7 +91,7 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
         self._surroundings = surroundings_of(self.texts, self.document_key, self._warnings)
         cutter = as_cutter(self.cutter)
         self._counter = as_counter(cutter.tokenizer)
-        self._cutter = cutter.within("en", self._counter)
+        self._cutter = cutter.within(AUTO, self._counter)
         self._cutter.cut("", ())  # loads the tokenizer at once, and in one thread
 
     def compress_documents(

@@ -13,7 +13,7 @@ from langchain_core.stores import BaseStore
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from advchunk.errors import require
-from advchunk.records import written_metadata
+from advchunk.records import written_keys, written_metadata
 from advchunk.retrieval.passages import Hit
 from advchunk.retrieval.surroundings import (
     CheckedSurroundings,
@@ -127,6 +127,8 @@ class StoreChunks:
 
     def read(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
         """Return the chunks within ``reach`` characters of hits, and the hits themselves."""
+        if not hits:
+            return Neighborhood()
         if self._ids is not None:
             return self._around(hits, self._store.get_by_ids(self._ids_around(hits, reach)))
         ranges = self._ranges(hits, reach)
@@ -140,6 +142,8 @@ class StoreChunks:
 
     async def aread(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
         """Await `read`, with the async methods of the store."""
+        if not hits:
+            return Neighborhood()
         if self._ids is not None:
             return self._around(hits, await self._store.aget_by_ids(self._ids_around(hits, reach)))
         if self._filter is None:
@@ -205,10 +209,8 @@ class StoreChunks:
             by_name.setdefault(str(own.document), []).append(own)
         chunks = list[Document]()
         for row in list(store.store.values()):
-            chunk, start = (
-                Document(row["text"], id=row["id"], metadata=row["metadata"]),
-                row["metadata"].get("start_index"),
-            )
+            chunk = Document(row["text"], id=row["id"], metadata=row["metadata"])
+            start = chunk.metadata.get(written_keys(chunk.metadata).get("start_index", "start_index"))
             if start is not None and any(own.start <= start < own.end for own in by_name.get(self._name(chunk), ())):
                 chunks.append(chunk)
         return chunks

@@ -49,7 +49,8 @@ def update_nodes(index: VectorStoreIndex, nodes: Sequence[BaseNode]) -> None:
         return
     docstore.add_documents([_unfinished((old | new)[name]) for name in changed])
     index.delete_nodes(changed)
-    index.insert_nodes([node for node in nodes if node.node_id in set(changed)])
+    is_changed = set(changed).__contains__
+    index.insert_nodes([node for node in nodes if is_changed(node.node_id)])
     docstore.add_documents([new[name] for name in changed if name in new])
     for name in old.keys() - new.keys():
         index.index_struct.nodes_dict.pop(name, None)

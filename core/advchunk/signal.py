@@ -178,6 +178,8 @@ class Signal:
         >>> Signal("universal-semantic", {"algorithm": 5, "first": 33, "size": 3}).summary
         '41 cuts: 5 by the algorithm, 33 at the first place allowed, 3 by size; universal-semantic cuts like recursive here'
         """
+        if not self.counts:
+            return ""
         parts = [self.counts]
         if self.resembles and not self.by_size:
             parts.append(f"{self.chunker} cuts like {self.resembles} here")
@@ -186,7 +188,7 @@ class Signal:
         if self.evidence is not None:
             word = "evidence" if self.evidence.is_evidence else "no evidence"
             parts.append(f"{word}: {self.evidence.distance:+.1f} standard deviations from shuffled text")
-        return "; ".join(parts) if self.counts else ""
+        return "; ".join(parts)
 
 
 def _total(signals: list[Signal]) -> Chance:

@@ -215,3 +215,8 @@ def test_it_takes_time_in_proportion_to_the_texts():
         return [f"tea {i % 997} rum {i % 89} boat sails w{i}" for i in range(count)]
 
     check_growth(lambda texts: SparseWords.of(texts).embed(texts), make, 4000)
+
+
+def test_the_language_of_vectors_is_one():
+    with pytest.raises(ConfigurationError, match="language must be a code"):
+        SparseWords(3, language="auto")

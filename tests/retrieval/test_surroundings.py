@@ -345,3 +345,13 @@ class TestTable:
             assert shown(PassageCutter().cut(QUESTION, hits, 60, texts=table)) == expected
         with pytest.raises(StoreUnavailable, match="the table 'chunks' failed for hits of 'town'"):
             PassageCutter().cut(QUESTION, hits, 60, texts=table)
+
+
+def test_a_table_is_asked_about_any_number_of_hits():
+    connection = sqlite3.connect(":memory:")
+    connection.execute('CREATE TABLE chunks (document TEXT, "start" INT, "end" INT, text TEXT, id TEXT, metadata TEXT)')
+    rows = [(f"{i}.txt", 0, 4, "Tea.", str(i), None) for i in range(3000)]
+    connection.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", rows)
+    hits = [Hit(Chunk("Tea.", (Span(0, 4),), 2), name, 1.0) for name, *_ in rows]
+    table = SqlTable(connect=connection, table="chunks")
+    assert {hit.document for hit in table.read(hits, 10).beside} == {name for name, *_ in rows}

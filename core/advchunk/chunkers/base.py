@@ -617,8 +617,8 @@ class SegmentingChunker(Chunker):
         """
         require(isinstance(units, Units) and len(units) > 1, "units must be two or more Units", units)
         limits = Limits(self.max_tokens, self.size("min_tokens"), self.size("overlap_tokens"), self.counter)
-        counted = units.with_sizes(limits.counter.counts)
-        (chance,) = drive([Job(measure_evidence(partial(self.decide, limits=limits), counted))])
+        counted, own = units.with_sizes(limits.counter.counts), self.in_language_of(Document(units.text))
+        (chance,) = drive([Job(measure_evidence(partial(own.decide, limits=limits), counted))])
         return chance
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:

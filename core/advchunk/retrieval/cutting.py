@@ -473,8 +473,9 @@ def soften_hits(hits: Sequence[Hit]) -> list[float]:
 
 
 def _near(hits: Iterable[Hit], beside: Sequence[Hit], reach: float) -> list[Hit]:
-    """Return the chunks whose middles are within ``reach`` characters of that of a hit in their document."""
-    if not beside:
+    """Return the chunks whose middles are within ``reach`` characters of that of a hit with a place in their document."""
+    hits = [hit for hit in hits if hit.chunk.spans]
+    if not beside or not hits:
         return []
     documents = {hit.document: number for number, hit in enumerate(hits)}
     chunks = [hit for hit in beside if hit.document in documents]

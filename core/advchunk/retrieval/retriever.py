@@ -40,7 +40,7 @@ class Retriever(BaseRetriever):
         embedded default. It must be the embedder of the chunks' vectors.
     mode : "dense" searches by vectors, "lexical" by words (BM25), "hybrid" by both.
     neighbors : re-rank by neighbors (`neighbors.rerank_by_neighbors`), which says for which vectors not to.
-    language : of stems and stop words (`lexical.LexicalIndex`); "auto" is that of each document.
+    language : of stems and stop words (`LexicalIndex`); "auto" is that of each chunk.
     lexical_weight, fusion : of a hybrid search (`rankings.fuse`): the weight of the words, where vectors have 1, >= 0, and the
         method.
     levels, answer, section_weight, merge : of chunks of several levels, of which all of a document or corpus are added (`search.Search`).

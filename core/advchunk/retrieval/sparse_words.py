@@ -18,6 +18,7 @@ from advchunk.errors import ConfigurationError, first_line, is_integer, require
 from advchunk.models.atomic import open_atomic
 from advchunk.records import Ints
 from advchunk.retrieval.lexical_index import rarity, saturation
+from advchunk.text.detection import AUTO
 from advchunk.text.terms import Terms, Wording, check_language, searchable_words
 
 _FORMAT: Final = "advchunk sparse words 1"
@@ -58,7 +59,7 @@ class SparseWords:
     ----------
     mean : terms of a text on average, without stop words, > 0; `of` counts them. A text of 100 tokens has about 40.
     rarity : "texts" or "store".
-    language : code of the language of stems and stop words, as in `LexicalIndex`.
+    language : code of the language of stems and stop words, as in a `LexicalIndex` of one language.
     dimensions : of the vectors, 1 to 2^32; indices are below it.
 
     Raises
@@ -80,6 +81,8 @@ class SparseWords:
         require(rarity in get_args(WordRarity), f"rarity must be one of {get_args(WordRarity)}", rarity)
         is_size = is_integer(dimensions, 1) and dimensions <= _MOST_DIMENSIONS
         require(is_size, "dimensions must be a whole number from 1 to 2^32", dimensions)
+        rule = "language must be a code: the vector of a text must not depend on the texts beside it, as 'auto' would"
+        require(language != AUTO, rule, language)
         self.mean, self.rarity, self.dimensions = float(mean), rarity, dimensions
         self._wording = Wording(language=check_language(language))
         self._texts, self._frequencies = 0, Counter[int]()
@@ -148,8 +151,9 @@ class SparseWords:
         """Write the parameters and frequencies to a file of JSON, which replaces an old one when it is complete."""
         names = ("mean", "rarity", "language", "dimensions")
         parameters = {name: getattr(self, name) for name in names}
-        frequencies = [list(self._frequencies.keys()), list(self._frequencies.values())]
-        stored = {"format": _FORMAT, "parameters": parameters, "texts": self._texts, "frequencies": frequencies}
+        with _CHANGES:
+            frequencies = [list(self._frequencies.keys()), list(self._frequencies.values())]
+            stored = {"format": _FORMAT, "parameters": parameters, "texts": self._texts, "frequencies": frequencies}
         with open_atomic(path, encoding="utf-8") as file:
             json.dump(stored, file)
 

@@ -17,6 +17,7 @@ from advchunk.retrieval.surroundings import Neighborhood, ranges_around
 
 ParamStyle: TypeAlias = Literal["qmark", "numeric", "named", "format", "pyformat"]
 
+_MOST_RANGES = 300  # of a query: databases limit the depth of expressions, and the number of parameters
 _NAME = re.compile(r"[^\W\d]\w*")
 _MARKS: dict[ParamStyle, str] = {"qmark": "?", "numeric": ":{}", "named": ":p{}", "format": "%s", "pyformat": "%s"}
 
@@ -81,12 +82,16 @@ class SqlTable:
         ranges = ranges_around(((hit.document, hit.chunk.spans) for hit in hits if hit.chunk.spans), reach)
         if not ranges:
             return Neighborhood()
+        chunks = list[Hit]()  # one that is in the ranges of two queries is there twice, which does no harm
         with self._connected() as connection:
-            values = [value for document, span in ranges for value in (document, span.end, span.start)]
-            query, parameters = self._query(self._style(connection), values)
-            with closing(connection.cursor()) as cursor:
-                cursor.execute(query, parameters)
-                return Neighborhood([_to_hit(row) for row in cursor.fetchall()])
+            for first in range(0, len(ranges), _MOST_RANGES):
+                part = ranges[first : first + _MOST_RANGES]
+                values = [value for document, span in part for value in (document, span.end, span.start)]
+                query, parameters = self._query(self._style(connection), values)
+                with closing(connection.cursor()) as cursor:
+                    cursor.execute(query, parameters)
+                    chunks += map(_to_hit, cursor.fetchall())
+        return Neighborhood(chunks)
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
