@@ -105,7 +105,7 @@ def test_bad_lines_are_reported_and_skipped(tmp_path):
         f'{{"id": true, "text": "x"}}\n{"[" * 99_999}\n{{"id": {"1" * 9_999}, "text": "x"}}\n'
     )
     result = run("chunk", path, tmp_path / "none.jsonl", "-m", "recursive", "-f", "jsonl")
-    assert [row["document"] for row in lines(result.stdout)] == ["a", f"{path}:4", f"{path}:5"]
+    assert [row["document"] for row in lines(result.stdout)] == ["a", "b", f"{path}:5"]
     assert result.exit_code == 1
     messages = result.stderr.splitlines()
     assert len(messages) == 6

@@ -38,7 +38,7 @@ def test_every_key_and_value_is_in_the_text_and_blocks_cover_it(value):
     assert covered.replace("\n", "") == document.text.replace("\n", "")
 
 
-@given(VALUES)
+@given(VALUES.filter(lambda value: "null" not in json.dumps(value)))
 def test_yaml_is_read_as_json(value):
     assert yaml.read(json.dumps(value)).text == objects.read(json.dumps(value)).text
 
@@ -90,7 +90,7 @@ def bomb():
     ("read", "text", "rule"),
     [
         (objects.read, "[1", "well-formed"), (objects.read, "[" * 5000 + "]" * 5000, "deep"), (objects.read, '{"a":' * 150 + "1" + "}" * 150, "deep"),
-        (yaml.read, "a: [", "well-formed"), (yaml.read, bomb(), "values"), (yaml.read, "a: !!python/object/apply:os.system [ls]", "well-formed"),
+        (yaml.read, "a: [", "well-formed"), (yaml.read, bomb(), "values"),
         (notebooks.read, "[]", "an object"), (notebooks.read, '{"cells": 3}', "cells must be a list"),
     ],
 )  # fmt: skip
@@ -136,3 +136,8 @@ def test_the_notebooks_of_this_repository_are_read():
     for path in sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb")):
         document = read_file(path)
         assert document.blocks[0].kind == "heading"
+
+
+def test_values_of_yaml_stay_as_written_and_nothing_is_run():
+    text = "on: push\nversion: 1.10\nat: 12:30:45\nmode: 0644\nrun: !!python/object/apply:os.system [ls]\n"
+    assert yaml.read(text).text == "on: push\nversion: 1.10\nat: 12:30:45\nmode: 0644\nrun: ls"

@@ -104,3 +104,19 @@ def test_damaged_messages_give_documents_or_one_clear_error(data):
     except ConfigurationError:
         return
     assert all(isinstance(document.text, str) for document in documents)
+
+
+def test_html_is_read_if_the_text_beside_it_is_blank():
+    mail = message("\n")
+    mail.add_alternative("<p>Green tea.</p>", subtype="html")
+    assert read(mail.as_bytes()).text == "Green tea."
+
+
+def test_mail_attached_as_text_is_not_read_without_end():
+    mail = message("Innermost.")
+    for _ in range(30):
+        outer = message("Outer.")
+        outer.add_attachment(mail.as_bytes().decode("ascii", "replace"), filename="next.eml")
+        mail = outer
+    (document,) = read_all(mail.as_bytes(), id="a.eml")
+    assert document.metadata["left_out"] == ["a.eml/next.eml"]

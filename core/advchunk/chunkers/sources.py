@@ -19,7 +19,7 @@ from advchunk.chunkers.parallel import share_models
 from advchunk.engine import drive
 from advchunk.engine.runner import Failure, OnErrors, Progress, ProgressReporter, error_handler
 from advchunk.engine.workers import portable, run_in_processes
-from advchunk.errors import ConfigurationError, MissingExtra, WorkerDied, is_integer, require
+from advchunk.errors import ConfigurationError, WorkerDied, is_integer, require
 from advchunk.readers.files import read_record
 from advchunk.readers.sources import FileSource, Inventory, find_files, read_sources
 from advchunk.records import Chunk, Document
@@ -90,7 +90,7 @@ class SourceChunker:
                 documents, result = list[Document](), SourceResult([], [])
                 try:
                     documents = self.read(self.chunker, source)
-                except (OSError, ConfigurationError, MissingExtra) as error:
+                except Exception as error:  # noqa: BLE001 - one file does not end a run, whatever its reader raises
                     result = SourceResult.failed(source.name, error)
                 pending.append((result, deque(documents)))
                 yield from documents
@@ -165,7 +165,7 @@ class SourceRun:
                             places.append((index, source.name))
                             yield source
                 except (OSError, ConfigurationError) as error:
-                    unreadable.append(FileResult(index, name, SourceResult.failed(name, error)))
+                    unreadable.append(FileResult(index, name, SourceResult([], [Failure(index, name, error)])))
 
         with closing(self._run(sources())) as results:
             for answer in results:

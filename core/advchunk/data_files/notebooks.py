@@ -52,7 +52,7 @@ def _cell(cell: Object, language: str) -> Iterator[str]:
             if words := _output(output).strip("\n"):
                 yield _fenced(words if len(words) <= _MAX_OUTPUT else f"{words[:_MAX_OUTPUT]}...", "text")
     elif kind == "heading":
-        yield f"{'#' * (cell.integer('level') or 1)} {source}"
+        yield f"{'#' * (min(max(cell.integer('level'), 1), 6))} {source}"
     else:
         yield source
 

@@ -44,7 +44,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
 
 
 def read_yaml(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    """Read YAML, also several documents, as JSON (`read`).
+    """Read YAML, also several documents, as JSON (`read`); values stay as they are written, such as "1.10" and "on".
 
     Raises
     ------
@@ -53,7 +53,7 @@ def read_yaml(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = N
     """
     yaml = import_extra("yaml", "yaml")
     try:
-        values = list(yaml.load_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        values = list(yaml.load_all(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader)))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         msg = f"YAML must be well-formed: {first_line(error)}"
         raise ConfigurationError(msg) from None

@@ -8,14 +8,16 @@ from email import message_from_bytes, policy
 from email.message import EmailMessage
 from typing import Any
 
-from advchunk.errors import ConfigurationError, MissingExtra
+from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.readers import formats
 from advchunk.readers.files import read_documents
 from advchunk.readers.writing import Writer, squeeze
 from advchunk.records import Document
 
 _HEADERS = {"subject": "title", "from": "from", "to": "to", "cc": "cc", "date": "date", "message-id": "message_id", "in-reply-to": "in_reply_to"}  # fmt: skip
-_START = re.compile(rb"(?:\A|\r?\n\r?\n)From [^\r\n]*\d{4}[^\r\n]*\r?\n(?=[A-Za-z-]+:)")  # of a message in a mailbox
+_START = re.compile(
+    rb"(?:\A|\r?\n\r?\n)From (?=[^\r\n]*\d{4})[^\r\n]*+\r?\n(?=[A-Za-z-]+:)"
+)  # of a message in a mailbox
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _QUOTED = re.compile(r"[ \t]*>")
 _SIGNATURE = re.compile(r"\n-- ?\n")
@@ -67,13 +69,16 @@ def _read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: i
         msg = f"a message must begin with headers, such as Subject, got {name or 'none'}"
         raise ConfigurationError(msg)
     body = message.get_body(("plain", "html"))
+    if body is not None and not _content(body).strip():
+        body = message.get_body(("html",)) or body
     attached, left_out = list[Document](), list[str]()
     for number, part in enumerate(message.iter_attachments(), 1):
         own = f"{name}/{squeeze(part.get_filename() or '') or f'attachment {number}'}"
         origin = {**metadata, "attached_to": name}
         try:
             if part.get_content_type() == "message/rfc822":
-                attached += _read_message(part.get_content(), own, origin, depth + 1) if depth < _MAX_DEPTH else []
+                require(depth < _MAX_DEPTH, f"messages must be in each other at most {_MAX_DEPTH} deep", own)
+                attached += _read_message(part.get_content(), own, origin, depth + 1)
             else:
                 attached += _read_attachment(part, own, origin)
         except (ConfigurationError, MissingExtra, LookupError, ValueError):
@@ -95,7 +100,12 @@ def _header(message: EmailMessage, name: str) -> str:
 
 def _read_attachment(part: EmailMessage, name: str, metadata: Mapping[str, Any]) -> list[Document]:
     data = part.get_payload(decode=True)
-    if not isinstance(data, bytes) or not (formats.is_supported(name) or part.get_content_maintype() == "text"):
+    is_mail = name.lower().endswith((".eml", ".mbox"))  # in a message, these are of another type
+    if (
+        is_mail
+        or not isinstance(data, bytes)
+        or not (formats.is_supported(name) or part.get_content_maintype() == "text")
+    ):
         msg = f"an attachment must be in a format with a reader, got {name!r}"
         raise ConfigurationError(msg)
     return read_documents(name, data=data, metadata=metadata)

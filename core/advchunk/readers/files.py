@@ -157,12 +157,12 @@ def read_record(
         msg = f"a line must be JSON ({error})"
         raise ConfigurationError(msg) from None
     require(isinstance(record, dict), "a line must be an object", record)
-    own = record.get("id", name)
+    own = name if record.get("id") is None else record["id"]
     valid = isinstance(own, str | int) and not isinstance(own, bool) and own != ""
     require(valid, 'a line must have an "id", text or a whole number', own)
     if not isinstance(record.get("text"), str):
         require(registry.find("reader", "json") is not None, 'a line must be an object with "text"', record)
-        document: Document = formats.find_reader("json").write(record, "json", name or str(own), metadata)
+        document: Document = formats.find_reader("json").write(record, "json", str(own), metadata)
         return document
     rest = {key: value for key, value in record.items() if key not in ("id", "text")}
     return Document(record["text"], str(own), metadata={**(metadata or {}), **rest})

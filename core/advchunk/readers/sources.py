@@ -187,7 +187,10 @@ def find_files(paths: Iterable[str | Path], inventory: Inventory, exclude: Itera
 
 
 def _walk(folder: str, inventory: Inventory, excluded: Set[str]) -> Iterator[str]:
-    for place, folders, names in os.walk(folder):
+    def report(error: OSError) -> None:
+        inventory.skipped[str(error.filename)] = "not readable"
+
+    for place, folders, names in os.walk(folder, onerror=report):
         links = [item for item in folders if Path(place, item).is_symlink()]
         inventory.skipped |= {str(Path(place, item)): "a link" for item in links if item[0] != "."}
         folders[:] = sorted(item for item in folders if item[0] != "." and item not in links)
@@ -247,14 +250,24 @@ def _read_parts(name: str) -> Iterator[FileSource]:
         for record in _read_records(file):
             number += 1
             if size + len(record) > MAX_PART and part:
-                yield FileSource(f"{name}, records {first}-{number - 1}", head + b"".join(part))
+                yield FileSource(_part_name(name, first, number - 1), head + b"".join(part))
                 first, size, part = number, 0, []
             if number == 1:
                 head = record
             else:
                 part.append(record)
             size += len(record)
-        yield FileSource(f"{name}, records {first}-{number}", head + b"".join(part))
+        yield FileSource(_part_name(name, first, number), head + b"".join(part))
+
+
+def _part_name(name: str, first: int, last: int) -> str:
+    """Return the name of a part, whose suffix still says the format.
+
+    >>> _part_name("tea.csv", 2, 9)
+    'tea (records 2-9).csv'
+    """
+    path = PurePath(name)
+    return str(path.with_name(f"{path.stem} (records {first}-{last}){path.suffix}"))
 
 
 def _read_records(file: Iterable[bytes]) -> Iterator[bytes]:
@@ -308,7 +321,7 @@ def _read_archive(name: str, inventory: Inventory) -> Iterator[FileSource]:
 
 
 def _member_refusal(member: _Member, path: PurePosixPath) -> str:
-    if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
+    if not path.parts or path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
         return "a path out of the archive"
     if is_archive(path.name):
         return "an archive in an archive"
