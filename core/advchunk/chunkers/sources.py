@@ -19,7 +19,7 @@ from advchunk.chunkers.parallel import share_models
 from advchunk.engine import drive
 from advchunk.engine.runner import Failure, OnErrors, Progress, ProgressReporter, error_handler
 from advchunk.engine.workers import portable, run_in_processes
-from advchunk.errors import ConfigurationError, WorkerDied, is_integer, require
+from advchunk.errors import ConfigurationError, WorkerDied, first_line, is_integer, require
 from advchunk.readers.files import read_record
 from advchunk.readers.sources import FileSource, Inventory, find_files, read_sources
 from advchunk.records import Chunk, Document
@@ -226,6 +226,9 @@ class ChunkedFiles:
                 reporter.update()
         if not self.inventory.is_complete:
             _log.warning("%s", self.inventory)
+        if self.failures:
+            reason = "%d files or documents failed (see failures), such as %r: %s"
+            _log.warning(reason, len(self.failures), self.failures[0].source, first_line(self.failures[0].error))
 
 
 def chunk_files(

@@ -62,6 +62,8 @@ def read_yaml(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = N
 
 def write(value: Any, markup: str, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     """Return the document of a value of JSON or YAML (`read`)."""
+    number = _number_of_values(value, {})
+    require(number <= MAX_JSON_VALUES, f"data must have at most {MAX_JSON_VALUES:,} values", number)
     parts, blocks, start = list[str](), list[Block](), 0
     for kind, path, part in _Writer().parts(value, ""):
         if not part.strip():
@@ -88,12 +90,9 @@ class _Part(NamedTuple):
 
 
 class _Writer:
-    """Writes values as text, and counts them, since those of YAML may occur many times."""
+    """Writes values as text."""
 
-    def __init__(self) -> None:
-        self._room = MAX_JSON_VALUES
-
-    def parts(self, value: Any, path: str, depth: int = 0) -> Iterator[_Part]:
+    def parts(self, value: Any, path: str) -> Iterator[_Part]:
         """Yield the records of a value."""
         if isinstance(value, Mapping):
             inner = {key: item for key, item in value.items() if _has_records(item)}
@@ -101,11 +100,10 @@ class _Writer:
             if own:
                 yield self._record(own, path)
             for key, item in inner.items():
-                yield from self.parts(item, f"{path}.{key}" if path else str(key), self._deeper(depth))
+                yield from self.parts(item, f"{path}.{key}" if path else str(key))
         elif isinstance(value, list) and _is_table(value):
             keys = [*value[0]]
             rows = [[str(key) for key in keys], *([_scalar(row[key]) for key in keys] for row in value)]
-            self._count(len(rows) * len(keys))
             yield _Part("table", path, pipe_table(rows))
         elif isinstance(value, list) and any(isinstance(item, (Mapping, list)) for item in value):
             for i, item in enumerate(value):
@@ -114,24 +112,23 @@ class _Writer:
             yield self._record(value, path)
 
     def _record(self, value: Any, path: str) -> _Part:
-        lines = "\n".join(self._lines(value, 0))
+        lines = "\n".join(self._lines(value))
         return _Part("code", path, f"{path}\n{lines}" if path and lines.strip() else lines)
 
-    def _lines(self, value: Any, depth: int) -> Iterator[str]:
+    def _lines(self, value: Any) -> Iterator[str]:
         """Yield the lines of a value, in which members of members are indented."""
-        self._count(1)
         if isinstance(value, Mapping):
             for key, item in value.items():
-                yield from self._member(f"{squeeze(str(key))}:", item, depth)
+                yield from self._member(f"{squeeze(str(key))}:", item)
         elif isinstance(value, list) and not _is_short(value):
             for item in value:
-                yield from self._member("-", item, depth)
+                yield from self._member("-", item)
         else:
             text = ", ".join(map(_scalar, value)) if isinstance(value, list) else _scalar(value)
             yield from text.split("\n")
 
-    def _member(self, label: str, item: Any, depth: int) -> Iterator[str]:
-        first, *more = self._lines(item, self._deeper(depth)) if item not in (None, "", [], {}) else ("",)
+    def _member(self, label: str, item: Any) -> Iterator[str]:
+        first, *more = self._lines(item) if item not in (None, "", [], {}) else ("",)
         is_parted = isinstance(item, Mapping) or (isinstance(item, list) and not _is_short(item))
         is_nested = label != "-" and (bool(more) or is_parted)
         if is_nested:
@@ -140,13 +137,16 @@ class _Writer:
             yield f"{label} {first}".rstrip()
         yield from (f"  {line}".rstrip() for line in ([first, *more] if is_nested else more))
 
-    def _count(self, number: int) -> None:
-        self._room -= number
-        require(self._room >= 0, f"data must have at most {MAX_JSON_VALUES:,} values", "more")
 
-    def _deeper(self, depth: int) -> int:
-        require(depth < _MAX_DEPTH, f"data must be nested at most {_MAX_DEPTH} deep", "more")
-        return depth + 1
+def _number_of_values(value: Any, numbers: dict[int, int], depth: int = 0) -> int:
+    """Return the number of values in a value, each as often as it occurs: an alias of YAML is read once, and counts each time."""
+    if not isinstance(value, (Mapping, list)):
+        return 1
+    require(depth < _MAX_DEPTH, f"data must be nested at most {_MAX_DEPTH} deep", f"{depth + 1} or more")
+    if id(value) not in numbers:
+        items = value.values() if isinstance(value, Mapping) else value
+        numbers[id(value)] = 1 + sum(_number_of_values(item, numbers, depth + 1) for item in items)
+    return numbers[id(value)]
 
 
 def _has_records(value: Any) -> bool:
