@@ -103,7 +103,7 @@ class TestLangChain:
 
         def remember(ranges):
             made.append(mapping_filter(ranges))
-            return lambda chunk: True
+            return lambda _: True
 
         source = StoreChunks(Opaque.from_documents(chunks, DefaultEmbeddings()), remember)
         retrieved(stored(chunks), texts=source)
