@@ -221,7 +221,7 @@ class _Layout:
         inside = _TABLE_END.search(text).start() if excerpt.head else 0  # type: ignore[union-attr]  # it always matches
         blocks = document.blocks or ()
         if any(block.kind == "turn" for block in blocks):  # kept whole in chunks, but a passage may be a sentence of it
-            blocks = tuple(Block("paragraph", b.span, places=b.places) if b.kind == "turn" else b for b in blocks)
+            blocks = tuple(replace(b, kind="paragraph", title=None) if b.kind == "turn" else b for b in blocks)
         if inside:
             first = Block("table", Span(0, inside), title=_PIECE)
             blocks = (first, *(block for block in blocks if block.span.start >= inside))
@@ -275,7 +275,7 @@ def _joined_documents(documents: Sequence[Document]) -> tuple[Document, list[int
     ends = [*accumulate(len(document.text) + len(_BETWEEN) for document in documents)]
     starts = [0, *ends[:-1]]
     blocks = tuple(
-        Block(block.kind, Span(start + block.span.start, start + block.span.end), block.level, block.title)
+        replace(block, span=Span(start + block.span.start, start + block.span.end))
         for document, start in zip(documents, starts, strict=True)
         for block in document.blocks or ()
     )
