@@ -14,7 +14,7 @@ from llama_index.core.vector_stores.types import BasePydanticVectorStore
 from advchunk import ConfigurationError, Document, RecursiveChunker
 from advchunk.distributed import chunk_batches, store_shards
 from langchain_advchunk import ChunkWriter, DefaultEmbeddings, RecursiveSplitter
-from llamaindex_advchunk import NodeWriter, RecursiveNodeParser
+from llamaindex_advchunk import DefaultEmbedding, NodeWriter, RecursiveNodeParser
 
 TEXTS = {"tea": "# Tea\n\nGreen tea. Green tea.\n\nIt is drunk hot.", "rum": "Sailors drank rum. They had barrels."}
 METADATA = {"tea": {"year": 2025}, "rum": {"year": 2026}}
@@ -56,7 +56,10 @@ def test_a_store_of_langchain_gets_the_documents_of_a_splitter():
 
 def test_a_store_of_llamaindex_gets_the_nodes_of_a_parser():
     sources = [LlamaDocument(text=text, id_=name, metadata=METADATA[name]) for name, text in TEXTS.items()]
-    nodes = RecursiveNodeParser(**OPTIONS, vectors="plain").get_nodes_from_documents(sources)
+    parsers = [
+        ({"vectors": "plain"}, RecursiveNodeParser(**OPTIONS, vectors="plain").get_nodes_from_documents(sources))
+    ]
+    parsers.append(({}, DefaultEmbedding()(RecursiveNodeParser(**OPTIONS).get_nodes_from_documents(sources))))
 
     class Kept(SimpleVectorStore):
         """Keeps the nodes that it gets."""
@@ -66,7 +69,7 @@ def test_a_store_of_llamaindex_gets_the_nodes_of_a_parser():
             kept.extend(nodes)
             return super().add(nodes, **kwargs)
 
-    for options in ({"vectors": "plain"}, {}):
+    for options, nodes in parsers:
         kept = []
         write = NodeWriter(Kept)
         for _ in range(2):
