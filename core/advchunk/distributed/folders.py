@@ -92,10 +92,10 @@ def _parse(line: bytes, place: str) -> dict[str, Any] | Refused:
 
 def find_parts(path: str | Path) -> list[InputPart]:
     """Return the parts of a file, or of the files in a folder, but for those with a hidden name."""
-    return [part for file in find_files(path) for part in _parts_of(file)]
+    return [part for file in find_tables(path) for part in _parts_of(file)]
 
 
-def find_files(path: str | Path) -> list[str]:
+def find_tables(path: str | Path) -> list[str]:
     """Return the path of a file, or of the files of our formats in a folder, but for those with a hidden name."""
     system, inner = file_system(path)
     info = system.get_file_info(inner)

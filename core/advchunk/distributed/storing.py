@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from advchunk.distributed.batches import chunk_schema, read_chunks
-from advchunk.distributed.folders import InputPart, OutputFolder, ShardCounts, file_system, find_files, read_batches
+from advchunk.distributed.folders import InputPart, OutputFolder, ShardCounts, file_system, find_tables, read_batches
 from advchunk.engine.runner import Progress, ProgressReporter
 from advchunk.engine.workers import ALONE, check_workers, run_in_processes
 from advchunk.errors import WorkerDied, require
@@ -131,7 +131,7 @@ def store_shards(
         require(records is None, "records must be None for an index, which notes what it has", records)
         require(workers == 1, "workers must be 1 for an index, to which one process writes", workers)
         target = as_index(into)
-    shards, done = list(map(Shard, find_files(folder))), target.keys()
+    shards, done = list(map(Shard, find_tables(folder))), target.keys()
     require(bool(shards), "a folder must have a Parquet or JSON Lines file", str(folder))
     todo = [shard for shard in shards if shard.key not in done]
     results: Iterator[Any] = (put(target, shard) for shard in todo)
