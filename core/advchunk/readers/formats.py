@@ -80,6 +80,27 @@ def is_supported(name: str) -> bool:
     return suffix in _by_suffix() or suffix in _shared_suffixes()
 
 
+def tells_format(name: str) -> bool:
+    """Return True if the suffix of a file tells its format, alone or with the beginning of the text.
+
+    >>> tells_format("tea.html"), tells_format("tea.txt"), tells_format("tea")
+    (True, False, False)
+    """
+    suffix = PurePath(name).suffix.lower()
+    row = _by_suffix().get(suffix)
+    return row.name != "plain" if row else suffix in _shared_suffixes()
+
+
+def unchanged_format(name: str) -> str:
+    """Return the format of a file, by its suffix, if its reader adds a layout to the text as it is; "" for others.
+
+    >>> unchanged_format("tea.csv"), unchanged_format("tea.html")
+    ('csv', '')
+    """
+    row = _by_suffix().get(PurePath(name).suffix.lower())
+    return row.name if row and hasattr(row.load(), "blocks") else ""
+
+
 def binary_format(path: str | Path) -> str:
     """Return the format of a file whose reader takes bytes, by its suffix; "" if it is text.
 
