@@ -141,7 +141,7 @@ def has_record(text: str, values: Sequence[str]) -> bool:
     (True, False)
     """
     sought, present = words(" ".join(values)), words(text)
-    for start in (place for place, word in enumerate(found) if word == sought[0]):
+    for start in (place for place, word in enumerate(present) if word == sought[0]):
         place = start
         for word in sought[1:]:
             try:
