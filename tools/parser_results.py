@@ -13,6 +13,8 @@ import json
 import sys
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 FOLDER = Path(__file__).parents[1] / "tests" / "data" / "parsers"
@@ -24,6 +26,7 @@ def unstructured() -> dict[str, Any]:
     elements = import_module("unstructured.documents.elements")
     system = import_module("unstructured.documents.coordinates").PixelSpace(width=1700, height=2200)
     staging = import_module("unstructured.staging.base")
+
     def place(number: int, top: float) -> dict[str, Any]:
         corners = ((100, top), (100, top + 50), (900, top + 50), (900, top))
         coordinates = elements.CoordinatesMetadata(points=corners, system=system)
@@ -79,7 +82,9 @@ def mineru() -> dict[str, Any]:
             ],
             0.2,
         ),
-        block("image", [block("image_body", "A cup of tea.", 0.5), block("image_caption", "Figure 1: a cup.", 0.6)], 0.5),
+        block(
+            "image", [block("image_body", "A cup of tea.", 0.5), block("image_caption", "Figure 1: a cup.", 0.6)], 0.5
+        ),
         block("code", [block("code_body", "brew(80)\n  .pour()", 0.7)], 0.7, sub_type="code", guess_lang="txt"),
         block("page_number", "2", 0.95),
     ]
@@ -215,7 +220,9 @@ def azure() -> dict[str, Any]:
             if 5 <= i <= 9:
                 place = {"rowIndex": int(i > 6), "columnIndex": (i - 5) if i < 7 else i - 7}
                 kind = {"kind": "columnHeader"} if i < 7 else {}
-                cells.append({**kind, **place, **({"columnSpan": 2} if i == 6 else {}), **item, "elements": [f"/paragraphs/{i}"]})
+                cells.append(
+                    {**kind, **place, **({"columnSpan": 2} if i == 6 else {}), **item, "elements": [f"/paragraphs/{i}"]}
+                )
             if i == 9:
                 table_end = length(content)
                 content += "</tr>\n</table>\n\n" if form == "markdown" else ""
@@ -241,9 +248,47 @@ def azure() -> dict[str, Any]:
     return written
 
 
+def loaders() -> dict[str, Any]:
+    """Return what loaders of LangChain and readers of LlamaIndex return: pages of a PDF, elements, and a result of Azure."""
+    community, reader = import_module("langchain_community.document_loaders"), import_module("llama_index.core")
+    elements = json.loads(Path(FOLDER, "unstructured.json").read_text(encoding="utf-8"))
+    response = SimpleNamespace(status_code=200, raw_response=SimpleNamespace(text=json.dumps(elements)))
+    client = SimpleNamespace(general=SimpleNamespace(partition=lambda **_: response))
+    parsers = import_module("langchain_community.document_loaders.parsers.doc_intelligence")
+    parser = object.__new__(parsers.AzureAIDocumentIntelligenceParser)  # which would need a key
+    models = import_module("azure.ai.documentintelligence.models")
+    result = models.AnalyzeResult(json.loads(Path(FOLDER, "azure_markdown.json").read_text(encoding="utf-8")))
+    staging, own = import_module("unstructured.staging.base"), import_module("llama_index.readers.file")
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "tea.pdf")
+        paper = import_module("pdfs").Paper()
+        paper.page().lines(72, 72, ["Tea and sleep", "We asked 120 sailors about tea."]).page().text(
+            72, 72, "They slept."
+        )
+        path.write_bytes(paper.data())
+        single = import_module("langchain_unstructured.document_loaders")._SingleDocumentLoader
+        langchain = {
+            "pypdf": community.PyPDFLoader(path).load(),
+            "unstructured": list(single(path, client=client, partition_via_api=True).lazy_load()),
+            "azure": list(parser._generate_docs_single(result)),
+        }
+        llama_index = {
+            "pdf": reader.SimpleDirectoryReader(input_files=[path]).load_data(),
+            "unstructured": own.UnstructuredReader()._create_documents(
+                staging.elements_from_dicts(elements), None, None, True, None
+            ),
+        }
+    written: dict[str, Any] = {
+        name: [part.model_dump(mode="json") for part in parts] for name, parts in langchain.items()
+    }
+    written |= {f"llama_index_{name}": [part.to_dict() for part in parts] for name, parts in llama_index.items()}
+    return {"loaders": json.loads(json.dumps(written).replace(folder, "docs"))}
+
+
 if __name__ == "__main__":
+    sys.path.append(str(FOLDER.parents[1]))
     FOLDER.mkdir(exist_ok=True)
-    for made in sys.argv[1:] or ["unstructured", "mineru", "llamaparse", "marker", "azure"]:
+    for made in sys.argv[1:] or ["unstructured", "mineru", "llamaparse", "marker", "azure", "loaders"]:
         for stem, value in globals()[made]().items():
             text = json.dumps(value, ensure_ascii=False)
             Path(FOLDER, f"{stem}.json").write_text(f"{text}\n", encoding="utf-8")

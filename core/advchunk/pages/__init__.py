@@ -14,18 +14,14 @@ def detect_docling(text: str, name: str = "", metadata: Mapping[str, Any] | None
     return "docling" if _DOCLING.search(text) else ""
 
 
-# In the JSON of each parser, keys that no other format has together.
+# In the JSON of each parser, what no other format has together; what is rare first.
+_LIST = r"\A[\ufeff\s]*\[\s*\{"
 _PARSED = {
     "azure": (r'"stringIndexType"\s*:\s*"', r'"content"\s*:'),
-    "marker": (r'"block_type"\s*:\s*"', r'"html"\s*:', r'"polygon"\s*:'),
-    "mineru": (r"\A[\ufeff\s]*\[\s*\{", r'"type"\s*:\s*"', r'"page_idx"\s*:\s*\d'),
-    "llamaparse": (
-        r'"pages"\s*:\s*\[',
-        r'"(?:page|page_number)"\s*:\s*\d',
-        r'"(?:md|markdown)"\s*:',
-        r'"(?:items|markdown)"\s*:',
-    ),
-    "unstructured": (r"\A[\ufeff\s]*\[\s*\{", r'"element_id"\s*:\s*"', r'"type"\s*:\s*"', r'"metadata"\s*:\s*\{'),
+    "marker": (r'"block_type"\s*:\s*"', r'"polygon"\s*:', r'"html"\s*:'),
+    "mineru": (r'"page_idx"\s*:\s*\d', r'"type"\s*:\s*"', _LIST),
+    "llamaparse": (r'"(?:md|markdown)"\s*:', r'"pages"\s*:\s*\[', r'"(?:page|page_number)"\s*:\s*\d'),
+    "unstructured": (r'"element_id"\s*:\s*"', r'"metadata"\s*:\s*\{', r'"type"\s*:\s*"', _LIST),
 }
 _SIGNS = {name: [re.compile(sign) for sign in signs] for name, signs in _PARSED.items()}
 
@@ -65,7 +61,7 @@ REGISTRATIONS = (
         shared_suffixes=(".json",),
         begins=r"[\ufeff\s]*[\[{]",
         detect="advchunk.pages:detect_parser",  # for all parsers
-        metadata_keys=("element_id",),
+        metadata_keys=("element_id", "text_as_html"),
     ),
     Registration(
         kind="reader",

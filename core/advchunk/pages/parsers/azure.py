@@ -186,7 +186,8 @@ def _block_places(result: _Result, blocks: Iterable[Block]) -> Iterator[Block]:
             first += 1
         over = takewhile(lambda pair: pair[0].start < block.span.end, islice(pairs, first, None))  # noqa: B023 - used at once
         places = dict.fromkeys(place for _, own in over for place in own)
-        yield replace(block, places=tuple(places) or block.places)
+        title = "" if block.kind == "heading" and squeeze(block.title or "") == result.title else block.title
+        yield replace(block, title=title, places=tuple(places) or block.places)
 
 
 _READER = ElementReader("azure", _write)

@@ -12,7 +12,7 @@ from advchunk.readers.json import Object, load_json
 from advchunk.readers.writing import Furniture, Writer, squeeze
 from advchunk.records import BlockKind, Document, Place
 
-_MARKED = re.compile(r"(?:[^\w\s(]|\[[ x]\]|\(?\w{1,4}[.)])\s")  # a list item with its marker
+_MARKED = re.compile(r"(?:[^\w\s(]|\[[ x]\]|\(?\w{1,4}[.)])(?!\S)")  # a list item with its marker
 _EXPORTS: Mapping[str, Mapping[str, Any]] = {
     "as_dict": {}, "model_dump": {"mode": "json", "by_alias": True}, "to_dict": {}
 }  # fmt: skip
@@ -50,7 +50,7 @@ class ElementWriter(Writer):
         if kind == "heading":
             text = squeeze(text)
             level = self._headings.level(text, max(level, 1))
-        elif kind == "item" and text.strip() and not _MARKED.match(text):
+        elif kind == "item" and text.strip() and not _MARKED.match(text.strip()):
             text = f"- {text.strip()}"
         self.add(kind, text, level, title=title, places=places)
 

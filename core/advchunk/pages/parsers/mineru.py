@@ -44,11 +44,10 @@ def _write_item(item: Object, name: str, writer: ElementWriter, places: list[Pla
     kind: BlockKind = _KINDS.get(name, "paragraph")
     text = item.text(_BODIES.get(name, "text"))
     if name in {"list", "index"}:
+        own: BlockKind = "reference" if item.text("sub_type") == "ref_text" else "item"
         for entry in item.texts("list_items"):
             depth = (len(entry) - len(entry.lstrip())) // 4 + 1
-            writer.add_element(
-                "reference" if item.text("sub_type") == "ref_text" else "item", entry, depth, places=places
-            )
+            writer.add_element(own, entry, depth if own == "item" else 0, places=places)
     elif kind == "table" and "<" in text:
         writer.add_html(text, kind, places)
     elif kind == "paragraph" and (level := item.integer("text_level")) > 0:

@@ -21,6 +21,7 @@ _KINDS: Mapping[str, BlockKind] = {
     "CodeSnippet": "code",
     "Footnote": "footnote",
 }
+_KEPT = {"page_number": int, "category_depth": int, "text_as_html": str, "coordinates": dict}  # in metadata of loaders
 _FROM_BELOW = frozenset({"PointSpace", "RelativeCoordinateSystem"})  # whose y grows upward
 
 
@@ -34,23 +35,25 @@ def restore_layout(element: Document) -> Document | None:
     [('heading', (Place(page=3, box=None),))]
     """
     metadata = element.metadata
-    if not ({"element_id", "category"} <= metadata.keys() and isinstance(metadata["category"], str)):
-        return None
-    plain = [{"type": metadata["category"], "text": element.text, "metadata": dict(metadata)}]
-    restored = document(plain, id=element.id, metadata=metadata, furniture="keep")
-    return restored if restored.blocks else None
+    about = {key: metadata[key] for key, kind in _KEPT.items() if isinstance(metadata.get(key), kind)}
+    category = metadata.get("category") if "element_id" in metadata else None
+    if not isinstance(category, str):  # the reader of LlamaIndex drops it
+        category = "Table" if "text_as_html" in about else ""
+    plain = [{"type": category, "text": element.text, "metadata": about}]
+    restored = document(plain, id=element.id, metadata=metadata, furniture="keep") if category else None
+    return restored if restored and restored.blocks else None
 
 
 def _write(root: Object, writer: ElementWriter) -> Document:
     first = Object({})
-    for element in root.objects("elements"):
+    for element in check_keys(root, "elements").objects("elements"):
         kind = _KINDS.get(check_keys(element, "type").text("type"), "paragraph")
         about = element.object("metadata") or Object({})
         places, text = _places(about), element.text("text")
         depth = about.integer("category_depth") + 1 if kind in {"heading", "item"} else 0
         if kind == "table" and about.text("text_as_html"):
             writer.add_html(about.text("text_as_html"), kind, places)
-        elif element.text("type") == "CheckBox":
+        elif "checked" in element:
             writer.add_element("item", f"[{'x' if element.flag('checked') else ' '}] {text}", 1, places=places)
         else:
             writer.add_element(kind, text, max(depth, 0), places=places)
