@@ -166,8 +166,8 @@ def _unit_offsets(content: str, unit: str) -> Ints:
     >>> _unit_offsets("a\U0001f375b", "utf16CodeUnit").tolist()
     [0, 1, 1, 2, 3]
     """
-    known = ("unicodeCodePoint", "utf16CodeUnit", "textElements")
-    require(unit in known, f"stringIndexType must be one of {', '.join(known)}", unit)
+    units = ("unicodeCodePoint", "utf16CodeUnit", "textElements")
+    require(unit in units, f"stringIndexType must be one of {', '.join(units)}", unit)
     if unit == "textElements":
         return tiling.graphemes(content).edges
     points = np.arange(len(content) + 1)

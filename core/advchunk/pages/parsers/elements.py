@@ -1,4 +1,4 @@
-"""What the readers of other parsers share: from elements to blocks."""
+"""Make blocks of the elements of other parsers."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -122,7 +122,7 @@ class ElementReader:
 
 
 def to_plain(result: Any) -> Any:
-    """Return what is in the JSON of an object, or of a list of them."""
+    """Return the content of an object, or of a list of them, as in its JSON."""
     if isinstance(result, (list, tuple)):
         return [to_plain(item) for item in result]
     exports = (getattr(result, name)(**options) for name, options in _EXPORTS.items() if hasattr(result, name))
