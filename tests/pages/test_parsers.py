@@ -2,9 +2,11 @@
 
 import json
 import logging
+from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from advchunk import ConfigurationError, Document, RecursiveChunker, read_file
@@ -74,8 +76,36 @@ def test_objects_are_read_as_their_json(name):
             assert seen(reader.document(items)) == seen(expected)
         else:
             assert seen(reader.document(exported)) == seen(expected)
+    with pytest.raises(ConfigurationError, match=r"a result must be JSON, or objects with as_dict, .*, got object"):
+        reader.document(object())
     document = reader.document(plain, id="a", metadata={"page_count": 9, "note": "x"})
     assert (document.id, document.metadata["page_count"], document.metadata["note"]) == ("a", 9, "x")
+
+
+@pytest.mark.filterwarnings("ignore")  # of the parsers
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("unstructured", "unstructured.staging.base:elements_from_dicts"),
+        ("marker_json", "marker.renderers.json:JSONOutput.model_validate"),
+        ("marker_chunks", "marker.renderers.chunk:ChunkOutput.model_validate"),
+        ("llamaparse_v2", "llama_cloud.types:ParsingGetResponse.model_validate"),
+        ("azure_text", "azure.ai.documentintelligence.models:AnalyzeResult"),
+        ("azure_markdown", "azure.ai.documentintelligence.models:AnalyzeResult"),
+    ],
+)
+def test_objects_of_the_parsers_are_read_as_their_json(name, path):
+    """Where the parser is installed, as for tools/parser_results.py."""
+    module, _, attributes = path.partition(":")
+    build = attrgetter(attributes)(pytest.importorskip(module, exc_type=ImportError))
+    document, expected = READERS[name].document(build(value(name))), READERS[name].read(content(name))
+    assert (document.text, document.blocks, document.metadata) == (expected.text, expected.blocks, expected.metadata)
+
+
+def test_values_of_objects_may_be_tuples_and_arrays():
+    about = {"page_number": 1, "coordinates": {"points": ((10, np.float32(20)), (30, 40)), "system": "PixelSpace"}}
+    element = SimpleNamespace(to_dict=lambda: {"type": "Title", "text": "Tea", "metadata": about})
+    assert unstructured.document((element,)).blocks[0].places == (Place(1, (10, 20, 30, 40)),)
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -1,11 +1,12 @@
 """Make blocks of the elements of other parsers."""
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from advchunk.errors import require
+from advchunk.errors import ConfigurationError, first_line, require
 from advchunk.readers import html, markdown
 from advchunk.readers.imrad import NumberedHeadings
 from advchunk.readers.json import Object, load_json
@@ -14,7 +15,7 @@ from advchunk.records import BlockKind, Document, Place
 
 _MARKED = re.compile(r"(?:[^\w\s(]|\[[ x]\]|\(?\w{1,4}[.)])(?!\S)")  # a list item with its marker
 _EXPORTS: Mapping[str, Mapping[str, Any]] = {
-    "as_dict": {}, "model_dump": {"mode": "json", "by_alias": True}, "to_dict": {}
+    "as_dict": {}, "model_dump": {"mode": "json", "by_alias": True}, "to_dict": {}, "tolist": {},
 }  # fmt: skip
 
 
@@ -123,10 +124,17 @@ class ElementReader:
 
 def to_plain(result: Any) -> Any:
     """Return the content of an object, or of a list of them, as in its JSON."""
-    if isinstance(result, (list, tuple)):
-        return [to_plain(item) for item in result]
-    exports = (getattr(result, name)(**options) for name, options in _EXPORTS.items() if hasattr(result, name))
-    return next(exports, result)
+    try:
+        return json.loads(json.dumps(result, default=_export))
+    except (TypeError, ValueError, RecursionError) as error:
+        msg = f"a result must be JSON, or objects with {', '.join(_EXPORTS)}, got {type(result).__name__}: {first_line(error)}"
+        raise ConfigurationError(msg) from None
+
+
+def _export(item: Any) -> Any:
+    name = next((name for name in _EXPORTS if hasattr(item, name)), None)
+    require(name is not None, "no JSON has a value of this type", type(item).__name__)
+    return getattr(item, str(name))(**_EXPORTS[str(name)])
 
 
 def check_keys(item: Object, *keys: str) -> Object:
