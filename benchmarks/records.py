@@ -345,12 +345,16 @@ def main() -> None:
         sys.exit(f"No table takes part in {args.data}.")
     questions = ask(tables, args.questions)
     for form in args.forms:
-        pipelines = {**{name: partial(ours, name) for name in OURS}, CUT: partial(ours, "recursive"), **PIPELINES[form]}
+        pipelines: dict[str, Callable[[], Split]] = {
+            **{name: partial(ours, name) for name in OURS},
+            CUT: partial(ours, "recursive"),
+            **PIPELINES[form],
+        }
         with TemporaryDirectory() as folder:
             paths = [write_form(table, form, Path(folder)) for table in tables]
             for name, make in pipelines.items():
                 if args.only is None or name.startswith(tuple(args.only)):
-                    row: Json = {"form": form, "chunker": name, "files": len(tables)}
+                    row: dict[str, object] = {"form": form, "chunker": name, "files": len(tables)}
                     try:
                         row |= measure(paths, tables, questions, make(), name == CUT)
                     except ImportError as error:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
 from langchain_core.stores import BaseStore
@@ -260,13 +261,20 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
 
     @property
     def _counter(self) -> Counter:
-        return as_counter(self.length_function, getattr(self.vectorstore, "embeddings", None))
+        return as_counter(self.length_function, self._embeddings)
+
+    @property
+    def _embeddings(self) -> Any:
+        """The embeddings of the store: of the several that LangChain's Milvus has for vectors and words, the dense ones."""
+        embeddings = getattr(self.vectorstore, "embeddings", None)
+        if isinstance(embeddings, list):
+            return next((model for model in embeddings if isinstance(model, Embeddings)), None)
+        return embeddings
 
     @property
     def _model(self) -> CheckedEmbedder | None:
         """The embedder of the store, if it can be told."""
-        embeddings = getattr(self.vectorstore, "embeddings", None)
-        return None if embeddings is None else as_embedder(embeddings)
+        return None if self._embeddings is None else as_embedder(self._embeddings)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any

@@ -237,7 +237,9 @@ def azure() -> dict[str, Any]:
             {"spans": [], "elements": ["/paragraphs/1", "/paragraphs/2", "/sections/2"]},
             {"spans": [], "elements": ["/paragraphs/3", "/tables/0"]},
         ]
-        pages = [{"pageNumber": n, "unit": "inch", "width": 8.5, "height": 11, "spans": []} for n in (1, 2)]
+        pages: list[dict[str, object]] = [
+            {"pageNumber": n, "unit": "inch", "width": 8.5, "height": 11, "spans": []} for n in (1, 2)
+        ]
         result = models.AnalyzeResult(
             {
                 "apiVersion": "2024-11-30", "modelId": "prebuilt-layout", "stringIndexType": unit, "contentFormat": form,

@@ -82,7 +82,7 @@ def chunk_command(
             require(not any(others.values()), rule, [name for name, value in others.items() if value])
             require(bool(files) and out != "-", "--engine needs files and a folder, --out", out)
             if into is not None:
-                models = {name: resources.get(name) for name in ("embedder", "tokenizer")}
+                models: dict[str, Any] = {name: resources.get(name) for name in ("embedder", "tokenizer")}
                 index = StoredRetriever(into, language=options.get("language"), **models)
                 params |= {"into": index, "vectors": "none" if index.settings.mode == "lexical" else "plain"}
             _chunk_shards(

@@ -72,7 +72,7 @@ class _Result:
         tables, paragraphs = ([*self._read(key)] for key in ("tables", "paragraphs"))
         in_tables = SpanSet(sorted(span for table in tables for span in table.spans))
         outside = (item for item in paragraphs if item.ref in self.notes or not _is_within(item, in_tables))
-        self.elements = sorted([*tables, *outside], key=lambda element: element.spans[:1])
+        self.elements = sorted([*tables, *outside], key=lambda element: tuple(element.spans[:1]))
         titles = [squeeze(item.text("content")) for item, *_ in paragraphs if item.text("role") == "title"]
         self.title = titles[0] if len(titles) == 1 else ""
         self.metadata = {"title": self.title, "page_count": len(pages)}
