@@ -8,8 +8,8 @@ DIR has a folder for each set. What a benchmark prints goes to figures/NAME.json
 the versions; a run that is interrupted goes on with the benchmarks that have no such file, or one of another version of what
 it measured. --again runs them all, and --only those of some names; "smoke" stands for `SMOKE`, which need no data.
 
-Tables stand in the pages between two comments, `<!-- figures: NAME -->` and `<!-- end -->`; after NAME may follow "/ TITLE",
-of one table. --fill writes them. --check finds tables that are not those of the files, names that are in no page, and
+Tables stand in the pages between two comments, `<!-- figures: NAME -->` and `<!-- end -->`; after NAME may follow "/ SECTION",
+of the tables below a heading. --fill writes them. --check finds tables that are not those of the files, names that are in no page, and
 chunkers whose version is not the one that was measured, if the page does not say it; it lists what was measured before the
 code was changed, which may matter or not.
 """
@@ -31,7 +31,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from advchunk.chunkers.catalog import chunker_class, names
 from advchunk.models.static import default_embedder
@@ -43,7 +43,8 @@ MANIFEST: Mapping[str, Mapping[str, Any]] = tomllib.loads((ROOT / "benchmarks" /
 SMOKE = [name for name, row in MANIFEST.items() if "{data}" not in row["run"]]
 PACKAGES = ("chonkie", "langchain-experimental", "langchain-text-splitters", "llama-index-core", "numpy",
             "semantic-text-splitter", "semchunk", "sentence-transformers", "torch")  # fmt: skip
-REGION = re.compile(r"(<!-- figures: (?P<name>[\w-]+)(?: / (?P<title>.+?))? -->\n).*?(<!-- end -->)", re.DOTALL)
+REGION = re.compile(r"(<!-- figures: (?P<name>[\w-]+)(?: / (?P<section>.+?))? -->\n).*?(<!-- end -->)", re.DOTALL)
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
 
 Record = dict[str, Any]
@@ -99,7 +100,12 @@ def run(name: str, data: Path | None, processes: int) -> str:
     if failures or not (TABLE.search(done.stdout) or done.stdout.startswith("{")):
         return "; ".join([f"exit status {done.returncode}", *failures, done.stderr.strip().rpartition("\n")[2]])
     seconds = round(time.monotonic() - start)
-    record = {"command": command.format(data="DIR", processes=processes), "seconds": seconds, **record, "output": done.stdout.splitlines()}
+    record = {
+        "command": command.format(data="DIR", processes=processes),
+        "seconds": seconds,
+        **record,
+        "output": done.stdout.splitlines(),
+    }
     RECORDS.mkdir(exist_ok=True)
     (RECORDS / f"{name}.json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
     return f"{seconds} s"
@@ -140,33 +146,47 @@ def former_versions(record: Record) -> list[str]:
     return former + [record["embedder"]] * (record["embedder"] != default_embedder().model_name)
 
 
-def tables(output: Sequence[str]) -> dict[str, str]:
-    r"""Return the tables by their titles: the last line before each that is not blank.
+class Table(NamedTuple):
+    """A table, the heading of its section, and the lines between."""
 
-    >>> tables(["## Sizes", "", "| a |", "|---|", "| 1 |"])
-    {'Sizes': '| a |\n|---|\n| 1 |\n'}
+    heading: str
+    lines: str
+    text: str
+
+
+def tables(output: Sequence[str]) -> list[Table]:
+    r"""Return the tables that a benchmark printed.
+
+    >>> tables(["## Sizes", "", "In tokens", "", "| a |", "|---|", "| 1 |"])
+    [Table(heading='Sizes', lines='In tokens', text='| a |\n|---|\n| 1 |\n')]
     """
-    text = "".join(f"{line}\n" for line in output)
-    titles = (text[: match.start()].strip().rpartition("\n")[2].strip("#* :") for match in TABLE.finditer(text))
-    return dict(zip(titles, TABLE.findall(text), strict=True))
+    text, listed, heading, end = "".join(f"{line}\n" for line in output), [], "", 0
+    for match in TABLE.finditer(text):
+        before = text[end : match.start()]
+        if sections := HEADING.findall(before):
+            heading = sections[-1]
+        listed.append(Table(heading, HEADING.split(before)[-1].strip(), match[0]))
+        end = match.end()
+    return listed
 
 
-def shown(name: str, title: str | None) -> str:
-    """Return what a page shows: the tables, or the one of a title, and how they were measured."""
+def shown(name: str, section: str | None) -> str:
+    """Return what a page shows: the tables, or those of a section, and how they were measured."""
     record = read(name)
-    former = former_versions(record)
-    source = f"`{record['command']}`, {record['date']}, commit {record['commit']}, {record['seconds']:,} s"
-    if former:
+    chosen = [table for table in tables(record["output"]) if section in (None, table.heading)]
+    if not chosen:
+        sections = sorted({table.heading for table in tables(record["output"])})
+        sys.exit(f"{name} has no section {section!r}, but {sections}")
+    text = "".join(f"{table.lines}\n\n{table.text}\n" if table.lines else f"{table.text}\n" for table in chosen)
+    source = f"{record['date']}, commit {record['commit']}, {record['machine']}, {record['seconds']:,} s"
+    if former := former_versions(record):
         source += f"; of former versions: {', '.join(former)}"
-    by_title = tables(record["output"])
-    if title:
-        return f"{by_title[title]}\n({source})\n"
-    return "\n".join(f"{head}:\n\n{table}" if head else table for head, table in by_title.items()) + f"\n({source})\n"
+    return f"{text}(`{record['command']}`, {source})\n"
 
 
 def filled(page: str) -> str:
     """Return a page with the tables of the files."""
-    return REGION.sub(lambda match: f"{match[1]}{shown(match['name'], match['title'])}{match[4]}", page)
+    return REGION.sub(lambda match: f"{match[1]}{shown(match['name'], match['section'])}{match[4]}", page)
 
 
 def check() -> tuple[list[str], list[str]]:
