@@ -186,7 +186,11 @@ def shown(name: str, section: str | None) -> str:
 
 def filled(page: str) -> str:
     """Return a page with the tables of the files."""
-    return REGION.sub(lambda match: f"{match[1]}{shown(match['name'], match['section'])}{match[4]}", page)
+
+    def fill(match: re.Match[str]) -> str:
+        return f"{match[1]}{shown(match['name'], match['section'])}{match[4]}" if read(match["name"]) else match[0]
+
+    return REGION.sub(fill, page)
 
 
 def check() -> tuple[list[str], list[str]]:
@@ -208,7 +212,9 @@ def _faults() -> Iterator[str]:
         page = path.read_text("utf-8")
         if filled(page) != page:
             yield f"{path.relative_to(ROOT)}: not the tables of figures/*.json: make figures"
-        placed |= {match["name"] for match in REGION.finditer(page)}
+        regions = {match["name"] for match in REGION.finditer(page)}
+        yield from (f"{path.relative_to(ROOT)}: {name} has not been measured" for name in regions if not read(name))
+        placed |= regions
     yield from (f"{name}: in no page" for name in MANIFEST if read(name) and name not in placed)
     yield from (f"{path.name}: not in figures.toml" for path in RECORDS.glob("*.json") if path.stem not in MANIFEST)
 
