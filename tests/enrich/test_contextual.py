@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage
 
 from advchunk import Budget, Chunk, ConfigurationError, Document, OpenAIChat, RecursiveChunker, Span
 from advchunk.enrich import ContextPrompts, ContextualEnricher, Estimate
-from advchunk.enrich.contextual import leading_sentences, plain_sentences
+from advchunk.enrich.contextual import leading_sentences, unwrapped_sentences
 from advchunk.enrich.document_context import first_words, last_words
 from advchunk.models.chat import CalledChat
 from advchunk.records import Block, write_metadata, written_metadata
@@ -181,7 +181,7 @@ def test_a_plain_sentence_is_taken_and_what_is_around_it_removed(answer, plain):
     (enriched,) = ContextualEnricher(llm=Model(answer)).enrich("Cats nap.", cut("Cats nap."))
     assert enriched.context == written_metadata(enriched.metadata)["added_context"] == plain
     assert "added_context_status" not in enriched.metadata
-    assert plain_sentences(plain) == plain
+    assert unwrapped_sentences(plain) == plain
 
 
 @pytest.mark.parametrize("bad", ["", " \n", '""', "<think>hm", "word " * 101])
@@ -284,8 +284,8 @@ def test_a_caption_is_of_what_is_below_it_else_of_what_is_above(kinds, captions)
     blocks = tuple(Block(kind, Span(10 * i, 10 * i + 8)) for i, kind in enumerate(names))
     chunks = [Chunk(f"Block {i}.\n\n", (Span(10 * i, 10 * i + 10),), 2, i) for i in range(len(names))]
     enriched = ContextualEnricher().enrich(Document(text, "t", blocks), chunks)
-    found = {i: chunk.context.removeprefix("Block ")[:1] for i, chunk in enumerate(enriched) if chunk.context}
-    assert found == captions
+    written = {i: chunk.context.removeprefix("Block ")[:1] for i, chunk in enumerate(enriched) if chunk.context}
+    assert written == captions
 
 
 def test_no_model_is_asked_and_nothing_costs():

@@ -33,7 +33,7 @@ Pairs: TypeAlias = Iterable[tuple[str | Document, Sequence[Chunk]]]
 
 @dataclass(frozen=True, slots=True)
 class ChunkFailure(Failure):
-    """A chunk that could not be enriched: the index of its document, the source, the error, the chunk, and what it is now."""
+    """A chunk that could not be enriched: the index of its document, the source, the error, the chunk, and the outcome."""
 
     chunk: Chunk
     outcome: str = "is left unchanged"
@@ -119,7 +119,7 @@ class Enricher(ABC):
         """Yield requests, receive their answers, and return the enriched chunk."""
 
     def without_answer(self, chunk: Chunk, context: DocumentContext, status: str) -> Chunk:  # noqa: ARG002
-        """Return what becomes of a chunk whose plan failed, with a status that says why."""
+        """Return the chunk that takes the place of one whose plan failed, with a status that says why."""
         return replace(chunk, metadata=write_metadata(chunk.metadata, {f"{self.writes}_status": status}))
 
     def enrich(
@@ -190,7 +190,7 @@ class Enricher(ABC):
             yield Job(completed(None))
 
     def in_context(self, pairs: Pairs) -> Iterator[tuple[Sequence[Chunk], DocumentContext]]:
-        """Yield the chunks of each document with what there is to read around them."""
+        """Yield the chunks of each document with their surroundings."""
         for index, pair in enumerate(pairs):
             require(_is_pair(pair), "each pair must be a document and its chunks", pair)
             source, chunks = pair

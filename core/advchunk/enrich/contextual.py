@@ -24,8 +24,8 @@ from advchunk.text.sentences import sentences
 _log = logging.getLogger("advchunk")
 
 _WORDS_PER_TOKEN: Final = 0.7
-_SPARE: Final = 2  # times context_tokens that an answer may have, so that what is too long is seen to be
-# What models write before their answer: a line that ends in a colon, or words such as these.
+_SPARE: Final = 2  # times context_tokens that an answer may have, so that a longer one is told from a complete one
+# Models begin their answers with a line that ends in a colon, or with words such as these.
 _PREAMBLE = re.compile(
     r"\A[^\n]{1,160}[:：][*_]*[ \t]*\n\s*(?![-*•\d])"  # unless a list follows
     r"|\A[*_#\s]*(?:(?:sure|certainly|of course|okay|ok)\b[^\n:]{0,160}[:!.]\s*)?"
@@ -103,7 +103,7 @@ class ContextualEnricher(Enricher):
         check_placeholders(self.prompts, ContextPrompts, situate=("passage",))
 
     def estimate(self, pairs: Pairs) -> Estimate:
-        """Return what `enrich_many` would ask for documents with their chunks, without asking.
+        """Return the requests that `enrich_many` would send for documents with their chunks, and their tokens.
 
         Answers in the ``cache`` cost nothing. Tokens are counted by ``tokenizer``, without the few that a chat template adds.
         Retries after unusable answers or failed calls are not included.
@@ -168,7 +168,7 @@ class ContextualEnricher(Enricher):
 
     def _parse(self, answer: str) -> str:
         """Return the sentences in an answer that have at most ``context_tokens``."""
-        plain = plain_sentences(answer)
+        plain = unwrapped_sentences(answer)
         kept = leading_sentences(plain, lambda text: self.counter(text) <= self.context_tokens)
         if not kept:
             rule = f"an answer must be one or two sentences of at most {self.context_tokens} tokens"
@@ -207,10 +207,10 @@ class ContextualEnricher(Enricher):
         return self.set_result(chunk, added or None, status, **changes)
 
 
-def plain_sentences(answer: str) -> str:
-    r"""Return the sentences in an answer as one line, without what models put around them.
+def unwrapped_sentences(answer: str) -> str:
+    r"""Return the sentences in an answer as one line, without the quotes, tags, and phrases that models put around them.
 
-    >>> plain_sentences('Here is the context:\n\n"How courts rule."'), plain_sentences('{"context": "How courts rule."}')
+    >>> unwrapped_sentences('Here is the context:\n\n"How courts rule."'), unwrapped_sentences('{"context": "How courts rule."}')
     ('How courts rule.', 'How courts rule.')
     """
     text, before = answer.strip(), None

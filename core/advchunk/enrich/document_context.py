@@ -1,4 +1,4 @@
-"""What a document says around a chunk: excerpts for a chat model, and its headings, first sentence, and captions."""
+"""The surroundings of a chunk in its document: excerpts for a chat model, headings, the first sentence, and captions."""
 
 import re
 from bisect import bisect_right
@@ -21,7 +21,7 @@ from advchunk.text.sentences import sentences
 
 _UNIT_TOKENS: Final = 128  # maximum of the units that excerpts are made of
 _OUTLINE_SHARE: Final = 4  # an outline takes at most 1/4 of the tokens
-_MAX_LETTERS: Final = 16  # characters per token of what is shown by its beginning or end
+_MAX_LETTERS: Final = 16  # characters per token of a text whose beginning or end is shown
 _MIN_LEAD: Final = 4  # words of a first sentence; a shorter one is a label, a date, or a name
 _MAX_LEAD: Final = 2000  # characters in which a first sentence must end
 _CAPTIONED: Final = ("table", "figure")
@@ -30,7 +30,7 @@ _MARKER = re.compile(r"\[(?=passage\])")  # which the document must not contain
 
 
 class DocumentContext:
-    """A document, prepared for what is around each of its chunks."""
+    """A document, prepared for the surroundings of its chunks."""
 
     def __init__(self, document: Document, chunks: Iterable[Chunk], counter: Counter) -> None:
         self.document, self._counter, self._chunks = document, counter, [chunk for chunk in chunks if chunk.spans]
@@ -62,7 +62,7 @@ class DocumentContext:
         return first_words(self.document.text, max_tokens, self._counter)
 
     def neighbors(self, chunk: Chunk, max_tokens: int, shown: int) -> tuple[str, str]:
-        """Return what the chunks before and after a chunk say, at most ``max_tokens`` of each, without the first ``shown`` characters.
+        """Return the texts of the chunks before and after a chunk, at most ``max_tokens`` of each, without the first ``shown`` characters.
 
         Of the text before a chunk these are the last words, of that after it the first. Neighbors are at the chunk's level.
         """
@@ -81,7 +81,7 @@ class DocumentContext:
         return {id(chunk): (same, at) for same in levels.values() for at, chunk in enumerate(same)}
 
     def own_words(self, chunk: Chunk) -> Iterator[str]:
-        """Yield what the document says of a chunk: title and headings, the caption of its table or figure, the first sentence."""
+        """Yield the words of the document about a chunk: title and headings, the caption of its table or figure, the first sentence."""
         text = self.document.text
         start = tiling.next_non_space(text, chunk.start)
         start = max(text.rfind("\n", chunk.start, start) + 1, chunk.start)  # a line owns its indentation

@@ -1,4 +1,4 @@
-"""What requests will cost."""
+"""Estimates of the cost of requests."""
 
 from dataclasses import dataclass
 
