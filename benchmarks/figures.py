@@ -177,7 +177,10 @@ def shown(name: str, section: str | None) -> str:
     if not chosen:
         sections = sorted({table.heading for table in tables(record["output"])})
         sys.exit(f"{name} has no section {section!r}, but {sections}")
-    text = "".join(f"{table.lines}\n\n{table.text}\n" if table.lines else f"{table.text}\n" for table in chosen)
+    parts = (
+        (f"**{table.heading}**" * (not section and bool(table.heading)), table.lines, table.text) for table in chosen
+    )
+    text = "".join("\n\n".join(filter(None, part)) + "\n" for part in parts)
     source = f"{record['date']}, commit {record['commit']}, {record['machine']}, {record['seconds']:,} s"
     if former := former_versions(record):
         source += f"; of former versions: {', '.join(former)}"
