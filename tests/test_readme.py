@@ -48,8 +48,10 @@ def run(path, monkeypatch, which=slice(None)):
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch):
-    """Work in a folder that contains only a README.md."""
+    """Work in a folder that contains only a README.md, and a folder of documents."""
     (tmp_path / "README.md").write_bytes((ROOT / "README.md").read_bytes())
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "0.jsonl").write_text('{"id": "size", "text": "Tokens are counted."}\n', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
 
@@ -81,13 +83,12 @@ def test_the_example_chunker_in_contributing_keeps_the_contract(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "line", sorted({line for path in PAGES for block in blocks(path, "console") for line in block["code"].splitlines()})
-)
-def test_the_commands_run(line):
-    prompt, program, *args = shlex.split(line)
-    assert (prompt, program) == ("$", "advchunk")
-    CliRunner().invoke(main, args, catch_exceptions=False, standalone_mode=False)
+@pytest.mark.parametrize("code", sorted({block["code"] for path in PAGES for block in blocks(path, "console")}))
+def test_the_commands_of_a_block_run_in_order(code):
+    for line in code.splitlines():
+        prompt, program, *args = shlex.split(line)
+        assert (prompt, program) == ("$", "advchunk")
+        CliRunner().invoke(main, args, catch_exceptions=False, standalone_mode=False)
 
 
 @pytest.mark.parametrize("path", [*PAGES, "CONTRIBUTING.md"])
