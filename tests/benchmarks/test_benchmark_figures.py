@@ -47,7 +47,9 @@ def test_a_changed_figure_and_a_former_version_are_told(tmp_path, monkeypatch):
 
 def test_a_section_is_chosen_by_its_heading(monkeypatch):
     output = ["## Small", "", "| a |", "|---|", "| 1 |", "", "## Large", "", "In kB", "", "| a |", "|---|", "| 2 |"]
-    monkeypatch.setattr(figures, "read", lambda _: {**figures.circumstances(), "command": "x.py", "seconds": 1, "output": output})
+    monkeypatch.setattr(
+        figures, "read", lambda _: {**figures.circumstances(), "command": "x.py", "seconds": 1, "output": output}
+    )
     shown = figures.filled("<!-- figures: features / Large -->\n<!-- end -->\n")
     assert "In kB\n\n| a |\n|---|\n| 2 |\n" in shown
     assert "| 1 |" not in shown

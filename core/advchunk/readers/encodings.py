@@ -1,4 +1,4 @@
-"""Find the encoding of a text: by its mark, by what its bytes can be, by what it declares, and else by its statistics."""
+"""Find the encoding of a text: by its mark, by its bytes, by its declaration, and else by its statistics."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ _SAMPLE = 2**16  # bytes that tell UTF-16
 _LINES, _BEFORE, _LONGEST = 500, 200, 1000  # that statistics look at, and bytes of each
 _FOREIGN = re.compile(rb"[\x80-\xff]")
 _SPACES = "\t\n\r\f "
+_LEAST = 4  # letters that tell UTF-16 without a mark
 _ONE_SCRIPT = 0.8  # share of the letters of a text in UTF-16 that are in one block of 256, or in ASCII
-# What texts are found in. Others, such as those of DOS and Macintosh, would be taken for these.
+# Encodings in use. Others, such as those of DOS and Macintosh, would be taken for these.
 _CANDIDATES = (
     "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp874", "koi8-r", "koi8-u",
     "iso8859-2", "iso8859-5", "iso8859-7", "iso8859-15", "gb18030", "big5hkscs", "cp932", "euc_jis_2004", "cp949", "euc_kr",
@@ -85,10 +86,10 @@ def decode(data: bytes, name: str = "", encoding: str | None = None, declared: s
     except UnicodeDecodeError as error:
         first = error
     own = _DECLARED.search(data, 0, _HEAD)
-    for said in filter(None, (own[1].decode("ascii") if own else "", declared)):
+    for declaration in filter(None, (own[1].decode("ascii") if own else "", declared)):
         with suppress(LookupError, UnicodeDecodeError):
-            if not said.lower().startswith(_EXCLUDED):
-                codec = _ALIASES.get(said.lower(), said)
+            if not declaration.lower().startswith(_EXCLUDED):
+                codec = _ALIASES.get(declaration.lower(), declaration)
                 return Decoded(data.decode(codec), codecs.lookup(codec).name)
     kind = magic.file_type(data)
     is_html = not own and not kind and _is_html(data, name)
@@ -119,16 +120,18 @@ def find_unicode(data: bytes) -> str:
     marked = next((name for mark, name in _MARKS.items() if data.startswith(mark)), "")
     if marked or b"\0" not in data[:_SAMPLE] or len(data) % 2:
         return marked
-    found, head = dict[str, int](), data[:_SAMPLE]
+    spaces, head = dict[str, int](), data[:_SAMPLE]
     is_utf8 = _is_utf8(head) and _is_prose(head.decode(UTF_8, "ignore").replace("\0", ""))
     for name in ("utf-16-le", "utf-16-be"):
         text = head.decode(name, "replace").removesuffix("\ufffd")
-        if _is_prose(text) and "\ufffd" not in text:
+        if len(text) >= _LEAST and _is_prose(text) and "\ufffd" not in text:
             blocks = Counter(ord(letter) >> 8 for letter in text)
             most = sum(count for _, count in Counter({**blocks, 0: 0}).most_common(1)) + blocks[0]
             if most >= _ONE_SCRIPT * len(text) or not is_utf8:
-                found[name] = sum(map(text.count, _SPACES)) - sum(text.count(chr(ord(space) << 8)) for space in _SPACES)
-    return max(found, key=found.__getitem__, default="")
+                spaces[name] = sum(map(text.count, _SPACES)) - sum(
+                    text.count(chr(ord(space) << 8)) for space in _SPACES
+                )
+    return max(spaces, key=spaces.__getitem__, default="")
 
 
 def is_text(head: bytes) -> bool:
@@ -172,7 +175,7 @@ def _likely(data: bytes, *, is_sure: bool = False) -> str:
     is_sure : return none that is not certain.
     """
     chardet = _chardet()
-    if chardet is None:
+    if chardet is None or b"\0" in data:
         return ""
     sample = b"".join(islice(_foreign_lines(data), _LINES))
     if not sample:
@@ -185,7 +188,7 @@ def _likely(data: bytes, *, is_sure: bool = False) -> str:
     if not answer["encoding"] or (is_sure and answer["confidence"] < _UNSURE):
         return ""
     if number <= _FEW and answer["confidence"] < _UNSURE:
-        return "cp1252"
+        return "cp1252" if 2 * number < len(sample) else ""
     return codecs.lookup(answer["encoding"]).name
 
 

@@ -13,6 +13,7 @@ from advchunk.readers import formats
 from advchunk.readers.encodings import decode, decode_text
 from advchunk.records import Document
 
+
 def read_file(
     path: str | Path,
     *,

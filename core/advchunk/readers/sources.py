@@ -126,7 +126,9 @@ class Inventory:
             self._admitted.add(hash(name))
         return not reason
 
-    def settle(self, name: str, encodings: Iterable[str] = (), chunkers: Iterable[str] = (), *, is_failed: bool = False) -> None:
+    def settle(
+        self, name: str, encodings: Iterable[str] = (), chunkers: Iterable[str] = (), *, is_failed: bool = False
+    ) -> None:
         """Note what became of a file that was counted: the encodings and chunkers of its documents, or that there are none."""
         if hash(name) not in self._admitted:
             return
