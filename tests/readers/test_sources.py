@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, RecursiveChunker, chunk_files
+from advchunk.chunkers.sources import chunk_files
 from advchunk.readers import sources
 from advchunk.readers.sources import Inventory, find_files, read_sources
 
@@ -231,3 +232,22 @@ def test_progress_counts_files(tmp_path):
 def test_wrong_arguments_are_named(tmp_path, arguments, rule):
     with pytest.raises(ConfigurationError, match=rule):
         chunk_files(tmp_path, **arguments)
+
+
+def test_the_inventory_says_what_failed_what_is_not_in_utf_8_and_which_chunker_auto_took(tmp_path):
+    write(
+        tmp_path,
+        {
+            "tea.md": "# Tea\n\nGreen tea is steamed, and black tea is not.\n".encode("utf-16"), "rows.csv": b"tea,price\ngreen,2\n",
+            "bad.json": b"{", "law.md": b"# Law\n\nCourts sit.\n",
+        },
+    )  # fmt: skip
+    files = chunk_files(tmp_path, on_error="collect")
+    assert sorted(Path(document.id).name for document, _ in files) == ["law.md", "rows.csv", "tea.md"]
+    inventory = files.inventory
+    assert [Path(failure.source).name for failure in files.failures] == ["bad.json"]
+    assert (dict(inventory.read), dict(inventory.failed)) == ({".md": 2, ".csv": 1}, {".json": 1})
+    assert dict(inventory.encodings) == {"utf-16": 1}
+    assert dict(inventory.chunkers) == {".md by universal-semantic": 2, ".csv by recursive": 1}
+    assert inventory.total == 4
+    assert "1 failed (.json 1), 1 not in UTF-8 (utf-16 1)" in str(inventory)
