@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, RecursiveChunker, chunk_files
-from advchunk.chunkers.sources import chunk_files
 from advchunk.readers import sources
 from advchunk.readers.sources import Inventory, find_files, read_sources
 
@@ -250,4 +249,4 @@ def test_the_inventory_says_what_failed_what_is_not_in_utf_8_and_which_chunker_a
     assert dict(inventory.encodings) == {"utf-16": 1}
     assert dict(inventory.chunkers) == {".md by universal-semantic": 2, ".csv by recursive": 1}
     assert inventory.total == 4
-    assert "1 failed (.json 1), 1 not in UTF-8 (utf-16 1)" in str(inventory)
+    assert "1 failed (.json 1), 1 not in UTF-8 (utf-16)" in str(inventory)
