@@ -144,6 +144,7 @@ def test_an_encoding_is_read(tmp_path):
     for source, stdin in ((path, b""), ("-", path.read_bytes())):
         (row,) = passages_of(source, "Thé?", "--encoding", "cp1252", "--language", "fr", stdin=stdin)
         assert row["text"] == "Thé vert."
+    path.write_bytes(b"Th\xe9 \0")
     failed = run(path, "Thé?")
     assert failed.exit_code == 1
     assert failed.stderr.splitlines() == [

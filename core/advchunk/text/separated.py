@@ -91,6 +91,15 @@ def has_head(text: str, kind: Separation) -> bool:
     return 2 * len(filled) > len(names) and len({*filled}) == len(filled) and not any(map(_NUMBER.fullmatch, filled))
 
 
+def head_end(text: str, kind: Separation) -> int:
+    r"""Return the end of the record that names the columns; 0 if there is none.
+
+    >>> head_end("tea,price\ngreen,2\n", "commas"), head_end("green,2\nblack,3\n", "commas")
+    (10, 0)
+    """
+    return next(records(text, kind))[1] if has_head(text, kind) else 0
+
+
 def _unquoted(cell: str) -> str:
     cell = cell.removeprefix("\ufeff")
     is_quoted = len(cell) > 1 and cell[0] == cell[-1] == '"'
