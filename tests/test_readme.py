@@ -20,6 +20,11 @@ ROOT = Path(__file__).parents[1]
 GUIDES = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs" / "guides").glob("*.md"))]
 PAGES = ["README.md", *GUIDES]
 FIGURE = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+|\d*\.\d+)(?![\w.])")
+RECIPES = {
+    "tea.md": "# Tea\n\nAdd two spoons of tea. Wait two minutes, or three for black tea. Pour it.\n",
+    "prices.csv": "name,price\ngreen,2.50\nblack,1.90\n",
+    "cats.md": "# Cats\n\nCats nap all day. A cat purrs when it is calm.\n",
+}
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
 FENCE = re.compile(
     r"(?P<remote><!-- needs the hub -->\n)?```(?P<kind>\w+)\n(?P<code>.*?)^```\n(?:```text\n(?P<output>.*?)^```\n)?",
@@ -48,10 +53,13 @@ def run(path, monkeypatch, which=slice(None)):
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch):
-    """Work in a folder that contains only a README.md, and a folder of documents."""
+    """Work in a folder that contains only a README.md, the recipes that it asks, and a folder of documents."""
     (tmp_path / "README.md").write_bytes((ROOT / "README.md").read_bytes())
     (tmp_path / "documents").mkdir()
     (tmp_path / "documents" / "0.jsonl").write_text('{"id": "size", "text": "Tokens are counted."}\n', encoding="utf-8")
+    (tmp_path / "recipes").mkdir()
+    for name, text in RECIPES.items():
+        (tmp_path / "recipes" / name).write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
 
