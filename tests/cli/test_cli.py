@@ -712,9 +712,14 @@ def test_view_explains_invalid_options(two_files, tmp_path, args, says):
 def test_view_names_the_file_that_cannot_be_read(two_files, tmp_path):
     binary = tmp_path / "b.bin"
     binary.write_bytes(b"\xb6\xff\0")
-    done = run("view", two_files[0], binary, "-o", tmp_path / "page.html")
+    page = tmp_path / "page.html"
+    done = run("view", two_files[0], binary, "-o", page)
     assert done.exit_code == 1
     assert f"{binary}: text files must be UTF-8" in done.stderr
+    assert two_files[0].name in page.read_text(encoding="utf-8")
+    page.unlink()
+    done = run("view", binary, "-o", page)
+    assert (done.exit_code, page.exists()) == (1, False)
 
 
 def test_view_names_the_page_that_cannot_be_written(two_files, tmp_path):
