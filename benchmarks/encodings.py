@@ -73,7 +73,7 @@ def main() -> None:
     parser.add_argument("--declarations", type=Path, required=True)
     parser.add_argument("--library", choices=LIBRARIES, default="ours")
     arguments = parser.parse_args()
-    decode, right, number, wrong = LIBRARIES[arguments.library](), Counter[object](), Counter[object](), list[str]()
+    decode, right, number, wrong = LIBRARIES[arguments.library](), Counter[str | int](), Counter[str | int](), list[str]()
     seconds = 0.0
     for language, (stem, legacy) in LANGUAGES.items():
         for length, text in _texts(arguments.declarations, stem):
@@ -87,7 +87,12 @@ def main() -> None:
                     read = f"{type(error).__name__}"
                 seconds += time.perf_counter() - start
                 is_right = read.removeprefix("\ufeff") == written
-                for key in ("all", length, encoding if encoding in UNICODE else "other encodings"):
+                keys: tuple[str | int, ...] = (
+                    "all",
+                    length,
+                    encoding if encoding in UNICODE else "other encodings",
+                )
+                for key in keys:
                     number[key] += 1
                     right[key] += is_right
                 if not is_right:
