@@ -73,7 +73,12 @@ def main() -> None:
     parser.add_argument("--declarations", type=Path, required=True)
     parser.add_argument("--library", choices=LIBRARIES, default="ours")
     arguments = parser.parse_args()
-    decode, right, number, wrong = LIBRARIES[arguments.library](), Counter[str | int](), Counter[str | int](), list[str]()
+    decode, right, number, wrong = (
+        LIBRARIES[arguments.library](),
+        Counter[str | int](),
+        Counter[str | int](),
+        list[str](),
+    )
     seconds = 0.0
     for language, (stem, legacy) in LANGUAGES.items():
         for length, text in _texts(arguments.declarations, stem):
