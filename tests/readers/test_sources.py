@@ -250,3 +250,21 @@ def test_the_inventory_says_what_failed_what_is_not_in_utf_8_and_which_chunker_a
     assert dict(inventory.chunkers) == {".md by universal-semantic": 2, ".csv by recursive": 1}
     assert inventory.total == 4
     assert "1 failed (.json 1), 1 not in UTF-8 (utf-16)" in str(inventory)
+
+
+@pytest.mark.parametrize(
+    ("exclude", "names"),
+    [
+        ("*.css", ["LICENSE", "b/c/rum.md", "b/tea.md"]),
+        (["*.css", "b/c/*"], ["LICENSE", "b/tea.md"]),
+        ("{folder}/b", ["LICENSE", "a.css"]),
+        (["{folder}/LICENSE", "{folder}/b/c"], ["a.css", "b/tea.md"]),
+        ((), ["LICENSE", "a.css", "b/c/rum.md", "b/tea.md"]),
+    ],
+)
+def test_files_folders_and_patterns_are_passed_over(tmp_path, exclude, names):
+    write(tmp_path, {"b/tea.md": b"Tea.", "b/c/rum.md": b"Rum.", "a.css": b"p {}", "LICENSE": b"Free."})
+    own = exclude.format(folder=tmp_path) if isinstance(exclude, str) else [e.format(folder=tmp_path) for e in exclude]
+    assert sorted(find(tmp_path, exclude=own)[0]) == names
+    documents = [document for document, _ in chunk_files(tmp_path, RecursiveChunker(), exclude=own)]
+    assert sorted(str(Path(document.id).relative_to(tmp_path)) for document in documents) == names

@@ -252,7 +252,7 @@ def chunk_files(
     *,
     encoding: str | None = None,
     metadata_key: str = "",
-    exclude: Iterable[str | Path] = (),
+    exclude: str | Path | Iterable[str | Path] = (),
     on_error: OnErrors = "collect",
     progress: Progress = None,
     workers: int = 1,
@@ -269,7 +269,7 @@ def chunk_files(
     chunker : chunks the documents; None is ``AutoChunker()``, which takes the chunker for each format.
     encoding : of texts; see `readers.files.read_file`.
     metadata_key : metadata key for the name of the file; "" for none.
-    exclude : files in folders that are passed over.
+    exclude : one or several files, folders, or patterns such as "*.log" in the folders, which are passed over.
     on_error : how to handle a file or document that fails: "collect" it in ``failures``; "raise" its error; "skip" it, with a
         warning in the log; or a callable that takes each `Failure`.
     progress : called with the number of files done; True shows a progress bar.

@@ -11,7 +11,7 @@ import tarfile
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,6 +32,7 @@ MAX_PART = 16 * 2**20
 
 _HEAD = 8192  # bytes that decide whether a file is text
 _SAMPLE = 50  # records that tell the header of a table
+_PATTERN = re.compile(r"[*?\[]")
 _PARTED = (".csv", ".tsv", ".tab")
 _TARS = (".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz")
 _OWN_OUTPUT = re.compile(
@@ -184,7 +185,9 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith((".zip", *_TARS))
 
 
-def find_files(paths: Iterable[str | Path], inventory: Inventory, exclude: Iterable[str | Path] = ()) -> Iterator[str]:
+def find_files(
+    paths: Iterable[str | Path], inventory: Inventory, exclude: str | Path | Iterable[str | Path] = ()
+) -> Iterator[str]:
     """Yield the files that paths stand for, each once: a folder stands for those in it and below, in order.
 
     In folders, hidden files and folders are passed over. What else is not read is in the inventory: links, which may lead out
@@ -193,32 +196,41 @@ def find_files(paths: Iterable[str | Path], inventory: Inventory, exclude: Itera
     Parameters
     ----------
     inventory : where the files in folders are counted.
-    exclude : files in folders to pass over, such as the output of the call.
+    exclude : one or several files and folders in the folders to pass over, or patterns such as "*.log" or "old/*"
+        (`pathlib.PurePath.match`).
     """
-    seen, excluded = set[str](), {os.path.realpath(path) for path in exclude}
+    excluded = [str(item) for item in ([exclude] if isinstance(exclude, (str, os.PathLike)) else exclude)]
+    patterns = [item for item in excluded if _PATTERN.search(item)]
+    places = {os.path.realpath(item) for item in excluded if item not in patterns}
+
+    def is_excluded(path: Path) -> bool:
+        return os.path.realpath(path) in places or any(map(path.match, patterns))
+
+    seen = set[str]()
     for path in map(str, paths):
-        for name in _walk(path, inventory, excluded) if Path(path).is_dir() else [path]:
+        for name in _walk(path, inventory, is_excluded) if Path(path).is_dir() else [path]:
             place = name if name == "-" else str(Path(name).absolute())
             if place not in seen:
                 seen.add(place)
                 yield name
 
 
-def _walk(folder: str, inventory: Inventory, excluded: Set[str]) -> Iterator[str]:
+def _walk(folder: str, inventory: Inventory, is_excluded: Callable[[Path], bool]) -> Iterator[str]:
     def report(error: OSError) -> None:
         inventory.skipped[str(error.filename)] = "not readable"
 
     for place, folders, names in os.walk(folder, onerror=report):
         links = [item for item in folders if Path(place, item).is_symlink()]
         inventory.skipped |= {str(Path(place, item)): "a link" for item in links if item[0] != "."}
-        folders[:] = sorted(item for item in folders if item[0] != "." and item not in links)
+        own = sorted(item for item in folders if item[0] != "." and item not in links)
+        folders[:] = [item for item in own if not is_excluded(Path(place, item))]
         for name in sorted(item for item in names if item[0] != "."):
             path = Path(place, name)
             if path.is_symlink():
                 inventory.skipped[str(path)] = "a link"
             elif not path.is_file():
                 inventory.skipped[str(path)] = "not a regular file"
-            elif os.path.realpath(path) not in excluded and inventory.admit(str(path), _head_of(path)):
+            elif not is_excluded(path) and inventory.admit(str(path), _head_of(path)):
                 yield str(path)
 
 
