@@ -21,7 +21,7 @@ from typing import IO, NamedTuple
 
 from advchunk.errors import ConfigurationError, Unreadable, first_line, require
 from advchunk.readers import encodings, formats
-from advchunk.text.separated import head_end, separation
+from advchunk.text.separated import declaration_end, head_end, separation
 
 MAX_MEMBER = 256 * 2**20
 """Bytes of a member of an archive, at most."""
@@ -303,8 +303,9 @@ def _head_of_table(part: Sequence[bytes]) -> bytes:
     """Return the records above the first row of values, which name the columns and the separator; b"" if there are none."""
     sample = b"".join(part[:_SAMPLE])
     text = sample.decode("latin-1")
-    kind = separation(text)
-    return sample[: head_end(text, kind)] if kind else part[0]
+    start = declaration_end(text)
+    kind = separation(text[start:])
+    return sample[: start + head_end(text[start:], kind)] if kind else part[0]
 
 
 def _part_name(name: str, first: int, last: int) -> str:

@@ -15,6 +15,9 @@ Separation: TypeAlias = Literal["commas", "semicolons", "tabs"]
 """How the cells of a table are separated."""
 
 SEPARATORS: Final[dict[Separation, str]] = {"tabs": "\t", "semicolons": ";", "commas": ","}
+_DECLARATION = re.compile(
+    r"\A(?:\ufeff|\xef\xbb\xbf)?\"?sep=[;,\t]\"?(?:\r\n|\r|\n)", re.IGNORECASE
+)  # with its mark, which may be read as Latin-1
 _SAMPLE = 20  # records that decide on the separator
 _NUMBER = re.compile(r"[-+(]?[^\w\s]{0,2}\d[\d.,:/\s'%-]*[^\w\s]{0,2}\)?")
 
@@ -31,6 +34,16 @@ def separation(text: str) -> Separation | None:
         if len(sizes) > 1 and len(set(sizes)) == 1 and sizes[0] > 1:
             counts[kind] = sizes[0]
     return max(counts, key=counts.__getitem__, default=None)
+
+
+def declaration_end(text: str) -> int:
+    r"""Return the end of the line with which spreadsheets declare the separator; 0 if there is none.
+
+    >>> declaration_end("sep=;\ntea;price\n"), declaration_end("tea;price\n")
+    (6, 0)
+    """
+    declaration = _DECLARATION.match(text)
+    return declaration.end() if declaration else 0
 
 
 def records(text: str, kind: Separation) -> Iterator[tuple[int, int]]:
