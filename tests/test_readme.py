@@ -132,6 +132,13 @@ def test_figures_in_tables_are_those_of_the_benchmarks_that_a_page_links(path):
     measured = {figure for link in links for figure in FIGURE.findall(link.read_text(encoding="utf-8"))}
     rows = [line for line in outside_code(path).splitlines() if line.startswith("|")]
     assert [row for row in rows if set(FIGURE.findall(row)) - measured] == []
+    lines = [line for link in links for line in link.read_text(encoding="utf-8").splitlines()]
+    shares = {share for row in rows for share in re.findall(r"\d+ of \d+", row)}
+    assert [
+        share
+        for share in shares
+        if not any(set(share.split(" of ")) <= set(re.findall(r"\d+", line)) for line in lines)
+    ] == []
 
 
 def test_the_readme_is_short_and_shows_a_result():
