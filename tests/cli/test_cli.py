@@ -162,7 +162,7 @@ def test_a_document_is_not_overwritten(tmp_path, command):
 def test_workers_write_what_one_process_writes(tmp_path):
     path, bad = tmp_path / "docs.jsonl", tmp_path / "bad.txt"
     write_jsonl(path, 3)
-    bad.write_bytes(b"ab\xff")
+    bad.write_bytes(b"ab\xff\0")
     args = ["chunk", path, "-", bad, TOWN, "-m", "recursive", "-f", "json"]
     alone, together = (run(*args, "--workers", workers, stdin="Tea.") for workers in ("1", "2"))
     assert (together.stdout, together.stderr, together.exit_code) == (alone.stdout, alone.stderr, 1)
@@ -307,7 +307,7 @@ def test_detector_for_pdfs_is_a_parameter(detector, tmp_path):
 
 def test_unreadable_file_is_reported_and_skipped(two_files, tmp_path):
     bad = tmp_path / "bad.txt"
-    bad.write_bytes(b"ab\xff")
+    bad.write_bytes(b"ab\xff\0")
     (tmp_path / "empty").mkdir()
     result = run("chunk", two_files[0], tmp_path / "empty", tmp_path / "none", bad, two_files[1], "-f", "json")
     assert [row["document"] for row in json.loads(result.stdout)] == [str(path) for path in two_files]
@@ -711,10 +711,15 @@ def test_view_explains_invalid_options(two_files, tmp_path, args, says):
 
 def test_view_names_the_file_that_cannot_be_read(two_files, tmp_path):
     binary = tmp_path / "b.bin"
-    binary.write_bytes(b"\xb6\xff")
-    done = run("view", two_files[0], binary, "-o", tmp_path / "page.html")
+    binary.write_bytes(b"\xb6\xff\0")
+    page = tmp_path / "page.html"
+    done = run("view", two_files[0], binary, "-o", page)
     assert done.exit_code == 1
     assert f"{binary}: text files must be UTF-8" in done.stderr
+    assert two_files[0].name in page.read_text(encoding="utf-8")
+    page.unlink()
+    done = run("view", binary, "-o", page)
+    assert (done.exit_code, page.exists()) == (1, False)
 
 
 def test_view_names_the_page_that_cannot_be_written(two_files, tmp_path):

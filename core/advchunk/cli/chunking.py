@@ -61,7 +61,7 @@ def chunk_command(
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
 
-    Reads standard input if there is no FILE, or if FILE is -. A folder stands for the files in it and below, without hidden ones, links, and the output of advchunk; a .zip or .tar file, for those in it. At the end, the inventory says what was read, what was read as plain text, and what was skipped. Text must be UTF-8, or UTF-16 with its mark, unless --encoding names another; XML and HTML may declare theirs. Files that fail are reported and skipped, and the exit code is 1.
+    Reads standard input if there is no FILE, or if FILE is -. A folder stands for the files in it and below, without hidden ones, links, and the output of advchunk; a .zip or .tar file, for those in it. At the end, the inventory says what was read, what was read as plain text, what was skipped, and what is not in UTF-8. The encoding of a text is found unless --encoding names it. Files that fail are reported and skipped, and the exit code is 1.
 
     The file name determines the format: .md, .markdown, .mdx, .qmd and .rmd are Markdown; .html, .htm and .xhtml are HTML; .vtt and .srt are captions; the content of .xml, .json and .nbib files is detected (TEI, JATS, PubMed, HTML, Docling, chats, other XML), and .txt files may be transcripts; .py, .js, .ts, .java, .c, .cpp, .cs, .go, .rs, .rb, .php, .sql, .sh and the like are source code, with the extra "code"; all other files are plain text. Standard input is Markdown. Override it with --markup NAME, or detect the format of all files with --markup auto.
 

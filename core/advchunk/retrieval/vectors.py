@@ -102,10 +102,10 @@ class ChunkVectors:
         """Return the mean of the vectors of each chunk's tokens; a chunk without tokens is embedded by itself."""
         model = as_token_embedder(self.embedder, self.batch_size)
         if isinstance(model, CheckedDocumentEmbedder):
-            (rows,) = yield EmbedTokens((tuple(chunk.embed_text for chunk in chunks),), model)
-            return rows
+            together: list[Floats] = yield EmbedTokens((tuple(chunk.embed_text for chunk in chunks),), model)
+            return together[0]
         ids, ends = model.tokenize(text)
-        rows = np.zeros((len(chunks), 0), np.float32)
+        rows: Floats = np.zeros((len(chunks), 0), np.float32)
         if windows := context_vectors.token_windows(len(ids), model.max_tokens):
             answers = yield EmbedTokens(tuple(ids[start:end] for start, end, _, _ in windows), model)
             own = (some[w.first - w.start : w.last - w.start] for some, w in zip(answers, windows, strict=True))
