@@ -55,7 +55,9 @@ class SmallModel:
         start = time.perf_counter()
         text = f"<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n"
         ids = self.reader.tokenizer(text).input_ids
-        self.cache.crop(len(commonprefix((ids, self.kept))))  # noqa: RUF071 - tokens are compared
+        shared = len(commonprefix((ids, self.kept)))  # noqa: RUF071 - tokens are compared
+        if (others := self.cache.get_seq_length() - shared) > 0:
+            self.cache.crop(-others)
         self.kept = ids
         with torch.inference_mode():
             rows = self.reader.model.generate(
