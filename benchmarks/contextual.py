@@ -113,9 +113,11 @@ def costs(data: Set, groups: Sequence[Sequence[Chunk]], model: SmallModel | None
     """Return the cost of asking a model about each chunk: as estimated, and by a model as it was."""
     count = data.embedder.counter
     estimate = ContextualEnricher(llm=lambda prompt: prompt).estimate(zip(data.documents, groups, strict=True))
-    own = sum(count(document.text) for document in data.documents)
+    tokens = [count(document.text) for document in data.documents]
+    own, whole = sum(tokens), sum(n * len(group) for n, group in zip(tokens, groups, strict=True))
     cells = [data.name, f"{own:,}", f"{estimate.requests:,}", f"{estimate.prompt_tokens:,}"]
-    cells += [f"{estimate.prompt_tokens / own:.1f}", f"{estimate.prefix_tokens / estimate.prompt_tokens:.0%}"]
+    cells += [f"{number:,.1f}" for number in (estimate.prompt_tokens / own, whole / own)]
+    cells.append(f"{100 * estimate.prefix_tokens / estimate.prompt_tokens:.0f}")
     return cells + ([f"{model.answer_tokens:,}", f"{model.seconds:.0f}"] if model else [])
 
 
@@ -144,7 +146,7 @@ def main() -> None:
         contexts = {"own words": ContextualEnricher()} | ({"model": ContextualEnricher(llm=model)} if model else {})
         print(f"## {name}: {len(data.questions)} questions\n\n{gains(data, groups, contexts)}", flush=True)
         cost.append(costs(data, groups, model))
-    head = ["", "tokens", "calls", "tokens of prompts", "times the text", "shared prefixes"]
+    head = ["", "tokens", "calls", "tokens of prompts", "times the text", "with whole documents", "shared, %"]
     head += ["tokens of answers", "seconds"] if args.model else []
     print(f"## The cost of a model\n\n{markdown(head, cost)}")
 
