@@ -12,7 +12,7 @@ import pytest
 from chunker_pages import ANSWERS, chunker_facts, chunker_page, draw, explained
 from click.testing import CliRunner
 from docstrings import entries, markdown, numpydoc, sections
-from reference_pages import BASES, MODULES, reference, reference_for_authors
+from reference_pages import BASES, MODULES, parameters, reference, reference_for_authors
 from site_links import BrokenLink, check, relink
 
 import advchunk
@@ -164,6 +164,18 @@ def test_the_reference_has_the_names_that_have_left_the_top():
     shown = reference_for_authors() + "".join(map(reference, MODULES))
     for name, module in vars(advchunk)["_MOVED"].items():
         assert f"::: advchunk{module}.{name}\n" in shown
+
+
+def test_every_parameter_has_a_heading_which_a_search_finds():
+    page = parameters()
+    headings = re.findall(r"^## `(\w+)`$", page, re.MULTILINE)
+    assert len(headings) == len({*headings})
+    assert {name for chunker in names() for name in describe(chunker)["parameters"]} <= {*headings}
+    entry = page.partition("## `overlap_tokens`")[2].partition("##")[0]
+    assert "\n* [all chunkers][advchunk.Chunker]: maximum tokens" in entry
+    assert "RecursiveChunker" not in entry
+    budget = page.partition("## `budget`")[2].partition("##")[0]
+    assert "* also in [`retrieval." in budget
 
 
 def test_every_public_room_is_in_the_reference():

@@ -12,7 +12,7 @@ from typing import Any
 import nbformat
 import yaml
 from chunker_pages import chunker_facts, chunker_page, draw, overview
-from reference_pages import MODULES, reference, reference_for_authors
+from reference_pages import MODULES, parameters, reference, reference_for_authors
 from site_links import ROOT, SAMPLE, check, relink, site_path, title_of
 
 from advchunk.chunkers.catalog import names
@@ -75,6 +75,7 @@ def write_pages(pages: Path) -> None:
             draw(name, pages / "plots")
     for module in MODULES:
         write(f"api/{module}.md", reference(module))
+    write("api/parameters.md", parameters())
     write("api/authors.md", reference_for_authors())
     guides = _guides(pages)
     if guides:
@@ -115,7 +116,13 @@ def navigation(pages: Path) -> list[Any]:
         {"Chunkers": ["chunkers/index.md", {"Stable": stable}, {"Experimental": experimental}]},
         {"Notebooks": listed("notebooks")},
         {"Benchmarks": [*listed("benchmarks"), {"Model card": "built-in-embedder.md"}]},
-        {"Reference": [*({module: f"api/{module}.md"} for module in MODULES), {"For authors": "api/authors.md"}]},
+        {
+            "Reference": [
+                "api/parameters.md",
+                *({module: f"api/{module}.md"} for module in MODULES),
+                {"For authors": "api/authors.md"},
+            ]
+        },
     ]
 
 
