@@ -105,8 +105,7 @@ def pictures() -> list[Picture]:
     document = read_file(ROOT / "tests" / "data" / "harbour_town.md")
     methods = {name: create(name).explain(document) for name in METHODS}
     return [
-        # The tenth chunk has two passages.
-        Picture("chunks", methods, "harbour_town.md", press("j" * 10), 660),
+        Picture("chunks", methods, "harbour_town.md", press("ddd"), 660),
         before_and_after("structure_table", "A table", TABLE, 120, 2, 660),
         before_and_after("structure_law", "A law", LAW, 44, 1, 670),
         before_and_after("structure_transcript", "A transcript", TRANSCRIPT, 64, 1, 600),
