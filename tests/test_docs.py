@@ -12,7 +12,8 @@ import pytest
 from chunker_pages import ANSWERS, chunker_facts, chunker_page, draw, explained
 from click.testing import CliRunner
 from docstrings import entries, markdown, numpydoc, sections
-from reference_pages import BASES, MODULES, reference, reference_for_authors
+from gallery import SIX, gallery
+from reference_pages import BASES, MODULES, parameters, reference, reference_for_authors
 from site_links import BrokenLink, check, relink
 
 import advchunk
@@ -164,6 +165,29 @@ def test_the_reference_has_the_names_that_have_left_the_top():
     shown = reference_for_authors() + "".join(map(reference, MODULES))
     for name, module in vars(advchunk)["_MOVED"].items():
         assert f"::: advchunk{module}.{name}\n" in shown
+
+
+@pytest.mark.slow
+def test_the_gallery_shows_pages_of_its_own_that_name_no_place_of_the_machine():
+    files = gallery()
+    frames = re.findall(r'<iframe class="view" src="([^"]+)"', files["index.md"])
+    assert sorted(frames) == sorted({*files} - {"index.md"})
+    assert all(f"]({frame})" in files["index.md"] for frame in frames)
+    assert not [name for name, page in files.items() if str(ROOT) in page]
+    data = re.search(r'<script id="data" type="application/json">(.*?)</script>', files["six.html"], re.DOTALL)
+    assert json.loads(data[1])["methods"] == list(SIX)
+
+
+def test_every_parameter_has_a_heading_which_a_search_finds():
+    page = parameters()
+    headings = re.findall(r"^## `(\w+)`$", page, re.MULTILINE)
+    assert len(headings) == len({*headings})
+    assert {name for chunker in names() for name in describe(chunker)["parameters"]} <= {*headings}
+    entry = page.partition("## `overlap_tokens`")[2].partition("##")[0]
+    assert "\n* [all chunkers][advchunk.Chunker]: maximum tokens" in entry
+    assert "RecursiveChunker" not in entry
+    budget = page.partition("## `budget`")[2].partition("##")[0]
+    assert "* also in [`retrieval." in budget
 
 
 def test_every_public_room_is_in_the_reference():

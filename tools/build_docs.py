@@ -12,17 +12,22 @@ from typing import Any
 import nbformat
 import yaml
 from chunker_pages import chunker_facts, chunker_page, draw, overview
-from reference_pages import MODULES, reference, reference_for_authors
+from gallery import gallery
+from reference_pages import MODULES, parameters, reference, reference_for_authors
 from site_links import ROOT, SAMPLE, check, relink, site_path, title_of
 
 from advchunk.chunkers.catalog import names
 
 BUILD = ROOT / "build"
-GUIDES = (
-    "installation", "chunkers", "langchain", "llamaindex", "retrieval", "evaluation", "viewing", "sizes-and-tokens", "structured-documents", "structure",
-    "hierarchies", "many-documents", "documents-that-change", "distributed", "metadata", "own-embedder", "language-models", "own-algorithm", "plugins", "experimental", "biomedical",
-    "command-line", "migration",
-)  # fmt: skip
+GUIDES = {
+    "Begin": ("installation", "chunkers", "sizes-and-tokens", "metadata", "viewing", "command-line"),
+    "Frameworks": ("langchain", "llamaindex", "migration"),
+    "Retrieval": ("retrieval", "store-words", "hierarchies", "own-embedder", "evaluation"),
+    "Documents": ("structured-documents", "structure", "biomedical"),
+    "Scale": ("many-documents", "documents-that-change", "distributed"),
+    "Extend": ("language-models", "own-algorithm", "plugins"),
+}
+LABORATORY = "guides/experimental.md"
 
 
 def collect() -> dict[PurePosixPath, PurePosixPath]:
@@ -69,24 +74,35 @@ def write_pages(pages: Path) -> None:
             (pages / place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, pages / place)
     write("chunkers/index.md", overview())
-    for name, own in chunker_facts().items():
+    for name in chunker_facts():
         write(f"chunkers/{name}.md", chunker_page(name))
-        if "plot" in own:
-            draw(name, pages / "plots")
+        draw(name, pages / "plots")
+    for name, text in gallery().items():
+        write(f"gallery/{name}", text)
     for module in MODULES:
         write(f"api/{module}.md", reference(module))
+    write("api/parameters.md", parameters())
     write("api/authors.md", reference_for_authors())
-    guides = _guides(pages)
-    if guides:
-        links = [f"* [{title_of((pages / guide).read_text(encoding='utf-8'))}]({Path(guide).name})" for guide in guides]
-        write("guides/index.md", "\n".join(["# Guides", "", *links, ""]))
+    write("guides/index.md", guides_overview(pages))
 
 
-def _guides(pages: Path) -> list[str]:
-    """Return the guides, those in `GUIDES` first."""
-    names = {path.stem for path in (pages / "guides").glob("*.md")} - {"index"}
-    order = {name: place for place, name in enumerate(GUIDES)}
-    return [f"guides/{name}.md" for name in sorted(names, key=lambda name: (order.get(name, len(order)), name))]
+def guides_by_group(pages: Path) -> dict[str, list[str]]:
+    """Return the guides that are written; those that `GUIDES` does not name are last."""
+    names = {path.stem for path in (pages / "guides").glob("*.md")} - {"index", Path(LABORATORY).stem}
+    others = sorted(names.difference(*GUIDES.values()))
+    groups = {**GUIDES, "More": others}
+    listed = {group: [f"guides/{name}.md" for name in own if name in names] for group, own in groups.items()}
+    return {group: own for group, own in listed.items() if own}
+
+
+def guides_overview(pages: Path) -> str:
+    """Return the page with all guides."""
+    parts = ["# Guides"]
+    for group, guides in guides_by_group(pages).items():
+        titles = (title_of((pages / guide).read_text(encoding="utf-8")) for guide in guides)
+        links = [f"* [{title}]({Path(guide).name})" for title, guide in zip(titles, guides, strict=True)]
+        parts += [f"## {group}", "\n".join(links)]
+    return "\n\n".join(parts) + "\n"
 
 
 def navigation(pages: Path) -> list[Any]:
@@ -100,22 +116,22 @@ def navigation(pages: Path) -> list[Any]:
     stable, experimental = (
         [f"chunkers/{name}.md" for name in listed_names] for listed_names in (names("stable"), names("experimental"))
     )
+    project = ["changelog.md", "contributing.md", {"Sample text": "harbour_town.md"}]
+    guides = [{group: own} for group, own in guides_by_group(pages).items()]
     return [
+        {"Start": ["index.md", "gallery/index.md", "concepts.md", "faq.md", {"Project": project}]},
+        {"Guides": ["guides/index.md", *guides]},
+        {"Chunkers": ["chunkers/index.md", *stable]},
+        {"Notebooks": listed("notebooks")},
         {
-            "Start": [
-                "index.md",
-                "concepts.md",
-                "faq.md",
-                "changelog.md",
-                "contributing.md",
-                {"Sample text": "harbour_town.md"},
+            "Reference": [
+                "api/parameters.md",
+                *({module: f"api/{module}.md"} for module in MODULES),
+                {"For authors": "api/authors.md"},
             ]
         },
-        {"Guides": ["guides/index.md", *_guides(pages)]} if _guides(pages) else {},
-        {"Chunkers": ["chunkers/index.md", {"Stable": stable}, {"Experimental": experimental}]},
-        {"Notebooks": listed("notebooks")},
         {"Benchmarks": [*listed("benchmarks"), {"Model card": "built-in-embedder.md"}]},
-        {"Reference": [*({module: f"api/{module}.md"} for module in MODULES), {"For authors": "api/authors.md"}]},
+        {"Laboratory": [LABORATORY, *experimental]},
     ]
 
 
@@ -125,7 +141,7 @@ def build() -> list[str]:
     pages = BUILD / "pages"
     write_pages(pages)
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-    config["nav"] = [section for section in navigation(pages) if section]
+    config["nav"] = navigation(pages)
     (BUILD / "mkdocs.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean", "--config-file", "mkdocs.yml"]
     subprocess.run(command, cwd=BUILD, check=True)

@@ -190,11 +190,13 @@ def overview() -> str:
         ("experimental", "Their results may change in any release; do not use them in production."),
     )
     for group, remark in remarks:
-        lines += ["", f"## {group.capitalize()}", "", remark, "", "| chunker | what it does | after |", "|---|---|---|"]
+        lines += ["", f"## {group.capitalize()}", "", remark, "", '<div class="fold" markdown>', ""]
+        lines += ["| chunker | what it does | after |", "|---|---|---|"]
         lines += [
             f"| [{name}]({name}.md) | {describe(name)['summary']} | {describe(name)['source']} |"
             for name in names(group)
         ]
+        lines += ["", "</div>"]
     return "\n".join(lines) + "\n"
 
 

@@ -17,11 +17,8 @@ from advchunk.viewer import View
 ROOT = Path(__file__).parents[1]
 METHODS = ("mst-semantic", "semantic-threshold")
 BROWSERS = ("chromium", "google-chrome", "chromium-browser")
-# They go to a chunk with two passages, and to one with a context.
-TENTH = (
-    "for (const key of 'jjjjjjjjjj') document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}))"
-)
-AFTER = "document.querySelector('.column:last-of-type [data-chunk=\"CHUNK\"]').click()"
+PRESS = "for (const key of 'KEYS') document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}))"
+CLICK = "document.querySelectorAll('.column')[COLUMN].querySelector('[data-chunk=\"CHUNK\"]').click()"
 
 
 class Picture(NamedTuple):
@@ -29,8 +26,9 @@ class Picture(NamedTuple):
 
     Parameters
     ----------
-    script : run before it is taken.
-    height : in pixels; it is 1,200 wide.
+    script : run when the page is open.
+    height : in pixels; the picture is 1,200 wide.
+    question : that the page answers, in passages of ``budget`` tokens together.
     """
 
     name: str
@@ -38,6 +36,17 @@ class Picture(NamedTuple):
     title: str
     script: str
     height: int
+    question: str = ""
+    budget: int = 150
+
+    @property
+    def page(self) -> str:
+        """The page, which runs the script."""
+        html = View(self.explanations, title=self.title, question=self.question, budget=self.budget).html
+        # The page allows only scripts with a known hash: add that of this one.
+        digest = base64.b64encode(hashlib.sha256(self.script.encode()).digest()).decode()
+        html = html.replace("script-src '", f"script-src 'sha256-{digest}' '", 1)
+        return html.replace("</body>", f"<script>{self.script}</script></body>")
 
 
 TABLE = """The prices below are per 100 g, and hold until the end of the year.
@@ -73,12 +82,22 @@ TRANSCRIPT = """[00:00:04] Ada: Shall we begin with the tea room? The lease ends
 [00:01:05] Ben: Agreed. Next is the roof."""
 
 
+def click(column: int, chunk: int) -> str:
+    """Return a script that selects a chunk."""
+    return CLICK.replace("COLUMN", str(column)).replace("CHUNK", str(chunk))
+
+
+def press(keys: str) -> str:
+    """Return a script that presses keys."""
+    return PRESS.replace("KEYS", keys)
+
+
 def before_and_after(name: str, title: str, text: str, max_tokens: int, chunk: int, height: int) -> Picture:
     """Return a picture of the chunks of a plain text, and of those of its structure, of which one is selected."""
     before = RecursiveChunker(max_tokens=max_tokens, markup="plain", outline=False)
     after = RecursiveChunker(max_tokens=max_tokens, include_context=True)
     explanations = {"before": before.explain(Document(text)), "after": after.explain(Document(text))}
-    return Picture(name, explanations, title, AFTER.replace("CHUNK", str(chunk)), height)
+    return Picture(name, explanations, title, click(1, chunk), height)
 
 
 def pictures() -> list[Picture]:
@@ -86,7 +105,7 @@ def pictures() -> list[Picture]:
     document = read_file(ROOT / "tests" / "data" / "harbour_town.md")
     methods = {name: create(name).explain(document) for name in METHODS}
     return [
-        Picture("chunks", methods, "harbour_town.md", TENTH, 660),
+        Picture("chunks", methods, "harbour_town.md", press("ddd"), 660),
         before_and_after("structure_table", "A table", TABLE, 120, 2, 660),
         before_and_after("structure_law", "A law", LAW, 44, 1, 670),
         before_and_after("structure_transcript", "A transcript", TRANSCRIPT, 64, 1, 600),
@@ -96,11 +115,7 @@ def pictures() -> list[Picture]:
 def draw(picture: Picture, folder: str) -> None:
     """Write the page to a folder, and take its picture."""
     browser, page = next(filter(None, map(shutil.which, BROWSERS))), Path(folder, f"{picture.name}.html")
-    # The page allows only scripts with a known hash: add that of the one of the picture.
-    digest = base64.b64encode(hashlib.sha256(picture.script.encode()).digest()).decode()
-    html = View(picture.explanations, title=picture.title).html
-    html = html.replace("script-src '", f"script-src 'sha256-{digest}' '", 1)
-    page.write_text(html.replace("</body>", f"<script>{picture.script}</script></body>"), encoding="utf-8")
+    page.write_text(picture.page, encoding="utf-8")
     flags = [
         "--headless=new",
         "--no-sandbox",

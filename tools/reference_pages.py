@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import defaultdict
 from collections.abc import Iterator
 from importlib import import_module
-from inspect import isclass, isfunction
+from inspect import isclass, isfunction, signature
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from docstrings import markdown
+from docstrings import entries, markdown, sections
 
 import advchunk
 from advchunk.chunkers.catalog import chunker_class, names, params_of
@@ -117,6 +119,55 @@ def reference_for_authors() -> str:
         loaded = import_module(module)
         parts += [f"## {module}", *(_entry(f"{module}.{name}", **_options(getattr(loaded, name))) for name in public)]
     return "\n\n".join(parts) + "\n"
+
+
+def parameters() -> str:
+    """Return the page of all parameters by name, which a search finds by their headings: what each means, and what takes it."""
+    meanings: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    others: dict[str, list[str]] = defaultdict(list)
+    for path, member in _callables():
+        documented = entries(sections(member.__doc__ or "").get("Parameters", ""))
+        for name, text in documented.items():
+            meanings[name.lstrip("*")][text].append(path)
+        for name in signature(member).parameters.keys() - documented.keys() if isfunction(member) else ():
+            others[name].append(path)
+    parts = [
+        "# Parameters",
+        "All parameters by name, with what takes them. `create` and the command line take those of the chunkers, too.",
+    ]
+    for name in sorted(meanings, key=str.lower):
+        parts.append(f"## `{name}`")
+        texts = sorted(meanings[name].items(), key=lambda own: "advchunk.Chunker" not in own[1])
+        lines = [f"* {_taken_by(paths)}: {markdown(text)}" for text, paths in texts]
+        parts.append("\n".join(lines + [f"* also in {_taken_by(others[name])}"] * bool(others[name])))
+    return "\n\n".join(parts) + "\n"
+
+
+def _callables() -> Iterator[tuple[str, Any]]:
+    """Yield the functions, classes, and methods that the reference shows, but for the adapters of chunkers, by path."""
+    for module in MODULES:
+        loaded = import_module(module)
+        for name in _public(loaded):
+            member = getattr(loaded, name)
+            if isfunction(member):
+                yield f"{module}.{name}", member
+            elif isclass(member) and not hasattr(member, "chunker_class"):
+                yield f"{module}.{name}", member
+                for method in (
+                    BASES[member].methods if member in BASES else _options(member).get("members", vars(member))
+                ):
+                    value = vars(member).get(method)
+                    is_own = isfunction(value) and value.__qualname__ == f"{member.__name__}.{method}"
+                    if is_own and value.__doc__ and not re.search(f"^_|{OF_FRAMEWORKS[1:]}", method):
+                        yield f"{module}.{name}.{method}", value
+
+
+def _taken_by(paths: list[str]) -> str:
+    """Return links to what takes a parameter; chunkers that have it from their base are not listed."""
+    of_all = "advchunk.Chunker" in paths
+    chunkers = {f"advchunk.{chunker_class(name).__name__}" for name in names()} if of_all else set()
+    links = [f"[`{path.removeprefix('advchunk.')}`][{path}]" for path in paths if path not in chunkers]
+    return ", ".join("[all chunkers][advchunk.Chunker]" if "[advchunk.Chunker]" in link else link for link in links)
 
 
 def section_of(member: Any) -> str:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from html import unescape
+from html import escape, unescape
 
 import pytest
 from hypothesis import given
@@ -180,6 +180,25 @@ class TestInABrowser:
         seen = Seen(View(explained).html, tmp_path)
         assert (seen.complaints, seen.asked) == ([], set())
         assert [(chunk, text) for _, chunk, text in seen.pieces()] == [(c.index, c.text) for c in explained.chunks]
+
+    @pytest.mark.parametrize(("width", "least"), [(390, 300), (900, 220), (1440, 220)])
+    def test_a_page_is_no_wider_than_its_window_and_its_columns_stay_readable(self, width, least, tmp_path):
+        """A window of a headless browser has at least 500 pixels, so that the page is in a frame."""
+        page = view_of(TEXT, **{f"m{number}": RecursiveChunker(max_tokens=8) for number in range(6)}).html
+        frame = f'<iframe style="border:0;width:{width}px;height:700px" srcdoc="{escape(page)}"></iframe>'
+        script = """
+          const frame = document.querySelector("iframe");
+          frame.onload = () => {
+            const { documentElement: root } = frame.contentDocument;
+            const columns = [...root.querySelectorAll(".column")].map((column) => column.clientWidth);
+            document.title = [root.scrollWidth, ...columns];
+          };
+        """
+        seen = Seen(f"<title></title><body>{frame}</body>", tmp_path, script=script)
+        whole, *columns = map(int, re.search("<title>(.*?)</title>", seen.dom)[1].split(","))
+        assert whole == width
+        assert len(columns) == 6
+        assert min(columns) >= least
 
     def test_text_is_not_markup(self, tmp_path):
         seen = Seen(view_of(EVIL, **{EVIL: RecursiveChunker()}).html, tmp_path)

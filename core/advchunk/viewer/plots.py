@@ -149,7 +149,8 @@ def plot_chunks(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
         for place, chunk in enumerate(chunks):
             boxes = [(start, end - start) for start, end in chunk.spans]
             ax.broken_barh(boxes, (row - 0.4, 0.8), facecolor=_color(place), edgecolor="white", linewidth=0.5)
-    ax.set_yticks(range(len(levels)), [f"level {level}" for level in levels] if len(levels) > 1 else [""])
+    named = levels if len(levels) > 1 else []
+    ax.set_yticks(range(len(named)), [f"level {level}" for level in named])
     ax.invert_yaxis()
     return _along_text(ax, explanation, "")
 
