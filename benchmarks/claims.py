@@ -127,7 +127,7 @@ def languages(data: Path | None) -> Json:
         by_name = {document.id: document.text for document in documents}
         embed = as_embedder("minilm").embed
         rows = embed([by_name[name][a:b] for name, a, b in places])
-        nearest = (embed([question.query for question in questions]) @ rows.T).argmax(axis=1).tolist()
+        nearest = (embed([question.text for question in questions]) @ rows.T).argmax(axis=1).tolist()
         hits = [
             places[i][0] == q.references[0].document and places[i][1] <= q.references[0].span.start < places[i][2]
             for i, q in zip(nearest, questions, strict=True)
@@ -238,7 +238,7 @@ def surprise(data: Path | None) -> Json:
     """Return the surprise of SmolLM2 at the first sentences of topics and at others, and the seconds of both methods."""
     first, others, ends, minima, seconds = [], [], [], [], Json()
     for text in read_folder(folder(data, "choi") / "3-11", "*")[:TEXTS]:
-        values = np.asarray(PerplexityChunker(combine=False).segmentation(text.units).figures["surprise"])
+        values = np.asarray(PerplexityChunker(lm="smollm2", combine=False).segmentation(text.units).figures["surprise"])
         starts = np.zeros(len(values), dtype=bool)
         starts[text.cuts[1:-1]] = True
         first, others = [*first, *values[starts]], [*others, *values[~starts][1:]]
@@ -246,7 +246,7 @@ def surprise(data: Path | None) -> Json:
         minima.append(drops.mean())
         ends.append(drops[text.cuts[1:-1] - 1].mean())
     part = " ".join(text.units.strings()[:25])
-    for name, chunker in (("perplexity", PerplexityChunker()), ("margin sampling", MarginSamplingChunker())):
+    for name, chunker in (("perplexity", PerplexityChunker(lm="smollm2")), ("margin sampling", MarginSamplingChunker(lm="smollm2"))):
         start = time.perf_counter()
         chunker.chunk(part)
         seconds[name] = time.perf_counter() - start

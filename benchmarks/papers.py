@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 from xml.etree import ElementTree
 
 import advchunk
+from advchunk.errors import ConfigurationError, require
 
 Json: TypeAlias = dict[str, Any]
 HERE = Path(__file__).parent
@@ -84,20 +85,22 @@ def read_output(output: str) -> Any:
         return json.loads(output)
     except ValueError:
         pass
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    if lines and all(line.startswith("{") for line in lines):
-        return {str(i): json.loads(line) for i, line in enumerate(lines)}
+    lines = [line.strip() for line in output.splitlines()]
+    if (written := [line for line in lines if line]) and all(line.startswith("{") for line in written):
+        return {str(i): json.loads(line) for i, line in enumerate(written)}
     results: Json = {}
-    heading, head = "", list[str]()
+    heading, head, name = "", list[str](), ""
     for line in lines:
         if not line.startswith("|"):
-            heading, head = line.strip("# :"), []
+            heading, head = line.strip("# :") or heading, []
             continue
         cells = [re.sub(r"[*`]", "", cell).strip() for cell in line.strip("|").split("|")]
         if not head:
             head = [f"{cell} {cells[:i].count(cell) + 1}" if cell in cells[:i] else cell for i, cell in enumerate(cells)]
+            name = next(f"{heading} {i}".strip() for i in range(1, 99) if f"{heading} {i}".strip() not in results)
         elif not set(line) <= set("|-: "):
-            results.setdefault(heading, {})[cells[0]] = dict(zip(head[1:], cells[1:], strict=False))
+            results.setdefault(name, {})[cells[0]] = dict(zip(head[1:], cells[1:], strict=False))
+    require(bool(results), "the output must be JSON or Markdown tables", output[:80])
     return results
 
 
@@ -140,8 +143,9 @@ def execute(name: str, command: str, folders: Mapping[str, Path | None], limit: 
         return None
     try:  # whatever the exit status: limits of a benchmark are none of a paper
         output = read_tests(report) if tests else read_output(done.stdout)
-    except (ValueError, OSError) as error:
-        raise SystemExit(f"{name}: no output that can be read, exit status {done.returncode}: {error}") from error
+    except (ConfigurationError, OSError) as error:
+        print(f"{name}: exit status {done.returncode}: {error}", file=sys.stderr)
+        return None
     return {
         "command": command,
         "date": datetime.now(UTC).date().isoformat(),
