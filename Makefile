@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # As many test processes run as there are cores.
 test quick test-lowest: export OMP_NUM_THREADS = 1
 
-.PHONY: demo test quick test-lowest bench check tables docs dist freeze clean
+.PHONY: demo test quick test-lowest bench figures check tables docs dist freeze clean
 
 demo: .venv/base
 	$(BIN)/advchunk chunk tests/data/harbour_town.md --method mst-semantic
@@ -38,10 +38,16 @@ test-lowest: .venv-lowest/dev
 bench: .venv/dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py $(if $(DATA),--data $(DATA))
 
+# All published figures, or ONLY some ("smoke" for a minute without DATA): runs what benchmarks/figures.toml lists and what is not of
+# the present versions, and puts the tables into the pages. An interrupted run goes on.
+figures: .venv/dev
+	$(BIN)/python benchmarks/figures.py $(if $(DATA),--data $(DATA)) $(if $(ONLY),--only $(ONLY)) --jobs $(or $(JOBS),1)
+
 check: .venv/dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/python benchmarks/figures.py --check
 
 # What repeats the registrations: the stubs for type checkers, and the table in the guide to chunkers.
 tables: .venv/dev

@@ -2,7 +2,7 @@
 
 python benchmarks/biomedical.py --data DIR
 
-DIR holds `pubmedqa/*.json`, in PubMedQA's own format. Prints JSON.
+DIR holds `pubmedqa/*.json`, in PubMedQA's own format. Prints tables.
 """
 
 from __future__ import annotations
@@ -221,16 +221,46 @@ def main() -> None:
         cpu_times.append(time.process_time() - cpu)
     print("guard ...", file=sys.stderr)
     guard = compare_windows(documents)
-    print("knobs ...", file=sys.stderr)
-    figures = {
-        "sections": {
-            name: round(section_recall(sections, between), 4) for name, between in (("lines", "\n"), ("one line", " "))
-        },
-        "seconds_per_1000": {"wall": round(min(wall_times), 2), "cpu": round(min(cpu_times), 2)},
-        "guard": guard,
-        "knobs": compare_settings(documents, [question for _, question, _ in records]),
-    }
-    print(json.dumps(figures, indent=1))
+    print("settings ...", file=sys.stderr)
+    settings = compare_settings(documents, [question for _, question, _ in records])
+    recall = {name: section_recall(sections, between) for name, between in (("lines", "\n"), ("one line", " "))}
+    print("## Sections and speed\n")
+    print_table(
+        ["sections on lines", "on one line", "seconds for 1,000 abstracts", "processor seconds"],
+        [[f"{recall['lines']:.1%}", f"{recall['one line']:.1%}", f"{min(wall_times):.1f}", f"{min(cpu_times):.1f}"]],
+    )
+    print("## Numbers\n")
+    names = next(iter(guard.values()))
+    print_table(
+        ["abstracts", "tokens per chunk", *names, *(f"{name}, broken" for name in names)],
+        [
+            [
+                label,
+                f"{own['biomedical-abstract']['tokens']:.0f}",
+                *(f"{row['with_comparator']:.3f}" for row in own.values()),
+                *(str(row["broken"]) for row in own.values()),
+            ]
+            for label, own in guard.items()
+        ],
+    )
+    print("## Sizes and reranking\n")
+    ranks = [f"@{k}" for k in next(iter(settings.values()))["recall"]]
+    print_table(
+        ["", "chunks", *ranks, *(f"reranked {rank}" for rank in ranks)],
+        [
+            [
+                label,
+                str(row["chunks"]),
+                *(f"{value:.3f}" for kind in ("recall", "reranked") for value in row[kind].values()),
+            ]
+            for label, row in settings.items()
+        ],
+    )
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a Markdown table and a blank line."""
+    print(*(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)), "", sep="\n")
 
 
 if __name__ == "__main__":

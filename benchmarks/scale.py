@@ -1,7 +1,7 @@
 """Measure search over very many chunks in the file of `StoredRetriever` and in Postgres, beside the index in memory. See SCALE.md.
 
 python benchmarks/scale.py build postgres --data DIR --store FOLDER --chunks 1000000
-python benchmarks/scale.py ask postgres --data DIR --store FOLDER [--questions 100]
+python benchmarks/scale.py ask postgres --data DIR --store FOLDER [--questions 100] [--clients 8]
 
 The stores are "file", "postgres" and "memory", which is built and asked by "ask" alone. What is built is kept in FOLDER, and a build
 that was stopped goes on where it was; so does one with more chunks. Prints JSON.
@@ -11,7 +11,7 @@ copies of them, in which every word of four letters or more is another of the sa
 permutation in each copy: lengths, repetitions and frequencies are those of the texts, what they say is not. So each question
 has one answer, whatever the number of chunks.
 
-Times are milliseconds of processor time, and "wall" of the clock. Those of Postgres are of the client, and of its backend process.
+Times are milliseconds of processor time, and of the clock. Processor times of Postgres are of the client, and "backend" those of its process.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -121,20 +123,37 @@ def _of_copy(chunk: Chunk, text: str, number: int) -> Chunk:
     return replace(chunk, text=own, id=f"{number}/{chunk.id}", context="")
 
 
+class Answer(NamedTuple):
+    """What a store answers, and the (2,) seconds of each part, of processor time and of the clock.
+
+    Parameters
+    ----------
+    store : until the hits are known.
+    backend : of ``store``, the processor time of the store's own process; (1,).
+    surroundings, cut : reading what stands around the hits, and cutting.
+    whole : all of the question.
+    """
+
+    hits: list[Hit]
+    passages: list[Any]
+    store: Any
+    backend: Any
+    surroundings: Any
+    cut: Any
+    whole: Any
+
+
 class Client(Protocol):
     """Asks a store."""
 
-    def find(self, question: str) -> list[Hit]:
-        """Return the best hits."""
+    def answer(self, question: str) -> Answer:
+        """Return the best hits, passages, and times."""
         ...
 
-    def passages(self, question: str, hits: Sequence[Hit], /) -> tuple[list[Any], float, float]:
-        """Return passages, and the seconds of reading what stands around hits, and of cutting."""
-        ...
 
-    def other_seconds(self) -> float:
-        """Return the processor time of the store's own process until now."""
-        ...
+def now() -> Any:
+    """Return the seconds of processor time and of the clock: (2,)."""
+    return np.array([time.process_time(), time.perf_counter()])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,13 +162,13 @@ class TimedCutter(PassageCutter):
 
     def cut(self, *args: Any, **options: Any) -> Any:
         """Cut, and note the time."""
-        start = time.process_time()
+        start = now()
         passages = super().cut(*args, **options)
-        CUTS.append(time.process_time() - start)
+        CUTS.append(now() - start)
         return passages
 
 
-CUTS = list[float]()
+CUTS = list[Any]()
 
 
 @dataclass(frozen=True)
@@ -158,23 +177,15 @@ class OwnClient:
 
     retriever: Any
 
-    def find(self, question: str) -> list[Hit]:
-        """Return the best hits."""
-        hits: list[Hit] = self.retriever.search(question, HITS)
-        return hits
-
-    def passages(self, question: str, _hits: Sequence[Hit], /) -> tuple[list[Any], float, float]:
-        """Return passages; what is read around hits is what is left of the time of a whole question."""
-        start = time.process_time()
-        self.find(question)
-        middle = time.process_time()
+    def answer(self, question: str) -> Answer:
+        """Search, then ask the whole question; what is read around hits is what is left of its time."""
+        start = now()
+        hits = self.retriever.search(question, HITS)
+        store = now() - start
+        start = now()
         passages = self.retriever.passages(question, BUDGET)
-        whole = time.process_time() - middle
-        return passages, max(whole - (middle - start) - CUTS[-1], 0.0), CUTS[-1]
-
-    def other_seconds(self) -> float:
-        """Return 0: the store is in this process."""
-        return 0.0
+        whole, cut = now() - start, CUTS[-1]
+        return Answer(hits, passages, store, [0.0], np.maximum(whole - store - cut, 0), cut, whole)
 
 
 @dataclass
@@ -182,7 +193,7 @@ class TimedTable:
     """A source that notes the time of each reading."""
 
     table: SqlTable
-    seconds: float = 0.0
+    seconds: Any = 0.0
 
     @property
     def name(self) -> str:
@@ -191,9 +202,9 @@ class TimedTable:
 
     def read(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
         """Read, and note the time."""
-        start = time.process_time()
+        start = now()
         around = self.table.read(hits, reach)
-        self.seconds = time.process_time() - start
+        self.seconds = now() - start
         return around
 
 
@@ -205,8 +216,16 @@ class PostgresClient:
         self._cutter = PassageCutter(language="en")
         self._process = Path("/proc", str(connection.info.backend_pid), "stat")
 
-    def find(self, question: str) -> list[Hit]:
-        """Return the best hits."""
+    def answer(self, question: str) -> Answer:
+        """Search, then cut passages from hits and what stands around them in the table."""
+        ticks, start = self._ticks(), now()
+        hits = self._find(question)
+        middle, backend = now(), self._ticks() - ticks
+        passages = self._cutter.cut(question, hits, BUDGET, texts=self._table)
+        end, around = now(), self._table.seconds
+        return Answer(hits, passages, middle - start, [backend], around, end - middle - around, end - start)
+
+    def _find(self, question: str) -> list[Hit]:
         (terms,) = index_terms([question], "en")
         rows = self._connection.execute(SEARCH, (" | ".join(dict.fromkeys(map(_quoted, terms))), HITS)).fetchall()
         return [
@@ -214,14 +233,8 @@ class PostgresClient:
             for document, start, end, text, own_id, score in rows
         ]
 
-    def passages(self, question: str, hits: Sequence[Hit], /) -> tuple[list[Any], float, float]:
-        """Return passages that are cut from hits and what stands around them in the table."""
-        start = time.process_time()
-        passages = self._cutter.cut(question, hits, BUDGET, texts=self._table)
-        return passages, self._table.seconds, time.process_time() - start - self._table.seconds
-
-    def other_seconds(self) -> float:
-        """Return the processor time of the backend process until now."""
+    def _ticks(self) -> float:
+        """Return the seconds of processor time of the backend process."""
         ticks = self._process.read_text().rpartition(")")[2].split()[11:13]
         return sum(map(int, ticks)) / 100
 
@@ -314,32 +327,89 @@ def client(store: str, folder: Path, chunks: int, documents: Sequence[Document])
         yield OwnClient(retriever)
 
 
-def ask(asked: Client, questions: Sequence[Question]) -> dict[str, Any]:
-    """Return times and recall over questions, of which the first is asked twice and counts once, and the hits of each."""
-    rows, recalls, ids = list[list[float]](), list[tuple[float, float]](), list[list[str]]()
-    for question in [questions[0], *questions]:
-        start, others, wall = time.process_time(), asked.other_seconds(), time.perf_counter()
-        hits = asked.find(question.text)
-        store, store_wall = time.process_time() - start, time.perf_counter() - wall
-        backend = asked.other_seconds() - others
-        wall = time.perf_counter()
-        passages, around, cut = asked.passages(question.text, hits)
-        rows.append([store, backend, store_wall, around, cut, time.perf_counter() - wall, store + around + cut])
+class Asked(NamedTuple):
+    """What one client was answered, and the memory it had.
+
+    Parameters
+    ----------
+    times : (questions, parts, 2) seconds of each part of `Answer`.
+    first : the seconds of processor time of the first question, which is asked once more.
+    recalls : (questions, 2) the share of the characters of the answers in hits, and in passages.
+    hits : the ids of the hits of each question, by its text.
+    """
+
+    times: Any
+    first: float
+    recalls: Any
+    hits: dict[str, list[str]]
+    peak_megabytes: int
+
+
+def ask(asked: Client, questions: Sequence[Question]) -> Asked:
+    """Ask questions."""
+    first = asked.answer(questions[0].text).whole[0]
+    times, recalls, ids = list[Any](), list[tuple[float, float]](), dict[str, list[str]]()
+    for question in questions:
+        hits, passages, *seconds = asked.answer(question.text)
+        times.append([np.broadcast_to(own, 2) for own in seconds])
         recalls.append((covered(hits_of(hits), question), covered(hits_of(passages), question)))
-        ids.append([hit.chunk.id for hit in hits])
-    labels = ("store", "backend", "store_wall", "surroundings", "cut", "rest_wall", "client_total")
-    times = 1e3 * np.array(rows[1:])
-    return {
-        "questions": len(questions),
-        "ms_50_99": {
-            label: [round(float(value), 1) for value in np.percentile(column, (50, 99))]
-            for label, column in zip(labels, times.T, strict=True)
+        ids[question.text] = [hit.chunk.id for hit in hits]
+    return Asked(np.array(times), first, np.array(recalls), ids, peak_megabytes())
+
+
+def summary(asked: Sequence[Asked], truth: Mapping[str, Sequence[str]] | None = None) -> dict[str, Any]:
+    """Return times and recall of the clients together.
+
+    Parameters
+    ----------
+    truth : the ids of the right hits of each question, of which the share that was found is told.
+    """
+    times, hits = np.concatenate([own.times for own in asked]), asked[0].hits
+    percentiles = 1e3 * np.percentile(times, (50, 99), axis=0)
+    parts = Answer._fields[2:]
+    result: dict[str, Any] = {
+        "clients": len(asked),
+        "questions": len(hits),
+        **{
+            f"{kind}_ms_50_99": {
+                part: percentiles[:, i, which].round(1).tolist()
+                for i, part in enumerate(parts)
+                if part != "backend" or not which
+            }
+            for which, kind in enumerate(("processor", "clock"))
         },
-        "ms_of_first_question": round(1e3 * rows[0][-1]),
-        "recall_of_hits_and_passages": [round(100 * float(value), 1) for value in np.mean(recalls[1:], axis=0)],
-        "peak_megabytes": peak_megabytes(),
-        "hits": ids[1:],
+        "questions_a_second": round(sum(1 / float(own.times[:, -1, 1].mean()) for own in asked), 2),
+        "ms_of_first_question": round(1e3 * max(own.first for own in asked)),
+        "recall_of_hits_and_passages": (100 * np.mean(asked[0].recalls, axis=0)).round(1).tolist(),
+        "peak_megabytes": max(own.peak_megabytes for own in asked),
     }
+    if truth is not None:
+        shares = [len({*hits[text]} & {*truth[text]}) / max(len(truth[text]), 1) for text in hits]
+        result["share_of_right_hits"] = round(100 * float(np.mean(shares)), 1)
+    return result | {"hits": hits}
+
+
+_STARTS: Any = None  # the barrier at which the clients of a process pool wait for each other
+
+
+def _set_barrier(barrier: Any) -> None:
+    global _STARTS  # noqa: PLW0603 - the way of process pools
+    _STARTS = barrier
+
+
+def _ask_together(store: str, folder: Path, questions: Sequence[Question]) -> Asked:
+    with client(store, folder, 0, ()) as asked:
+        _STARTS.wait()
+        return ask(asked, questions)
+
+
+def ask_in_processes(store: str, folder: Path, questions: Sequence[Question], clients: int) -> list[Asked]:
+    """Ask all questions from each of some processes at once, each from another question on."""
+    context = get_context("spawn")
+    with ProcessPoolExecutor(clients, context, _set_barrier, (context.Barrier(clients),)) as pool:
+        first = [i * len(questions) // clients for i in range(clients)]
+        tasks = [pool.submit(_ask_together, store, folder, [*questions[i:], *questions[:i]]) for i in first]
+        return [task.result() for task in tasks]
 
 
 def hits_of(pieces: Sequence[Any]) -> list[tuple[str, Sequence[Span]]]:
@@ -369,17 +439,26 @@ def main() -> None:
     parser.add_argument("--store", type=Path, required=True)
     parser.add_argument("--chunks", type=int, default=1_000_000)
     parser.add_argument("--questions", type=int, default=100)
+    parser.add_argument("--clients", type=int, default=1, help="processes that ask at once")
+    parser.add_argument("--truth", type=Path, help="what another store printed for the same questions, to compare hits")
     args = parser.parse_args()
+    if args.kind == "memory" and args.clients > 1:
+        parser.error("--clients must be 1 for memory, which each process would build")
     args.store.mkdir(parents=True, exist_ok=True)
     documents, questions = read_sets(args.data)
     start, wall = time.process_time(), time.perf_counter()
     if args.work == "build":
         result = BUILDS[args.kind](Corpus(documents), args.store, args.chunks)
-        result |= {"seconds": round(time.process_time() - start), "wall_seconds": round(time.perf_counter() - wall)}
+        seconds = {"seconds": round(time.process_time() - start), "wall_seconds": round(time.perf_counter() - wall)}
+        result |= {**seconds, "peak_megabytes": peak_megabytes()}
     else:
         sample = [questions[i] for i in np.linspace(0, len(questions) - 1, args.questions).astype(int).tolist()]
-        with client(args.kind, args.store, args.chunks, documents) as asked:
-            result = ask(asked, sample)
+        if args.clients > 1:
+            answers = ask_in_processes(args.kind, args.store, sample, args.clients)
+        else:
+            with client(args.kind, args.store, args.chunks, documents) as asked:
+                answers = [ask(asked, sample)]
+        result = summary(answers, json.loads(args.truth.read_text())["hits"] if args.truth else None)
     print(json.dumps(result))
 
 

@@ -27,5 +27,6 @@ _NAMES = by_module({
     ".splitters": "splitter_class",
     ".surroundings": "MetadataRange StoreChunks mapping_filter qdrant_filter",
     ".vectors": "avectors_for vectors_for",
+    ".writers": "ChunkWriter",
 })  # fmt: skip
 __getattr__, __dir__ = lazy_names(__name__, _NAMES, classes=".splitters:Splitter")

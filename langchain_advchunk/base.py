@@ -29,6 +29,7 @@ from advchunk.models.cache import CacheLike
 from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike, as_embedder
+from advchunk.readers.parts import join_parts
 from advchunk.records import Floats, Span, write_metadata, written_metadata
 from advchunk.retrieval.vectors import Vectors
 from advchunk.text.splitters import SplitterLike
@@ -134,6 +135,18 @@ class AdvchunkSplitter(TextSplitter, ABC):
         options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
         for source, chunks in chunk_files(paths, self.core(), metadata_key="source", encoding=encoding, **options):
             yield from self._convert(Document(source.text), chunks)
+
+    def split_parts(self, documents: Iterable[Document]) -> list[Document]:
+        """Return the chunks of documents that are the pages or elements of their sources, as many loaders return them.
+
+        The parts of a source are joined in order (`advchunk.readers.parts.join_parts`), so that chunks may cross pages and
+        have the headings and tables of elements. ``start_index`` is an offset in the joined text. Metadata are those that all
+        parts have in common; ``page``, ``pages`` and ``boxes`` are those of the chunk.
+        """
+        sources = list(join_parts(map(source_of, documents)))
+        options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
+        results = self.core().chunk_many(sources, **options)
+        return self._convert_many([Document(source.text) for source in sources], results)
 
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Await `split_documents`, with the async methods of the models."""

@@ -20,6 +20,7 @@ class DefaultEmbeddings(Embeddings):
     """
 
     model_name = StaticEmbedder.model_name
+    languages = StaticEmbedder.languages
 
     @property
     def tokenizer(self) -> WordPiece:
@@ -58,6 +59,7 @@ class HybridEmbeddings(Embeddings):
         self._hybrid = HybridEmbedder(embeddings, dimensions, weight, language)
         self.model_name, self.identity = self._hybrid.model_name, self._hybrid.identity
         self.tokenizer, self.max_tokens = self._hybrid.tokenizer, self._hybrid.max_tokens
+        self.languages = self._hybrid.languages
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return the vectors of texts."""
@@ -88,10 +90,15 @@ class ChunkEmbeddings(Embeddings):
     """
 
     def __init__(self, embedder: CheckedEmbedder, rows: Iterable[tuple[str, Floats]]) -> None:
+        self._embedder = embedder
+        self.serve(rows)
+
+    def serve(self, rows: Iterable[tuple[str, Floats]]) -> None:
+        """Serve these vectors of texts, and no others."""
         vectors = dict[str, list[Floats]]()
         for text, row in rows:
             vectors.setdefault(text, []).append(row)
-        self._embedder, self._vectors = embedder, {text: cycle(rows) for text, rows in vectors.items()}
+        self._vectors = {text: cycle(rows) for text, rows in vectors.items()}
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return the vectors of texts, precomputed if there are any."""

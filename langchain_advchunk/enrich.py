@@ -1,4 +1,4 @@
-"""Enrichment of LangChain documents by a chat model."""
+"""Enrichment of LangChain documents by their documents' own words or a chat model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from langchain_advchunk.reassembly import group_by_source, source_name, to_frame
 
 @dataclass(eq=False)
 class ChunkEnricher(BaseDocumentTransformer):
-    """Add the context that chunks need to be read alone: ``ChunkEnricher(Summaries(llm=ChatOpenAI(...)))``.
+    """Add the context that chunks need to be read alone: ``ChunkEnricher(ContextualEnricher(llm=ChatOpenAI(...)))``.
 
     It transforms the chunks of any splitter, wherever LangChain chains transformers. As it receives chunks only, it
     reassembles documents by ``start_index`` and ``source_id``, or else in the order of the chunks; with our splitters
@@ -28,16 +28,16 @@ class ChunkEnricher(BaseDocumentTransformer):
     ``transform_documents(chunks, parents=documents)``. They are matched by ``id``, which our splitters write into
     ``source_id``.
 
-    A summary precedes the text in ``page_content``, like titles and headings with ``include_context``, and is also in
-    ``metadata["summary"]``. A rewritten chunk is in ``metadata["rewritten"]``. ``start_index``, ``end_index`` and ids
+    An added context precedes the text in ``page_content``, like titles and headings with ``include_context``, and is also in
+    ``metadata["added_context"]``. A rewritten chunk is in ``metadata["rewritten"]``. ``start_index``, ``end_index`` and ids
     remain those of the original text.
 
     Parameters
     ----------
-    enricher : an `advchunk.enrich.Summaries` or `advchunk.enrich.Rewriting`.
+    enricher : an `advchunk.enrich.ContextualEnricher` or `advchunk.enrich.Rewriting`.
     rewritten : whether a rewritten chunk replaces the text in ``page_content``; the original text is then in
         ``metadata["original_text"]``.
-    on_error : handling of a chunk that fails, which stays unchanged: "skip" logs a warning; "raise"; or a callable that
+    on_error : handling of a chunk that fails: "skip" logs a warning for the first of each kind of error; "raise"; or a callable that
         receives an `advchunk.enrich.ChunkFailure`.
     show_progress : whether to show a progress bar.
     """
@@ -48,7 +48,7 @@ class ChunkEnricher(BaseDocumentTransformer):
     show_progress: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        require(isinstance(self.enricher, Enricher), "enricher must be Summaries or Rewriting", self.enricher)
+        require(isinstance(self.enricher, Enricher), "enricher must be ContextualEnricher or Rewriting", self.enricher)
 
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Return the enriched chunks in the same order."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
 from langchain_core.stores import BaseStore
@@ -22,11 +23,13 @@ from pydantic import Field, PrivateAttr, SkipValidation
 
 from advchunk.errors import ConfigurationError, is_integer, require
 from advchunk.models.counters import as_counter
+from advchunk.models.embedders import CheckedEmbedder, as_embedder
 from advchunk.retrieval import Hit, LexicalIndex, PassageCutter, Ranking
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, as_cutter
 from advchunk.retrieval.neighbors import FARTHEST
 from advchunk.retrieval.passages import PassageOrder
+from advchunk.retrieval.query_language import fit_to_language
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
 from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood, characters_of
@@ -258,7 +261,20 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
 
     @property
     def _counter(self) -> Counter:
-        return as_counter(self.length_function, getattr(self.vectorstore, "embeddings", None))
+        return as_counter(self.length_function, self._embeddings)
+
+    @property
+    def _embeddings(self) -> Any:
+        """The embeddings of the store: of the several that LangChain's Milvus has for vectors and words, the dense ones."""
+        embeddings = getattr(self.vectorstore, "embeddings", None)
+        if isinstance(embeddings, list):
+            return next((model for model in embeddings if isinstance(model, Embeddings)), None)
+        return embeddings
+
+    @property
+    def _model(self) -> CheckedEmbedder | None:
+        """The embedder of the store, if it can be told."""
+        return None if self._embeddings is None else as_embedder(self._embeddings)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
@@ -269,7 +285,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
             pass
         elif self.vectorstore is not None:
             with _requiring_scores(self.vectorstore):
-                hits = list(self.vectorstore.similarity_search_with_score(query, **call.search_kwargs))
+                hits = _pairs(self.vectorstore.similarity_search_with_score(query, **call.search_kwargs))
         elif self.retriever is not None:
             config = RunnableConfig(callbacks=run_manager.get_child())
             hits = self._scored(self.retriever.invoke(query, config, **call.search_kwargs))
@@ -286,7 +302,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
             pass
         elif self.vectorstore is not None:
             with _requiring_scores(self.vectorstore):
-                hits = list(await self.vectorstore.asimilarity_search_with_score(query, **call.search_kwargs))
+                hits = _pairs(await self.vectorstore.asimilarity_search_with_score(query, **call.search_kwargs))
         elif self.retriever is not None:
             config = RunnableConfig(callbacks=run_manager.get_child())
             hits = self._scored(await self.retriever.ainvoke(query, config, **call.search_kwargs))
@@ -377,8 +393,13 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
 
     def _respond(self, query: str, hits: _Hits, call: _Call, around: Neighborhood) -> list[Document]:
         """Return the results of a search from the hits of the store, and what stands around them."""
+        search = call.search
+        if self._model is not None:
+            search = fit_to_language(search, query, self._collection.words, self._model, self._warnings)
+        if search.mode == "lexical":
+            hits = []
         collection, dense = self._rank(hits, call, around)
-        ranking = collection.rank(query, dense, call.search, call.depth)
+        ranking = collection.rank(query, dense, search, call.depth)
         if call.budget is None:
             passages = collection.results(collection.first(ranking, call.k, self.merge))
             return [to_result(passage, collection.items[passage.hits[0].chunk.index]) for passage in passages]
@@ -451,6 +472,14 @@ def _requiring_scores(store: VectorStore) -> Iterator[None]:
         rule = "a vectorstore must search with scores; for one that cannot, pass retriever=store.as_retriever()"
         msg = f"{rule}, got {type(store).__name__}"
         raise ConfigurationError(msg) from error
+
+
+def _pairs(hits: Iterable[tuple[Document, float]]) -> _Hits:
+    """Return the hits of a store; raise `NotImplementedError` if they are documents without scores."""
+    pairs: _Hits = list(hits)
+    if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+        raise NotImplementedError
+    return pairs
 
 
 def _is_filter(name: str) -> bool:

@@ -30,20 +30,23 @@ AnySource: TypeAlias = SurroundingsLike | BaseStore[str, Any] | VectorStore
 """A source of texts or chunks as in the core, a store of texts, or a vector store that has the chunks."""
 
 _MOST = 10_000  # chunks that a vector store returns for a question
+_START = "start_index"
 
 
 class MetadataRange(NamedTuple):
-    """A part of a document, by the metadata of its chunks: those with ``start`` <= ``metadata["start_index"]`` < ``end``.
+    """A part of a document, by the metadata of its chunks: those with ``start`` <= ``metadata[start_key]`` < ``end``.
 
     Parameters
     ----------
     key : of the document's name in the metadata, such as "source".
+    start_key : of the offset, "advchunk_start_index" where documents have a "start_index" of their own.
     """
 
     key: str
     document: Any
     start: int
     end: int
+    start_key: str = _START
 
 
 def mapping_filter(ranges: Sequence[MetadataRange], prefix: str = "") -> dict[str, Any]:
@@ -56,8 +59,8 @@ def mapping_filter(ranges: Sequence[MetadataRange], prefix: str = "") -> dict[st
         {
             "$and": [
                 {f"{prefix}{own.key}": {"$eq": own.document}},
-                {f"{prefix}start_index": {"$gte": own.start}},
-                {f"{prefix}start_index": {"$lt": own.end}},
+                {f"{prefix}{own.start_key}": {"$gte": own.start}},
+                {f"{prefix}{own.start_key}": {"$lt": own.end}},
             ]
         }
         for own in ranges
@@ -76,7 +79,7 @@ def qdrant_filter(ranges: Sequence[MetadataRange], prefix: str = "metadata.") ->
 
     def condition(own: MetadataRange) -> Any:
         name = models.FieldCondition(key=f"{prefix}{own.key}", match=models.MatchValue(value=own.document))
-        place = models.FieldCondition(key=f"{prefix}start_index", range=models.Range(gte=own.start, lt=own.end))
+        place = models.FieldCondition(key=f"{prefix}{own.start_key}", range=models.Range(gte=own.start, lt=own.end))
         return models.Filter(must=[name, place])
 
     return models.Filter(should=list(map(condition, ranges)))
@@ -115,6 +118,7 @@ class StoreChunks:
         require(filter is None or ids is None, "filter and ids must not both be given", ids)
         self._store, self._filter, self._ids, self._key = store, filter, ids, document_key
         self._vector: list[float] | None = None
+        self._warnings = WarningLog()
         rule = "filter or ids must be given for a store that is not InMemoryVectorStore, Chroma or QdrantVectorStore"
         require(bool(filter or ids) or can_find(store), rule, type(store).__name__)
         by_key = not callable(document_key) or ids is not None or isinstance(store, InMemoryVectorStore)
@@ -159,7 +163,10 @@ class StoreChunks:
         return document_name(document, self._key)
 
     def _around(self, hits: Sequence[Hit], chunks: Iterable[Document]) -> Neighborhood:
-        levels = {_level(hit.chunk.metadata) for hit in hits}
+        chunks, levels = list(chunks), {_level(hit.chunk.metadata) for hit in hits}
+        if len(chunks) >= _MOST:
+            reason = "%s has %d chunks or more around %d hits, and others are left out"
+            self._warnings.warn("most", reason, self.name, _MOST, len(hits))
         own_chunks = [chunk for chunk in chunks if _level(chunk.metadata) in levels]
         return Neighborhood([to_hit(chunk, self._name) for chunk in own_chunks], items=own_chunks)
 
@@ -180,14 +187,21 @@ class StoreChunks:
         longest = max(len(hit.chunk.text) for hit in hits)
         key = None if callable(self._key) else self._key
         places = [
-            ((own_key, hit.document if own_key is None else hit.chunk.metadata[own_key]), hit.chunk.spans)
+            (
+                (
+                    own_key,
+                    hit.document if own_key is None else hit.chunk.metadata[own_key],
+                    _start_key(hit.chunk.metadata),
+                ),
+                hit.chunk.spans,
+            )
             for hit in hits
             if hit.chunk.spans
             for own_key in [None if callable(self._key) else name_key(hit.chunk.metadata, key)]
             if own_key is not None or callable(self._key)
         ]
         around = ranges_around(places, reach + longest)
-        return [MetadataRange(own_key or "", document, *span) for (own_key, document), span in around]
+        return [MetadataRange(own_key or "", name, *span, start_key) for (own_key, name, start_key), span in around]
 
     def _find(self, ranges: Sequence[MetadataRange]) -> list[Document]:
         """Return the chunks in ranges, by the method of the store that needs no vector."""
@@ -210,7 +224,7 @@ class StoreChunks:
         chunks = list[Document]()
         for row in list(store.store.values()):
             chunk = Document(row["text"], id=row["id"], metadata=row["metadata"])
-            start = chunk.metadata.get(written_keys(chunk.metadata).get("start_index", "start_index"))
+            start = chunk.metadata.get(_start_key(chunk.metadata))
             if start is not None and any(own.start <= start < own.end for own in by_name.get(self._name(chunk), ())):
                 chunks.append(chunk)
         return chunks
@@ -236,6 +250,11 @@ def _find_in_qdrant(store: Any, ranges: Sequence[MetadataRange]) -> list[Documen
         )
         for point in points
     ]
+
+
+def _start_key(metadata: dict[str, Any]) -> str:
+    """Return the key of the offset in a chunk's metadata, where the document may have one of that name."""
+    return written_keys(metadata).get(_START, _START)
 
 
 def _level(metadata: dict[str, Any]) -> Any:

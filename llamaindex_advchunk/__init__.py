@@ -29,5 +29,6 @@ _NAMES = by_module({
     ".sparse": "qdrant_words",
     ".surroundings": "StoreNodes document_filter",
     ".vectors": "avectors_for vectors_for",
+    ".writers": "NodeWriter",
 })  # fmt: skip
 __getattr__, __dir__ = lazy_names(__name__, _NAMES, classes=".node_parsers:NodeParser")

@@ -41,6 +41,7 @@ from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.models.identity import identity
+from advchunk.readers.parts import join_parts
 from advchunk.records import Span, remove_written, write_metadata, written_keys, written_metadata
 from advchunk.retrieval.vectors import Vectors
 from advchunk.text.splitters import SplitterLike
@@ -174,6 +175,23 @@ class AdvchunkNodeParser(TextSplitter):
         else:
             for parent, chunks in self._read_files(paths, show_progress, encoding):
                 yield from self._convert([parent], [chunks])
+
+    def get_nodes_from_parts(self, documents: Sequence[BaseNode], show_progress: bool = False) -> list[BaseNode]:
+        """Return the nodes of documents that are the pages or elements of their sources, as many readers return them.
+
+        The parts of a source are joined in order (`advchunk.readers.parts.join_parts`), so that nodes may cross pages and have
+        the headings and tables of elements. Offsets are in the joined text. Metadata are those that all parts have in common;
+        ``page``, ``pages`` and ``boxes`` are those of the node.
+        """
+        sources = list(join_parts(self._sources(documents, show_progress)))
+        hidden = {
+            name: list(dict.fromkeys(key for node in documents for key in getattr(node, name)))
+            for name in ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
+        }
+        parents = [
+            Document(id_=source.id, text=source.text, metadata=dict(source.metadata), **hidden) for source in sources
+        ]
+        return self._convert(parents, self.core().chunk_many(sources, on_error=self.on_error, workers=self.workers))
 
     def _read_files(
         self, paths: str | Path | Iterable[str | Path], show_progress: bool, encoding: str | None

@@ -31,6 +31,11 @@ class DefaultEmbedding(BaseEmbedding):
         return f"advchunk.{cls.__name__}"
 
     @property
+    def languages(self) -> frozenset[str]:
+        """The codes of the languages of the model."""
+        return StaticEmbedder.languages
+
+    @property
     def tokenizer(self) -> WordPiece:
         """The tokenizer of the model."""
         return default_embedder().tokenizer
@@ -91,6 +96,11 @@ class HybridEmbedding(BaseEmbedding):
     def tokenizer(self) -> Any:
         """The tokenizer of the embedding inside."""
         return self._hybrid.tokenizer
+
+    @property
+    def languages(self) -> frozenset[str] | None:
+        """The codes of the languages of the embedding inside; None if it declares none."""
+        return self._hybrid.languages
 
     @property
     def max_tokens(self) -> int | None:

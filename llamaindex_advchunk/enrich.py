@@ -1,4 +1,4 @@
-"""Enrichment of LlamaIndex nodes by a chat model."""
+"""Enrichment of LlamaIndex nodes by their documents' own words or a chat model."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from llamaindex_advchunk.base import Resource, chunk_spans, hidden_keys, users_m
 
 
 class ChunkEnricher(TransformComponent):
-    """Add the context that nodes need to be read alone: ``ChunkEnricher(enricher=Summaries(llm=...))``.
+    """Add the context that nodes need to be read alone: ``ChunkEnricher(enricher=ContextualEnricher(llm=...))``.
 
     It goes after a node parser, ours or another, in an ``IngestionPipeline``. As a pipeline passes on nodes without their
     documents, it reassembles documents from the nodes of one SOURCE, by ``start_char_idx`` and ``end_char_idx``, or else in
     the order of the nodes; with our parsers the result is exact. Pass all nodes of a document in one call.
 
-    A summary is in ``metadata["context"]``, after titles and headings, where embedder and language model both see it. A
+    An added context is in ``metadata["context"]``, after titles and headings, where embedder and language model both see it. A
     rewritten chunk is in ``metadata["rewritten"]``, hidden from both, as are all other added keys. Text, positions and ids
     do not change; links between nodes are updated. A node whose content changes loses its embedding. Nodes without text, and
     the sentences that ``vectors="units"`` adds, pass through unchanged.
@@ -36,7 +36,7 @@ class ChunkEnricher(TransformComponent):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
     enricher: Annotated[Enricher, Resource(Enricher)] = Field(
-        exclude=True, description="Summaries or Rewriting of advchunk.enrich."
+        exclude=True, description="ContextualEnricher or Rewriting of advchunk.enrich."
     )
     rewritten: bool = Field(default=False, description="Whether a rewritten chunk replaces the node's text.")
     on_error: Any = Field(

@@ -25,8 +25,10 @@ from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 from advchunk.chunkers.other_names import check_names
 from advchunk.errors import is_integer, require
 from advchunk.models.counters import TokenizerLike, as_counter
+from advchunk.models.embedders import as_embedder
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
 from advchunk.retrieval.passages import PassageOrder
+from advchunk.retrieval.query_language import fit_to_language
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
 from advchunk.retrieval.warning_log import WarningLog
@@ -276,6 +278,12 @@ class AdvchunkRetriever(BaseRetriever):
             tiny = np.finfo(float).tiny
             hits = [NodeWithScore(node=hit.node, score=float(np.log(max(hit.get_score(), tiny)))) for hit in hits]
         search = replace(self._search, mode=mode)
+        embed_model = getattr(self._index, "_embed_model", None)
+        if embed_model is not None:
+            model = as_embedder(embed_model)
+            search = fit_to_language(search, query_bundle.query_str, pool.nodes.words, model, self._once)
+        if search.mode == "lexical":
+            hits = []
         sizes: dict[str, Any] = {"depth": self._depth, "size": self._top_k, "budget": self._budget}
         return pool.respond(query_bundle.query_str, hits, search, order=self._order, **sizes)
 

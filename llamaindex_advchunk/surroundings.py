@@ -64,7 +64,7 @@ class StoreNodes:
         is_filtered = filters is None or not isinstance(store, BaseDocumentStore)
         require(is_filtered, "filters must be for a vector store", type(store).__name__)
         self._store: Any = store
-        self._filters = filters
+        self._filters, self._warnings = filters, WarningLog()
 
     @property
     def name(self) -> str:
@@ -104,6 +104,9 @@ class StoreNodes:
             if not steps:
                 break
             ahead = steps
+        else:
+            reason = "the links of nodes were followed %d steps from %d hits, which does not reach %d characters: pass StoreNodes with filters"
+            self._warnings.warn("steps", reason, _MOST_STEPS, len(ranges), int(reach))
         return list(nodes.values())
 
     def _get(self, ids: list[str]) -> Sequence[BaseNode]:

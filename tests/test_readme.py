@@ -20,6 +20,11 @@ ROOT = Path(__file__).parents[1]
 GUIDES = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs" / "guides").glob("*.md"))]
 PAGES = ["README.md", *GUIDES]
 FIGURE = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+|\d*\.\d+)(?![\w.])")
+RECIPES = {
+    "tea.md": "# Tea\n\nAdd two spoons of tea. Wait two minutes, or three for black tea. Pour it.\n",
+    "prices.csv": "name,price\ngreen,2.50\nblack,1.90\n",
+    "cats.md": "# Cats\n\nCats nap all day. A cat purrs when it is calm.\n",
+}
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
 FENCE = re.compile(
     r"(?P<remote><!-- needs the hub -->\n)?```(?P<kind>\w+)\n(?P<code>.*?)^```\n(?:```text\n(?P<output>.*?)^```\n)?",
@@ -48,8 +53,13 @@ def run(path, monkeypatch, which=slice(None)):
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch):
-    """Work in a folder that contains only a README.md."""
+    """Work in a folder that contains only a README.md, the recipes that it asks, and a folder of documents."""
     (tmp_path / "README.md").write_bytes((ROOT / "README.md").read_bytes())
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "0.jsonl").write_text('{"id": "size", "text": "Tokens are counted."}\n', encoding="utf-8")
+    (tmp_path / "recipes").mkdir()
+    for name, text in RECIPES.items():
+        (tmp_path / "recipes" / name).write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
 
@@ -81,13 +91,12 @@ def test_the_example_chunker_in_contributing_keeps_the_contract(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "line", sorted({line for path in PAGES for block in blocks(path, "console") for line in block["code"].splitlines()})
-)
-def test_the_commands_run(line):
-    prompt, program, *args = shlex.split(line)
-    assert (prompt, program) == ("$", "advchunk")
-    CliRunner().invoke(main, args, catch_exceptions=False, standalone_mode=False)
+@pytest.mark.parametrize("code", sorted({block["code"] for path in PAGES for block in blocks(path, "console")}))
+def test_the_commands_of_a_block_run_in_order(code):
+    for line in code.splitlines():
+        prompt, program, *args = shlex.split(line)
+        assert (prompt, program) == ("$", "advchunk")
+        CliRunner().invoke(main, args, catch_exceptions=False, standalone_mode=False)
 
 
 @pytest.mark.parametrize("path", [*PAGES, "CONTRIBUTING.md"])
@@ -123,6 +132,13 @@ def test_figures_in_tables_are_those_of_the_benchmarks_that_a_page_links(path):
     measured = {figure for link in links for figure in FIGURE.findall(link.read_text(encoding="utf-8"))}
     rows = [line for line in outside_code(path).splitlines() if line.startswith("|")]
     assert [row for row in rows if set(FIGURE.findall(row)) - measured] == []
+    lines = [line for link in links for line in link.read_text(encoding="utf-8").splitlines()]
+    shares = {share for row in rows for share in re.findall(r"\d+ of \d+", row)}
+    assert [
+        share
+        for share in shares
+        if not any(set(share.split(" of ")) <= set(re.findall(r"\d+", line)) for line in lines)
+    ] == []
 
 
 def test_the_readme_is_short_and_shows_a_result():

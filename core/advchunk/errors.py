@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 
 class ConfigurationError(ValueError):
@@ -67,7 +67,7 @@ class WorkerDied(RuntimeError):  # noqa: N818
     """A document was given up because worker processes died while they chunked it."""
 
 
-def is_integer(value: object, least: int) -> bool:
+def is_integer(value: object, least: int) -> TypeGuard[int]:
     """Return True for a whole number that is at least ``least``, and no bool."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 

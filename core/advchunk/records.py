@@ -310,6 +310,8 @@ class Chunk:
     @property
     def middle(self) -> float:
         """Mean offset of the characters; 0 for a chunk of context alone."""
+        if len(self.spans) == 1:
+            return sum(self.spans[0]) / 2
         total = sum((start + end) / 2 * (end - start) for start, end in self.spans)
         return total / max(sum(end - start for start, end in self.spans), 1)
 

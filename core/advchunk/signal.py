@@ -22,10 +22,9 @@ SHUFFLES: Final = 19
 _BEYOND_CHANCE = 2.5  # standard deviations above the mean of shuffled texts; chosen on Choi's texts with an even index
 _FARTHEST = 99.0
 _TIE = 1e-9  # relative difference of evidence that rounding makes
-MOSTLY: Final = 0.75
-"""Share of cuts by size, and at the first place allowed, from which a method cuts like `recursive`."""
+_MOSTLY = 0.75  # share of cuts by size, and at the first place allowed, from which a method cuts like `recursive`
 MANY: Final = 20
-"""Cuts of a document from which the log says that most are by size."""
+"""Cuts of a document from which the log says that they are like those of `recursive`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +125,7 @@ class Signal:
         >>> Signal("universal-semantic", {"algorithm": 5, "first": 33, "size": 3}).resembles
         'recursive'
         """
-        return "recursive" if self.share("size", "first") >= MOSTLY else ""
+        return "recursive" if self.share("size", "first") >= _MOSTLY else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the signal as JSON, with the evidence if it can be measured."""

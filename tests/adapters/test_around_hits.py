@@ -29,6 +29,7 @@ from langchain_advchunk import (
     RecursiveSplitter,
     StoreChunks,
 )
+from langchain_advchunk.surroundings import mapping_filter
 from llamaindex_advchunk import DefaultEmbedding, RecursiveNodeParser, StoreNodes
 
 FILLER = [f"Shed {i} holds {thing} and tar." for i, thing in enumerate(["rope", "nets", "oars", "sails"] * 6)]
@@ -93,6 +94,29 @@ class TestLangChain:
             assert [text for text, _ in results] == [text for text, _ in expected]
             assert source.asked == [8]  # once for all hits
         assert retrieved(store) == expected != retrieved(store, texts={})
+
+    def test_documents_may_have_an_offset_of_their_own(self):
+        chunks = chunked(start_index=7)
+        assert chunks[1].metadata["advchunk_start_index"] > chunks[1].metadata["start_index"] == 7
+        assert ANSWER in [text for text, _ in retrieved(stored(chunks))]
+        made = []
+
+        def remember(ranges):
+            made.append(mapping_filter(ranges))
+            return lambda _: True
+
+        source = StoreChunks(Opaque.from_documents(chunks, DefaultEmbeddings()), remember)
+        retrieved(stored(chunks), texts=source)
+        assert "advchunk_start_index" in str(made)
+
+    def test_chunks_that_are_left_out_are_said(self, monkeypatch, caplog):
+        monkeypatch.setattr(langchain_advchunk.surroundings, "_MOST", 4)
+        store = stored(chunked())
+        retrieved(store)
+        retrieved(store, texts=StoreChunks(store))
+        assert {"the store InMemoryVectorStore has 4 chunks or more" in message for message in caplog.messages} == {
+            True
+        }
 
     def test_without_neighbors_or_a_budget_nothing_is_asked(self):
         def fail(*_):
@@ -292,6 +316,18 @@ class TestLlamaIndex:
             ]
             assert {node.node_id for node in near} <= {hit.chunk.id for hit in around.beside}
             assert len(around.beside) <= len(near) + 2
+
+    def test_links_that_do_not_reach_far_enough_are_said_once(self, nodes, monkeypatch, caplog):
+        docstore = SimpleDocumentStore()
+        docstore.add_documents(nodes)
+        source = StoreNodes(docstore)
+        hits = [llamaindex_advchunk.surroundings.to_hit(node) for node in self.hits(nodes)]
+        source.read(hits, 10**6)
+        assert not caplog.messages
+        monkeypatch.setattr(llamaindex_advchunk.surroundings, "_MOST_STEPS", 3)
+        for _ in range(2):
+            source.read(hits, 10**6)
+        assert [message[:42] for message in caplog.messages] == ["the links of nodes were followed 3 steps f"]
 
     def test_an_index_in_memory_needs_no_store(self, nodes):
         index = VectorStoreIndex(nodes, embed_model=DefaultEmbedding())

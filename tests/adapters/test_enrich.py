@@ -19,7 +19,7 @@ from llama_index.core.node_parser import HierarchicalNodeParser, TokenTextSplitt
 from llama_index.core.schema import ImageDocument, IndexNode, MetadataMode, NodeRelationship, TextNode
 
 from advchunk import ConfigurationError, MissingModel, OpenAIChat
-from advchunk.enrich import Rewriting, Summaries, SummaryPrompts
+from advchunk.enrich import ContextPrompts, ContextualEnricher, Rewriting
 from advchunk.records import remove_written, written_keys
 from langchain_advchunk import MSTSemanticSplitter, RecursiveSplitter, chunk_spans
 from langchain_advchunk.enrich import ChunkEnricher
@@ -49,14 +49,13 @@ class Scribe:
             return json.dumps({"text": tagged(prompt, "passage").replace("She", "Ada the cat")})
         if "<questions>\n" in prompt:
             return json.dumps({"stated": [{"answer": "Ada", "quote": "Ada is a cat"}]})
-        if "<needs>\n" in prompt:
-            return json.dumps({"summary": f"S: {tagged(prompt, 'says')}"})
-        if '"says": what' in prompt:
-            return json.dumps({"needs": "", "says": tagged(prompt, "passage").strip()})
+        if "<beginning>\n" in prompt:
+            return f"S: {tagged(prompt, 'passage').strip()}"
         return json.dumps({"missing": ["Who?"] if "She" in tagged(prompt, "passage") else []})
 
     def documents(self):
-        return {tagged(prompt, "document") for prompt in self.prompts if "<document>\n" in prompt}
+        """Return the documents, which are short, of which it was shown the beginning."""
+        return {tagged(prompt, "beginning") for prompt in self.prompts if "<beginning>\n" in prompt}
 
 
 def transformed(enricher, documents, **params):
@@ -86,7 +85,7 @@ def test_documents_are_reassembled_from_chunks(splitter, transform):
     scribe, parents = Scribe(), [Document(CATS), Document(LAWS), Document(LAWS)]
     chunks = SPLITTERS[splitter].split_documents(parents)
     before = copy.deepcopy(chunks)
-    enriched = transform(ChunkEnricher(Summaries(llm=scribe)), chunks)
+    enriched = transform(ChunkEnricher(ContextualEnricher(llm=scribe)), chunks)
     assert chunks == before
     assert len(enriched) == len(chunks) > 4
     if splitter != "without places":
@@ -94,7 +93,7 @@ def test_documents_are_reassembled_from_chunks(splitter, transform):
     for old, new in zip(chunks, enriched, strict=True):
         text = old.page_content.rpartition("\n\n")[2] if splitter == "in context" else old.page_content
         assert new.page_content.endswith(text)
-        assert new.metadata["summary"] in new.page_content.partition("\n\n")[0]
+        assert new.metadata["added_context"] in new.page_content.partition("\n\n")[0]
         assert new.id == old.id
         for key in ("start_index", "end_index", "chunk_index", "title_path"):
             assert new.metadata.get(key) == old.metadata.get(key)
@@ -104,10 +103,10 @@ def test_documents_are_reassembled_from_chunks(splitter, transform):
 def test_titles_stand_before_the_summary():
     chunks = SPLITTERS["in context"].split_documents([Document(CATS, metadata={"title": "All of Ada"})])
     scribe = Scribe()
-    enriched = ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks)
+    enriched = ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(chunks)
     text = CATS[enriched[-1].metadata["start_index"] :]
     assert enriched[-1].page_content == f"All of Ada > Cats\nS: {' '.join(text.split())}\n\n{text}"
-    assert tagged(scribe.prompts[-2], "place") == "All of Ada > Cats > Meals"
+    assert tagged(scribe.prompts[-1], "place") == "All of Ada > Cats > Meals"
 
 
 def test_non_contiguous_chunks_keep_their_positions():
@@ -115,28 +114,28 @@ def test_non_contiguous_chunks_keep_their_positions():
     chunks = splitter.split_documents([Document(CATS_AND_LAWS)])
     scribe = Scribe()
     assert any("spans" in chunk.metadata for chunk in chunks)
-    ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks)
+    ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(chunks)
     assert scribe.documents() == {CATS_AND_LAWS}
 
 
 def test_pages_of_a_source_are_separate_documents():
     parents = [Document(text, metadata={"source": "a.pdf", "page": i}) for i, text in enumerate([CATS, LAWS])]
     scribe = Scribe()
-    ChunkEnricher(Summaries(llm=scribe)).transform_documents(SPLITTERS["ours"].split_documents(parents))
+    ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(SPLITTERS["ours"].split_documents(parents))
     assert scribe.documents() == {CATS, LAWS}
 
 
 def test_single_chunk_documents_stay_separate():
     scribe = Scribe()
     chunks = SPLITTERS["ours"].split_documents([Document("One."), Document("Two."), Document("Three.")])
-    ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks)
+    ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(chunks)
     assert scribe.documents() == {"One.", "Two.", "Three."}
 
 
 def test_shuffled_chunks_are_grouped_by_source_id():
     chunks = SPLITTERS["ours"].split_documents([Document(CATS, id="c"), Document(LAWS, id="l")])
     scribe = Scribe()
-    enriched = ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks[::-1])
+    enriched = ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(chunks[::-1])
     assert scribe.documents() == {CATS, LAWS}
     assert [document.id for document in enriched] == [document.id for document in chunks[::-1]]
 
@@ -146,18 +145,18 @@ def test_partial_chunks_are_shown_in_their_parent(transform):
     parents = [Document(CATS, id="c"), Document(LAWS, id="l")]
     chunks = SPLITTERS["in context"].split_documents(parents)[1:2]
     alone, whole = Scribe(), Scribe()
-    transform(ChunkEnricher(Summaries(llm=alone)), chunks)
-    (enriched,) = transform(ChunkEnricher(Summaries(llm=whole)), chunks, parents=parents)
+    transform(ChunkEnricher(ContextualEnricher(llm=alone)), chunks)
+    (enriched,) = transform(ChunkEnricher(ContextualEnricher(llm=whole)), chunks, parents=parents)
     assert alone.documents() == {CATS[chunks[0].metadata["start_index"] : chunks[0].metadata["end_index"]]}
     assert whole.documents() == {CATS}
-    assert "summary" in enriched.metadata
+    assert "added_context" in enriched.metadata
     unplaced, scribe = SPLITTERS["without places"].split_documents(parents)[1:2], Scribe()
-    transform(ChunkEnricher(Summaries(llm=scribe)), unplaced, parents=parents)
+    transform(ChunkEnricher(ContextualEnricher(llm=scribe)), unplaced, parents=parents)
     assert scribe.documents() == {unplaced[0].page_content}
     with pytest.raises(ConfigurationError, match="parents must have ids"):
-        transform(ChunkEnricher(Summaries(llm=alone)), chunks, parents=[Document(CATS)])
+        transform(ChunkEnricher(ContextualEnricher(llm=alone)), chunks, parents=[Document(CATS)])
     with pytest.raises(ConfigurationError, match="the spans of chunk 0 must give its text"):
-        transform(ChunkEnricher(Summaries(llm=alone)), chunks, parents=[Document(LAWS, id="c")])
+        transform(ChunkEnricher(ContextualEnricher(llm=alone)), chunks, parents=[Document(LAWS, id="c")])
 
 
 @pytest.mark.parametrize(
@@ -174,7 +173,7 @@ def test_chunks_of_other_splitters(splitter):
         [Document(CATS, metadata={"source": "c"}), Document(LAWS, metadata={"source": "l"})]
     )
     scribe = Scribe()
-    enriched = ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks)
+    enriched = ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(chunks)
     assert [new.page_content.partition("\n\n")[2] for new in enriched] == [old.page_content for old in chunks]
     assert {" ".join(document.split()) for document in scribe.documents()} == {
         " ".join(t.split()) for t in (CATS, LAWS)
@@ -183,7 +182,7 @@ def test_chunks_of_other_splitters(splitter):
 
 def test_chunks_without_metadata_are_separate_documents():
     scribe = Scribe()
-    enriched = ChunkEnricher(Summaries(llm=scribe)).transform_documents(
+    enriched = ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(
         [Document("One."), Document("Two.\n\n"), Document(" ")]
     )
     assert scribe.documents() == {"One.", "Two.\n\n"}
@@ -202,7 +201,7 @@ def test_rewritten_text_is_in_metadata_or_replaces_the_text():
     assert placed[-1].metadata["original_text"] == CATS[placed[-1].metadata["start_index"] :]
     assert "original_text" not in placed[0].metadata
     scribe = Scribe()
-    both_ = ChunkEnricher(Summaries(llm=scribe)).transform_documents(placed)
+    both_ = ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(placed)
     assert scribe.documents() == {CATS}
     assert both_[-1].page_content == "Cats\nS: ## Meals She eats fish.\n\n## Meals\n\nAda the cat eats fish."
     again = ChunkEnricher(Rewriting(llm=Scribe(), least_kept=1)).transform_documents(both_)
@@ -213,7 +212,7 @@ def test_enricher_works_in_a_langchain_pipeline():
     scribe = Scribe()
     compressors = pytest.importorskip("langchain_classic.retrievers.document_compressors")
     pipeline = compressors.DocumentCompressorPipeline(
-        transformers=[SPLITTERS["ours"], ChunkEnricher(Summaries(llm=scribe))]
+        transformers=[SPLITTERS["ours"], ChunkEnricher(ContextualEnricher(llm=scribe))]
     )
     enriched = pipeline.compress_documents([Document(CATS)], "cats?")
     assert asyncio.run(pipeline.acompress_documents([Document(CATS)], "cats?")) == enriched
@@ -221,24 +220,27 @@ def test_enricher_works_in_a_langchain_pipeline():
 
 
 def test_langchain_chat_models_are_accepted_and_other_types_refused():
-    llm = FakeListChatModel(responses=['{"needs": "", "says": "x"}', '{"summary": "Of one."}'])
-    (enriched,) = ChunkEnricher(Summaries(llm=llm)).transform_documents([Document("One.")])
+    llm = FakeListChatModel(responses=["Of one."])
+    (enriched,) = ChunkEnricher(ContextualEnricher(llm=llm)).transform_documents([Document("One.")])
     assert enriched.page_content == "Of one.\n\nOne."
-    with pytest.raises(ConfigurationError, match="enricher must be Summaries or Rewriting"):
+    with pytest.raises(ConfigurationError, match="enricher must be ContextualEnricher or Rewriting"):
         ChunkEnricher(llm)
     with pytest.raises(MissingModel, match="llm= is missing"):
-        ChunkEnricher(Summaries())
+        ChunkEnricher(Rewriting())
+    (enriched,) = ChunkEnricher(ContextualEnricher()).transform_documents([Document("One.", metadata={"title": "Two"})])
+    assert enriched.page_content == "Two\n\nOne."
 
 
-def test_failed_documents_stay_unchanged():
+def test_documents_without_an_answer_get_their_own_words():
     chunks = SPLITTERS["in context"].split_documents([Document(CATS)])
     met = []
-    enriched = ChunkEnricher(Summaries(llm=lambda _: "no"), on_error=met.append).transform_documents(chunks)
-    assert [document.page_content for document in enriched] == [document.page_content for document in chunks]
-    assert {document.metadata["summary_status"] for document in enriched} == {"failed: BadModelOutput"}
+    enriched = ChunkEnricher(ContextualEnricher(llm=lambda _: ""), on_error=met.append).transform_documents(chunks)
+    own = ChunkEnricher(ContextualEnricher()).transform_documents(chunks)
+    assert [document.page_content for document in enriched] == [document.page_content for document in own]
+    assert {document.metadata["added_context_status"] for document in enriched} == {"failed: BadModelOutput"}
     assert len(met) == len(chunks)
-    with pytest.raises(ValueError, match="must answer with JSON"):
-        ChunkEnricher(Summaries(llm=lambda _: "no"), on_error="raise").transform_documents(chunks)
+    with pytest.raises(ValueError, match="must answer with text"):
+        ChunkEnricher(ContextualEnricher(llm=lambda _: ""), on_error="raise").transform_documents(chunks)
 
 
 # LlamaIndex.
@@ -265,7 +267,7 @@ def test_nodes_are_enriched_in_a_pipeline(run, params):
     scribe, parser = Scribe(), RecursiveNodeParser(max_tokens=12, **params)
     plain = parser(documents())
     enriched = run(
-        IngestionPipeline(transformations=[parser, NodeEnricher(enricher=Summaries(llm=scribe))]), documents()
+        IngestionPipeline(transformations=[parser, NodeEnricher(enricher=ContextualEnricher(llm=scribe))]), documents()
     )
     assert scribe.documents() == {CATS, LAWS}
     assert len(enriched) == len(plain) > 3
@@ -273,11 +275,11 @@ def test_nodes_are_enriched_in_a_pipeline(run, params):
         assert (new.node_id, new.text, new.start_char_idx, new.end_char_idx) == (
             old.node_id, old.text, old.start_char_idx, old.end_char_idx,
         )  # fmt: skip
-        context = "\n".join(filter(None, (old.metadata.get("context"), new.metadata["summary"])))
+        context = "\n".join(filter(None, (old.metadata.get("context"), new.metadata["added_context"])))
         assert new.metadata["context"] == context
         for mode in (MetadataMode.EMBED, MetadataMode.LLM):
             assert context in new.get_content(mode)
-            assert "summary:" not in new.get_content(mode)
+            assert "added_context:" not in new.get_content(mode)
         assert new.metadata["token_count"] > old.metadata["token_count"]
         assert new.source_node == old.source_node
     for a, b in pairwise(enriched):
@@ -289,7 +291,7 @@ def test_nodes_are_enriched_in_a_pipeline(run, params):
 def test_input_nodes_are_not_modified():
     nodes = RecursiveNodeParser(max_tokens=12)(documents())
     before = [node.model_dump() for node in nodes]
-    NodeEnricher(enricher=Summaries(llm=Scribe()))(nodes)
+    NodeEnricher(enricher=ContextualEnricher(llm=Scribe()))(nodes)
     assert [node.model_dump() for node in nodes] == before
 
 
@@ -298,17 +300,17 @@ def test_pipeline_cache_depends_on_the_enricher(run):
     cache, scribe = IngestionCache(), Scribe()
 
     def calls(**params):
-        parts = [RecursiveNodeParser(max_tokens=12), NodeEnricher(enricher=Summaries(llm=scribe, **params))]
+        parts = [RecursiveNodeParser(max_tokens=12), NodeEnricher(enricher=ContextualEnricher(llm=scribe, **params))]
         before = len(scribe.prompts)
         enriched = run(IngestionPipeline(transformations=parts, cache=cache), documents())
-        assert all("summary" in node.metadata for node in enriched)
+        assert all("added_context" in node.metadata for node in enriched)
         return len(scribe.prompts) - before
 
     n = calls()
-    assert n > 6
+    assert n == len(RecursiveNodeParser(max_tokens=12)(documents()))
     assert calls() == 0
     assert calls(seed=1) == n
-    assert calls(prompts=SummaryPrompts(version="mine")) == n
+    assert calls(prompts=ContextPrompts(version="mine")) == n
     assert calls() == 0
 
 
@@ -325,7 +327,7 @@ def test_a_run_that_raises_leaves_the_pipelines_cache_empty_and_its_own_full(run
                 raise OSError(msg)
             return scribe(prompt)
 
-    enricher = NodeEnricher(enricher=Summaries(llm=Breaking(), cache=answers), on_error="raise")
+    enricher = NodeEnricher(enricher=ContextualEnricher(llm=Breaking(), cache=answers), on_error="raise")
     pipeline = IngestionPipeline(transformations=[RecursiveNodeParser(max_tokens=12), enricher], cache=cache)
     with pytest.raises(OSError, match="down"):
         run(pipeline, documents())
@@ -333,8 +335,8 @@ def test_a_run_that_raises_leaves_the_pipelines_cache_empty_and_its_own_full(run
     before = len(scribe.prompts)
     assert 0 < before == len(answers)
     enriched = run(pipeline, documents())
-    assert all("summary" in node.metadata for node in enriched)
-    assert len(scribe.prompts) == len(set(scribe.prompts)) == 2 * len(enriched)
+    assert all("added_context" in node.metadata for node in enriched)
+    assert len(scribe.prompts) == len(set(scribe.prompts)) == len(enriched)
 
 
 @runs
@@ -345,13 +347,13 @@ def test_clearing_the_pipeline_cache_retries_failed_nodes(run):
         model_name = "moody"
 
         def __call__(self, prompt):
-            return "no" if any(word in tagged(prompt, "passage") for word in bad) else scribe(prompt)
+            return "" if any(word in tagged(prompt, "passage") for word in bad) else scribe(prompt)
 
     def lacking():
-        enricher = NodeEnricher(enricher=Summaries(llm=Moody(), cache=answers))
+        enricher = NodeEnricher(enricher=ContextualEnricher(llm=Moody(), cache=answers))
         parts = [RecursiveNodeParser(max_tokens=12), enricher]
         enriched = run(IngestionPipeline(transformations=parts, cache=cache), documents())
-        return [node.metadata["summary_status"] for node in enriched if "summary" not in node.metadata]
+        return [node.metadata["added_context_status"] for node in enriched if "added_context_status" in node.metadata]
 
     answers = {}
     assert lacking() == ["failed: BadModelOutput"]
@@ -361,7 +363,7 @@ def test_clearing_the_pipeline_cache_retries_failed_nodes(run):
     assert len(scribe.prompts) == before
     cache.clear()
     assert lacking() == []
-    assert len(scribe.prompts) == before + 2  # the stages of one chunk
+    assert len(scribe.prompts) == before + 1
 
 
 @pytest.mark.parametrize("name", ["plain", "image", "entry"])
@@ -372,13 +374,13 @@ def test_other_nodes_pass_unchanged(name):
         "entry": IndexNode(text="x", index_id="y"),
     }[name]
     scribe = Scribe()
-    assert NodeEnricher(enricher=Summaries(llm=scribe))([node]) == [node]
+    assert NodeEnricher(enricher=ContextualEnricher(llm=scribe))([node]) == [node]
     assert scribe.prompts == []
 
 
 def test_nodes_of_another_parser():
     scribe = Scribe()
-    parts = [TokenTextSplitter(chunk_size=20, chunk_overlap=0), NodeEnricher(enricher=Summaries(llm=scribe))]
+    parts = [TokenTextSplitter(chunk_size=20, chunk_overlap=0), NodeEnricher(enricher=ContextualEnricher(llm=scribe))]
     long = " ".join(f"Sentence {i} says what it says." for i in range(12))
     enriched = IngestionPipeline(transformations=parts).run(documents=[LlamaDocument(text=long)])
     assert len(enriched) > 3
@@ -390,19 +392,19 @@ def test_nodes_without_offsets_are_joined_in_order():
     scribe = Scribe()
     source = LlamaDocument(text="x", id_="d").as_related_node_info()
     nodes = [TextNode(text=text, relationships={NodeRelationship.SOURCE: source}) for text in ("One.", "Two.")]
-    NodeEnricher(enricher=Summaries(llm=scribe))(nodes)
+    NodeEnricher(enricher=ContextualEnricher(llm=scribe))(nodes)
     assert scribe.documents() == {"One.\n\nTwo."}
 
 
 def test_a_hierarchy_keeps_its_links():
     nodes = HierarchicalNodeParser.from_defaults(chunk_sizes=[64, 24], chunk_overlap=0)(documents())
-    enriched = NodeEnricher(enricher=Summaries(llm=Scribe()))(nodes)
+    enriched = NodeEnricher(enricher=ContextualEnricher(llm=Scribe()))(nodes)
     fresh = {node.node_id: node.as_related_node_info() for node in enriched}
     below = [child for node in enriched for child in node.child_nodes or []]
     assert below == [fresh[child.node_id] for child in below]
     assert below
     assert all(node.parent_node in (None, fresh.get(getattr(node.parent_node, "node_id", ""))) for node in enriched)
-    assert all(child.metadata["summary"] for child in below)
+    assert all(child.metadata["added_context"] for child in below)
 
 
 def test_embedding_is_dropped_if_the_content_changes():
@@ -411,7 +413,7 @@ def test_embedding_is_dropped_if_the_content_changes():
     kept = NodeEnricher(enricher=Rewriting(llm=Scribe(), least_kept=0.5))(nodes)
     assert all(node.embedding for node in kept)
     assert any("rewritten" in node.metadata for node in kept)
-    assert not any(node.embedding for node in NodeEnricher(enricher=Summaries(llm=Scribe()))(nodes))
+    assert not any(node.embedding for node in NodeEnricher(enricher=ContextualEnricher(llm=Scribe()))(nodes))
 
 
 def test_rewritten_text_replaces_the_node_text():
@@ -423,14 +425,14 @@ def test_rewritten_text_replaces_the_node_text():
         assert "original_text" not in new.get_content(MetadataMode.EMBED)
         assert (new.start_char_idx, new.end_char_idx) == (old.start_char_idx, old.end_char_idx)
     scribe = Scribe()
-    again = NodeEnricher(enricher=Summaries(llm=scribe))(enriched)
+    again = NodeEnricher(enricher=ContextualEnricher(llm=scribe))(enriched)
     assert scribe.documents() == {CATS, LAWS}
     assert [node.text for node in again] == [node.text for node in enriched]
 
 
 def test_serialization_omits_keys_and_pickling_keeps_them(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted")
-    component = NodeEnricher(enricher=Summaries(llm=OpenAIChat("http://localhost/v1", "m")))
+    component = NodeEnricher(enricher=ContextualEnricher(llm=OpenAIChat("http://localhost/v1", "m")))
     data = component.to_json()
     assert "sk-planted" not in data
     assert component.enricher.fingerprint() in data
@@ -449,23 +451,25 @@ def test_an_llm_of_llamaindex():
             enriched.message.content = Scribe()(messages[-1].content)
             return enriched
 
-    enriched = NodeEnricher(enricher=Summaries(llm=Answering()))(RecursiveNodeParser(max_tokens=12)(documents()))
-    assert all("summary" in node.metadata for node in enriched)
+    enriched = NodeEnricher(enricher=ContextualEnricher(llm=Answering()))(
+        RecursiveNodeParser(max_tokens=12)(documents())
+    )
+    assert all("added_context" in node.metadata for node in enriched)
 
 
 def test_pieces_of_an_enriched_chunk_do_not_inherit_its_summary():
     text = "Cats nap. " * 20
     chunks = RecursiveSplitter(max_tokens=40).split_documents([Document(text, metadata={"user": 1})])
-    enriched = ChunkEnricher(Summaries(llm=Scribe())).transform_documents(chunks)
-    assert all("summary" in chunk.metadata for chunk in enriched)
+    enriched = ChunkEnricher(ContextualEnricher(llm=Scribe())).transform_documents(chunks)
+    assert all("added_context" in chunk.metadata for chunk in enriched)
     for piece in RecursiveSplitter(max_tokens=20).split_documents(enriched):
         assert piece.metadata["user"] == 1
-        assert "summary" not in piece.metadata
+        assert "added_context" not in piece.metadata
 
 
 USERS = {
     key: [key, "of the user"]
-    for name in ("summary", "rewritten")
+    for name in ("added_context", "rewritten")
     for key in (
         name,
         f"{name}_status",
@@ -479,7 +483,9 @@ USERS = {
     )
 }
 enrichers = pytest.mark.parametrize(
-    "enricher", [Summaries(llm=Scribe()), Rewriting(llm=Scribe(), least_kept=0.5)], ids=["summaries", "rewriting"]
+    "enricher",
+    [ContextualEnricher(llm=Scribe()), Rewriting(llm=Scribe(), least_kept=0.5)],
+    ids=["contextual", "rewriting"],
 )
 
 
@@ -494,7 +500,7 @@ def check_users_metadata(before, after):
         assert remove_written(metadata, written_keys(metadata)) == USERS
         assert not list_identities(metadata) & seen
         seen |= list_identities(metadata)
-    assert any({"summary", "rewritten"} & written_keys(metadata).keys() for metadata in after)
+    assert any({"added_context", "rewritten"} & written_keys(metadata).keys() for metadata in after)
 
 
 @both
@@ -506,7 +512,7 @@ def test_documents_keep_the_users_metadata(enricher, transform):
     check_users_metadata([chunk.metadata for chunk in chunks], [chunk.metadata for chunk in enriched])
     assert [chunk_spans(chunk) for chunk in enriched] == [chunk_spans(chunk) for chunk in chunks]
     for piece in SPLITTERS["ours"].split_documents(enriched):
-        assert not {"summary", "rewritten", "original_text"} & written_keys(piece.metadata).keys()
+        assert not {"added_context", "rewritten", "original_text"} & written_keys(piece.metadata).keys()
         assert {**piece.metadata, **USERS} == piece.metadata
 
 
@@ -522,7 +528,7 @@ def test_nodes_keep_the_users_metadata(enricher):
         assert shown == node.metadata.keys() - node.excluded_llm_metadata_keys
         assert shown == USERS.keys() | ({"advchunk_context"} & node.metadata.keys())
     for piece in parser(enriched):
-        assert not {"summary", "rewritten", "original_text"} & written_keys(piece.metadata).keys()
+        assert not {"added_context", "rewritten", "original_text"} & written_keys(piece.metadata).keys()
         assert {**piece.metadata, **USERS} == piece.metadata
 
 
@@ -532,6 +538,6 @@ def test_chunks_of_other_splitters_keep_the_users_metadata():
         [Document(CATS, metadata=users)]
     )
     scribe = Scribe()
-    enriched = ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks)
+    enriched = ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(chunks)
     assert {" ".join(document.split()) for document in scribe.documents()} == {" ".join(CATS.split())}
     assert all({**new.metadata, **old.metadata} == new.metadata for old, new in zip(chunks, enriched, strict=True))

@@ -15,7 +15,7 @@ from llama_index.core.schema import MetadataMode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.vector_stores import SimpleVectorStore
 
-from advchunk.enrich import Summaries
+from advchunk.enrich import ContextualEnricher
 from langchain_advchunk import ChunkEnricher, DefaultEmbeddings, RecursiveSplitter, chunk_key
 from llamaindex_advchunk import ChunkEnricher as NodeEnricher
 from llamaindex_advchunk import DefaultEmbedding, RecursiveNodeParser
@@ -107,20 +107,18 @@ def test_a_title_that_is_not_embedded_changes_nothing():
 
 
 class Scribe:
-    """A chat model whose summaries name its edition."""
+    """A chat model whose answers name its edition."""
 
     def __init__(self, edition):
         self.edition, self.model_name = edition, f"scribe {edition}"
 
     def __call__(self, prompt):
-        if "<needs>\n" in prompt:
-            return f'{{"summary": "Edition {self.edition}."}}'
-        return '{"needs": "", "says": "x"}'
+        return f"Edition {self.edition}."
 
 
-def test_index_adds_again_the_chunks_whose_summary_changed():
+def test_index_adds_again_the_chunks_whose_context_changed():
     chunks, store = split(TEXT, "A"), Store()
-    editions = [ChunkEnricher(Summaries(llm=Scribe(i))).transform_documents(chunks) for i in (1, 2)]
+    editions = [ChunkEnricher(ContextualEnricher(llm=Scribe(i))).transform_documents(chunks) for i in (1, 2)]
     assert [store.added(version) for version in (chunks, editions[0], editions[0], editions[1])] == [4, 4, 0, 4]
     assert store.texts() == texts(editions[1])
     assert [chunk.id for chunk in editions[1]] == [chunk.id for chunk in chunks]
@@ -193,12 +191,12 @@ def test_hashes_and_ids_of_nodes_change_with_what_is_embedded(edited, changed):
     assert len({node.hash for node in new} - {node.hash for node in old}) >= changed
 
 
-def test_a_pipeline_with_an_enricher_stores_the_new_summaries():
+def test_a_pipeline_with_an_enricher_stores_the_new_context():
     hashes = list[str]()
     for edition in (1, 2):
-        line = pipeline(PARSER, NodeEnricher(enricher=Summaries(llm=Scribe(edition))))
+        line = pipeline(PARSER, NodeEnricher(enricher=ContextualEnricher(llm=Scribe(edition))))
         nodes = line.run(documents=[document(TEXT, "A")])
-        assert {node.metadata["summary"] for node in nodes} == {f"Edition {edition}."}
+        assert {node.metadata["added_context"] for node in nodes} == {f"Edition {edition}."}
         assert line.run(documents=[document(TEXT, "A")]) == []
         hashes += [node.hash for node in nodes]
     assert len(set(hashes)) == 2 * len(nodes)

@@ -459,6 +459,31 @@ def test_chunks_of_doclings_loader_are_split_under_their_headings():
     assert "title_path" not in last.metadata
 
 
+@pytest.mark.room("pages")
+def test_pages_and_elements_of_loaders_are_split_together():
+    path = Path(__file__).parents[1] / "data" / "parsers" / "loaders.json"
+    loaded = {
+        name: [Document(**part) for part in parts if "page_content" in part]
+        for name, parts in json.loads(path.read_text(encoding="utf-8")).items()
+    }
+    splitter = RecursiveSplitter(max_tokens=40)
+    [page] = splitter.split_parts(loaded["pypdf"])
+    assert page.page_content == "Tea and sleep\nWe asked 120 sailors about tea.\n\nThey slept."
+    assert (page.metadata["page"], page.metadata["pages"], page.metadata["total_pages"]) == (1, "1 2", 2)
+    assert "page_label" not in page.metadata
+    first, second, *_ = splitter.split_parts(loaded["unstructured"])
+    assert (first.metadata["section"], first.metadata["page"]) == ("Tea and sleep", 1)
+    assert second.metadata["title_path"] == "Tea and sleep > Results"
+    assert "| green | 7.1 | 0.4 |" in second.page_content
+    assert (first.metadata["start_index"], second.metadata["start_index"]) == (0, first.metadata["end_index"])
+    for split in (splitter.split_documents, splitter.split_parts):
+        chunks = split(loaded["azure"])
+        assert [chunk.metadata["page"] for chunk in chunks] == sorted(chunk.metadata["page"] for chunk in chunks)
+        assert not any("paragraphs" in chunk.metadata for chunk in chunks)  # else each has the whole result
+    mixed = splitter.split_parts([*loaded["pypdf"], Document("Apart.", metadata={"source": "b"})])
+    assert [chunk.metadata["source"] for chunk in mixed] == ["docs/tea.pdf", "b"]
+
+
 def test_papers_pages_and_records_come_as_page_content():
     paper = "<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>"
     [chunks] = GrobidSectionSplitter().split_documents([Document(paper, metadata={"source": "a.xml"})])

@@ -430,10 +430,20 @@ def test_a_store_without_scores_is_a_clear_error():
         async def asimilarity_search_with_score(self, *args, **kwargs):
             raise NotImplementedError
 
-    retriever = AdvchunkRetriever(vectorstore=Unscored(DefaultEmbeddings()))
-    for search in (retriever.invoke, lambda query: asyncio.run(retriever.ainvoke(query))):
-        with pytest.raises(ConfigurationError, match=r"pass retriever=store.as_retriever\(\), got Unscored"):
-            search(QUESTION)
+    class UnscoredDocuments(InMemoryVectorStore):
+        """Returns documents without scores."""
+
+        def similarity_search_with_score(self, *args, **kwargs):
+            return CHUNKS[:2]
+
+        async def asimilarity_search_with_score(self, *args, **kwargs):
+            return CHUNKS[:2]
+
+    for store in (Unscored, UnscoredDocuments):
+        retriever = AdvchunkRetriever(vectorstore=store(DefaultEmbeddings()))
+        for search in (retriever.invoke, lambda query: asyncio.run(retriever.ainvoke(query))):  # noqa: B023
+            with pytest.raises(ConfigurationError, match=r"pass retriever=store.as_retriever\(\), got Unscored"):
+                search(QUESTION)
 
 
 def test_chunks_alone_are_searched_by_words():

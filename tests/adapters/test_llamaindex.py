@@ -342,6 +342,22 @@ def test_nodes_of_doclings_parser_are_parsed_under_their_headings():
     assert loaded[0].text.startswith(first.text)
 
 
+@pytest.mark.room("pages")
+def test_pages_and_elements_of_readers_are_parsed_together():
+    path = Path(__file__).parents[1] / "data" / "parsers" / "loaders.json"
+    loaded = json.loads(path.read_text(encoding="utf-8"))
+    parser = RecursiveNodeParser(max_tokens=40)
+    [node] = parser.get_nodes_from_parts([Document.from_dict(part) for part in loaded["llama_index_pdf"]])
+    assert node.text == "Tea and sleep\nWe asked 120 sailors about tea.\n\nThey slept."
+    assert (node.metadata["page"], node.metadata["pages"], node.ref_doc_id) == (1, "1 2", "docs/tea.pdf")
+    assert {"file_name", "page"} <= set(node.excluded_embed_metadata_keys)
+    assert "page_label" not in node.metadata
+    elements = [TextNode.from_dict(part) for part in loaded["llama_index_unstructured"]]
+    nodes = parser.get_nodes_from_parts(elements)
+    assert "\n| green | 7.1 | 0.4 |\n" in "".join(node.text for node in nodes)
+    assert (nodes[0].start_char_idx, nodes[1].start_char_idx) == (0, nodes[0].end_char_idx)
+
+
 def test_papers_come_as_text():
     paper = "<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>"
     [node] = GrobidSectionNodeParser()([Document(text=paper, id_="a")])

@@ -60,5 +60,10 @@ def test_a_build_goes_on_and_is_asked(sets, tmp_path):
     for store in ("file", "memory"):
         with script.client(store, tmp_path, sizes[-1], documents) as asked:
             results[store] = script.ask(asked, questions)
-    assert results["file"]["hits"] == results["memory"]["hits"]
-    assert results["file"]["recall_of_hits_and_passages"] == [100.0, 100.0]
+    assert results["file"].hits == results["memory"].hits
+    together = script.summary(
+        script.ask_in_processes("file", tmp_path, questions, clients=2), truth=results["memory"].hits
+    )
+    assert together["recall_of_hits_and_passages"] == [100.0, 100.0]
+    assert (together["clients"], together["questions"], together["share_of_right_hits"]) == (2, 2, 100.0)
+    assert together["clock_ms_50_99"]["whole"][0] > 0

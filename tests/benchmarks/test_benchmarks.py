@@ -16,6 +16,7 @@ from quality import list_regressions
 
 from advchunk import ConfigurationError
 from advchunk.evaluation import synthetic
+from advchunk.registry import find, names_of
 from scripts import run
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -189,3 +190,15 @@ def test_retrieval(choi):
     only = ["recursive", "recursive, with context vectors"]
     with_context = tables("--mean", "40", "--set", "with-context", only=only)[0]
     assert with_context.count("\n| recursive, with context vectors |") == 1
+
+
+PRESETS = [
+    (name, preset) for name in names_of("chunker") for preset in getattr(find("chunker", name).load(), "presets", {})
+]
+
+
+@pytest.mark.parametrize(("name", "preset"), PRESETS)
+def test_every_preset_is_measured(name, preset):
+    pages = [page.read_text("utf-8") for page in FOLDER.glob("*.md")]
+    sections = [section for page in pages for section in page.split("\n## ") if re.search(rf"\b{name}\b", section)]
+    assert any(re.search(rf"^\|.*\b{preset}\b.*\d", section, re.MULTILINE) for section in sections)

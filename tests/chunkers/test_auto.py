@@ -2,6 +2,7 @@
 
 import json
 import logging
+from pathlib import Path
 
 import pytest
 from langchain_core.documents import Document as LangChainDocument
@@ -14,12 +15,15 @@ from advchunk import (
     Document,
     GrobidSectionChunker,
     LayoutAwareChunker,
+    RecursiveChunker,
     UniversalSemanticChunker,
     create,
     settings,
 )
 from advchunk.chunkers.catalog import is_general_purpose
+from advchunk.chunkers.sources import chunk_files
 from advchunk.readers import formats, markdown
+from advchunk.readers.files import read_file
 from advchunk.records import write_metadata
 from langchain_advchunk import AutoSplitter
 from llamaindex_advchunk import AutoNodeParser
@@ -93,7 +97,8 @@ def test_parameters_apply_to_all_chunkers_and_defaults_to_each():
 
 
 def test_the_version_depends_on_all_chunkers():
-    assert AutoChunker.version == sum(type(chunker).version for text, chunker in CHUNKERS.items() if text != PAGE)
+    own = sum(type(chunker).version for text, chunker in CHUNKERS.items() if text != PAGE)
+    assert AutoChunker.version == own + RecursiveChunker.version
 
 
 def test_no_chunk_exceeds_a_maximum_that_is_the_default_of_most_chunkers():
@@ -145,3 +150,23 @@ def test_both_frameworks_have_it():
 def test_it_is_not_general_purpose():
     assert not is_general_purpose("auto")
     assert is_general_purpose("universal-semantic")
+
+
+@pytest.mark.room("data_files")
+@pytest.mark.room("biomedical")
+def test_files_of_data_are_read_by_their_names(tmp_path):
+    rows = [{"name": f"tea number {i}", "price": i * 37} for i in range(300)]
+    (tmp_path / "tea.csv").write_text(
+        "name,price\n" + "".join(f"{row['name']},{row['price']}\n" for row in rows), "utf-8"
+    )
+    (tmp_path / "tea.json").write_text(json.dumps(rows), "utf-8")
+    (tmp_path / "tea.xml.txt").write_text(RECORD, "utf-8")
+    (tmp_path / "notes.txt").write_text(NOTES, "utf-8")
+    got = {Path(document.id).name: chunks for document, chunks in chunk_files(tmp_path)}
+    assert {name: chunks[0].metadata["chunker"] for name, chunks in got.items()} == {
+        "notes.txt": "universal-semantic", "tea.csv": "recursive", "tea.json": "recursive", "tea.xml.txt": "biomedical-abstract",
+    }  # fmt: skip
+    for name in ("tea.csv", "tea.json"):
+        expected = RecursiveChunker().chunk(read_file(tmp_path / name))
+        assert [chunk.embed_text for chunk in got[name]] == [chunk.embed_text for chunk in expected]
+        assert all("price" in chunk.embed_text for chunk in got[name])

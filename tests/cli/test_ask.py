@@ -144,6 +144,7 @@ def test_an_encoding_is_read(tmp_path):
     for source, stdin in ((path, b""), ("-", path.read_bytes())):
         (row,) = passages_of(source, "Thé?", "--encoding", "cp1252", "--language", "fr", stdin=stdin)
         assert row["text"] == "Thé vert."
+    path.write_bytes(b"Th\xe9 \0")
     failed = run(path, "Thé?")
     assert failed.exit_code == 1
     assert failed.stderr.splitlines() == [
@@ -264,7 +265,7 @@ def test_files_of_several_calls_are_in_one_index(reads):
     assert StoredRetriever("my.index").documents == [str(Path("docs/more/boats.html")), str(Path("docs/tea.md"))]
     assert len(reads) == 2
     assert "two minutes" in run("How long to steep?", "--index", "my.index").stdout
-    assert "files must stand before the question" in run("steep", "--index", "other.index").stderr
+    assert "--index must name an index that exists, got 'other.index'" in run("steep", "--index", "other.index").stderr
 
 
 @pytest.mark.parametrize("more", [["-p", "max_tokens=50"], ["--markup", "plain"]])

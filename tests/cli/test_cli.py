@@ -162,7 +162,7 @@ def test_a_document_is_not_overwritten(tmp_path, command):
 def test_workers_write_what_one_process_writes(tmp_path):
     path, bad = tmp_path / "docs.jsonl", tmp_path / "bad.txt"
     write_jsonl(path, 3)
-    bad.write_bytes(b"ab\xff")
+    bad.write_bytes(b"ab\xff\0")
     args = ["chunk", path, "-", bad, TOWN, "-m", "recursive", "-f", "json"]
     alone, together = (run(*args, "--workers", workers, stdin="Tea.") for workers in ("1", "2"))
     assert (together.stdout, together.stderr, together.exit_code) == (alone.stdout, alone.stderr, 1)
@@ -307,7 +307,7 @@ def test_detector_for_pdfs_is_a_parameter(detector, tmp_path):
 
 def test_unreadable_file_is_reported_and_skipped(two_files, tmp_path):
     bad = tmp_path / "bad.txt"
-    bad.write_bytes(b"ab\xff")
+    bad.write_bytes(b"ab\xff\0")
     (tmp_path / "empty").mkdir()
     result = run("chunk", two_files[0], tmp_path / "empty", tmp_path / "none", bad, two_files[1], "-f", "json")
     assert [row["document"] for row in json.loads(result.stdout)] == [str(path) for path in two_files]
@@ -711,10 +711,15 @@ def test_view_explains_invalid_options(two_files, tmp_path, args, says):
 
 def test_view_names_the_file_that_cannot_be_read(two_files, tmp_path):
     binary = tmp_path / "b.bin"
-    binary.write_bytes(b"\xb6\xff")
-    done = run("view", two_files[0], binary, "-o", tmp_path / "page.html")
+    binary.write_bytes(b"\xb6\xff\0")
+    page = tmp_path / "page.html"
+    done = run("view", two_files[0], binary, "-o", page)
     assert done.exit_code == 1
     assert f"{binary}: text files must be UTF-8" in done.stderr
+    assert two_files[0].name in page.read_text(encoding="utf-8")
+    page.unlink()
+    done = run("view", binary, "-o", page)
+    assert (done.exit_code, page.exists()) == (1, False)
 
 
 def test_view_names_the_page_that_cannot_be_written(two_files, tmp_path):
@@ -746,3 +751,23 @@ def test_an_engine_chunks_files_of_documents_into_a_folder(tmp_path):
     assert "needs files and a folder" in run("chunk", source, "--engine", "ray").stderr
     for option in (["--resume"], ["-f", "json"]):
         assert "cannot be combined with" in run("chunk", source, "--engine", "ray", "-o", out, *option).stderr
+
+
+@pytest.mark.slow
+def test_an_engine_puts_files_of_documents_into_an_index_that_can_be_asked(tmp_path):
+    source, out, index, notes = (tmp_path / name for name in ("in.jsonl", "out", "my.index", "notes.md"))
+    source.write_text('{"id": "tea", "text": "Green tea is hot."}\n{"id": "rum", "text": "Sailors drank rum."}\n')
+    args = ["chunk", source, "--engine", "processes", "-o", out, "-f", "jsonl", "--into", index, "--quiet", "-m"]
+    for done_before in (0, 1):
+        done = run(*args, "recursive")
+        assert (done.exit_code, f"({done_before} done before)" in done.stderr) == (0, True), done.stderr
+    (part,) = out.glob("part-*.jsonl")
+    assert all(json.loads(line)["vector"] for line in part.read_text().splitlines())
+    notes.write_text("Milk is white.")
+    assert run("index", notes, "--into", index).exit_code == 0  # beside the notes of shards
+    for question, name in [("Who drank rum?", "rum"), ("What is white?", str(notes))]:
+        asked = run("ask", question, "--index", index)
+        assert asked.exit_code == 0, asked.stderr
+        assert name in asked.stdout.splitlines()[0]
+    assert "--into needs --engine" in run("chunk", notes, "--into", index).stderr
+    assert "chunks of one level" in run(*args, "hierarchical").stderr

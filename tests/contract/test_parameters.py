@@ -15,7 +15,7 @@ from advchunk import ConfigurationError, create, names
 from advchunk.biomedical.reranking import Boosts
 from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.params import hints
-from advchunk.enrich import Rewriting, Summaries
+from advchunk.enrich import ContextualEnricher, Rewriting
 from stand_ins import STAND_INS
 
 SIZES = {
@@ -157,7 +157,7 @@ def test_the_maximum_of_a_segment_and_of_a_chunk_follow_each_other():
     assert sizes(max_tokens=300) == (300, 800)
 
 
-@pytest.mark.parametrize("enricher", [Summaries, Rewriting])
+@pytest.mark.parametrize("enricher", [ContextualEnricher, Rewriting])
 def test_numbers_of_enrichers_are_numbers(enricher):
     resolved = {
         key: hint for key, hint in get_type_hints(enricher).items() if key in inspect.signature(enricher).parameters

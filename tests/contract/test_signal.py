@@ -113,7 +113,7 @@ def test_pieces_without_words_or_vectors_are_counted():
     assert cats.explain(text).signal.unknown == 9
 
 
-def test_the_log_says_once_that_most_cuts_are_by_size(caplog):
+def test_the_log_says_once_that_a_method_cuts_like_recursive(caplog):
     text = "Cats purr. " * 400
     build("optimal-semantic", max_tokens=16).explain(Document(text, "cats"))
     create("recursive", max_tokens=16).explain(text)
@@ -121,8 +121,14 @@ def test_the_log_says_once_that_most_cuts_are_by_size(caplog):
     assert len(messages) <= 1
     caplog.clear()
     build("semantic-threshold", max_tokens=16, breakpoint_threshold_amount=99.0).explain(Document(text, "cats"))
-    (message,) = [record.getMessage() for record in caplog.records]
-    assert message.startswith("document 'cats': semantic-threshold cuts like recursive, because ")
+    create("universal-semantic", min_chunk_size=20).explain(
+        Document("Cats purr and nap. Judges rule on law. " * 60, "dogs")
+    )
+    by_size, at_first = [record.getMessage() for record in caplog.records]
+    assert re.fullmatch(r"document 'cats': semantic-threshold cuts like recursive: .* by size", by_size)
+    assert re.fullmatch(
+        r"document 'dogs': universal-semantic cuts like recursive: .* at the first place allowed.*", at_first
+    )
 
 
 def test_the_signal_is_metadata_on_request():

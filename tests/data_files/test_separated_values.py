@@ -102,3 +102,15 @@ def test_a_quote_that_is_not_closed_does_not_swallow_a_large_file(tmp_path, monk
     documents = [document for document, _ in chunk_files(path, RecursiveChunker())]
     assert len(documents) > 3
     assert sum(document.text.count("1,tea") for document in documents) == 200
+
+
+@pytest.mark.parametrize("line", ["sep=;\n", '"sep=;"\r\n', "\ufeffsep=;\n"])
+def test_a_line_that_declares_the_separator_is_no_record(tmp_path, line, monkeypatch):
+    path, rows = tmp_path / "tea.csv", "".join(f"{i};Tea {i}\n" for i in range(60))
+    path.write_text(f"{line}id;name\n{rows}", encoding="utf-8", newline="")
+    chunks = RecursiveChunker(max_tokens=60).chunk(read_file(path))
+    assert all(chunk.context.startswith("| id | name |") for chunk in chunks[2:])
+    monkeypatch.setattr(sources, "MAX_PART", 200)
+    documents = [document for document, _ in chunk_files(path, RecursiveChunker())]
+    assert all("id;name\n" in document.text for document in documents)
+    assert "".join(document.text.rpartition("id;name\n")[2] for document in documents) == rows

@@ -198,12 +198,13 @@ def test_errors_come_before_any_work(make, count, says):
         make().stream(["text"], workers=count)
 
 
-def test_a_script_without_a_guard_says_what_is_missing(tmp_path):
+@pytest.mark.parametrize("size", [1, 10**6])  # the second does not fit into a pipe
+def test_a_script_without_a_guard_says_what_is_missing(tmp_path, size):
     script = tmp_path / "script.py"
-    script.write_text("from advchunk import RecursiveChunker\nRecursiveChunker().chunk_many(['text'], workers=2)\n")
-    run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
-    assert (
-        run.stderr.strip()
-        .splitlines()[-1]
-        .startswith("advchunk.errors.ConfigurationError: a worker process failed as it")
+    script.write_text(
+        "from functools import partial\nfrom advchunk.engine.workers import run_in_processes\n"
+        f"list(run_in_processes(partial(print, 'a' * {size}), ['text'], 2, len))\n"
     )
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=60)
+    last = run.stderr.strip().splitlines()[-1]
+    assert last.startswith("advchunk.errors.ConfigurationError: a worker process failed as it")

@@ -444,6 +444,14 @@ def test_a_trial_that_does_not_pickle_runs_here(task):
     ]
 
 
+def test_splitters_of_a_library_with_one_fingerprint_have_results_of_their_own(task):
+    splitters = {"words": str.split, "whole": lambda text: [text]}
+    made = [external(label, split, fingerprint="library 1.0") for label, split in splitters.items()]
+    words, whole = evaluate(made, task)
+    assert [len(chunks) for chunks in whole.chunks] == [1] * len(task.documents)
+    assert min(len(chunks) for chunks in words.chunks) > 1
+
+
 def test_functions_of_a_notebook_run_in_this_process(task, monkeypatch):
     def halves(text):
         return [text[: len(text) // 2], text[len(text) // 2 :]]

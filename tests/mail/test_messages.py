@@ -25,7 +25,8 @@ def message(text="Green tea?\n\nAnn wrote:\n> Which tea?\n> Or rum?\nNone.\n\n--
 
 def test_headers_are_metadata_and_quotations_blocks():
     document = read(message().as_bytes(), id="tea.eml")
-    assert document.metadata == {"title": "Tee für zwei", "from": "Bob <b@x.org>", "date": "2026-03-03T10:00:00+01:00"}
+    headers = {"title": "Tee für zwei", "from": "Bob <b@x.org>", "date": "2026-03-03T10:00:00+01:00"}
+    assert document.metadata == {**headers, "signature": "Bob"}
     parts = [(block.kind, document.text[slice(*block.span)]) for block in document.blocks]
     assert parts == [
         ("paragraph", "Green tea?"), ("paragraph", "Ann wrote:"), ("quote", "> Which tea?\n> Or rum?"), ("paragraph", "None."),
@@ -120,3 +121,23 @@ def test_mail_attached_as_text_is_not_read_without_end():
         mail = outer
     (document,) = read_all(mail.as_bytes(), id="a.eml")
     assert document.metadata["left_out"] == ["a.eml/next.eml"]
+
+
+def test_a_signature_is_metadata_and_text_after_a_line_of_dashes_is_kept():
+    document = read(message("Green.\n\n-- \nBob\nTea Ltd\n").as_bytes())
+    assert (document.text, document.metadata["signature"]) == ("Green.", "Bob\nTea Ltd")
+    long = "\n".join(f"Line {i}." for i in range(20))
+    document = read(message(f"Green.\n\n-- \n{long}\n").as_bytes())
+    assert long in document.text
+    assert "signature" not in document.metadata
+    document = read(message("Green.\n-- \nBlack.\n-- \nBob\n").as_bytes())
+    assert (document.text, document.metadata["signature"]) == ("Green.\n-- \nBlack.", "Bob")
+
+
+def test_a_text_that_is_not_in_the_declared_encoding_says_which_it_is_in():
+    pytest.importorskip("chardet")
+    data = b"Subject: x\nContent-Type: text/plain; charset=utf-8\n\n" + "Der grüne Tee wird gedämpft.".encode("cp1252")
+    document = read(data)
+    assert (document.text, document.metadata["encoding"]) == ("Der grüne Tee wird gedämpft.", "cp1252")
+    declared = data.replace(b"utf-8", b"iso-8859-1")
+    assert "encoding" not in read(declared).metadata

@@ -95,6 +95,48 @@ def test_a_hybrid_search_in_another_language_is_by_words_and_neighbors(make, tmp
     both.add_many(chunks)
     for question in ("Какой суд рассмотрит жалобу весной?", "公司向哪个法院提出上诉？"):
         assert both.rank(question).chunks.tolist() == words.rank(question).chunks.tolist()
-    assert caplog.text.count("a hybrid search of them is by words alone") == 1
+    assert caplog.text.count("a hybrid search is by words alone") == 1
     question = "Which animal rests on the couch?"
     assert both.rank(question).chunks.tolist() != words.rank(question).chunks.tolist()
+
+
+@pytest.mark.parametrize(
+    "question", ["Какой суд рассмотрит жалобу весной?", "Which court will hear the case?", "X-200"]
+)
+def test_a_search_by_vectors_says_that_it_does_not_know_the_language_of_a_question(question, caplog):
+    retriever = Retriever({"en": RecursiveChunker(max_tokens=40).chunk(ENGLISH)}, mode="dense")
+    assert retriever.search(question)
+    retriever.search(question)
+    assert caplog.text.count("queries in 'ru', but the embedder, ") == question.startswith("Какой")
+
+
+def langchain_results(code, question, **options):
+    pytest.importorskip("langchain_core")
+    from langchain_core.documents import Document
+    from langchain_core.vectorstores import InMemoryVectorStore
+
+    from langchain_advchunk import AdvchunkRetriever, DefaultEmbeddings, RecursiveSplitter
+
+    text = Document(TEXTS[code], metadata={"source": code})
+    chunks = RecursiveSplitter(max_tokens=12).split_documents([text])
+    store = InMemoryVectorStore.from_documents(chunks, DefaultEmbeddings())
+    retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks, k=3, **options)
+    return [chunk.page_content for chunk in retriever.invoke(question)]
+
+
+def llamaindex_results(code, question, **options):
+    pytest.importorskip("llama_index.core")
+    from llama_index.core import Document, VectorStoreIndex
+
+    from llamaindex_advchunk import AdvchunkRetriever, DefaultEmbedding, RecursiveNodeParser
+
+    nodes = RecursiveNodeParser(max_tokens=12).get_nodes_from_documents([Document(text=TEXTS[code], id_=code)])
+    index = VectorStoreIndex(nodes, embed_model=DefaultEmbedding())
+    return [hit.text for hit in AdvchunkRetriever(index, similarity_top_k=3, **options).retrieve(question)]
+
+
+@pytest.mark.parametrize("results", [langchain_results, llamaindex_results])
+def test_the_retrievers_of_frameworks_search_by_words_where_vectors_say_nothing(results, caplog):
+    code, question = "ru", "Какой суд рассмотрит жалобу весной?"
+    assert results(code, question) == results(code, question, mode="lexical")
+    assert caplog.text.count("a hybrid search is by words alone") == 1

@@ -18,7 +18,7 @@ from llama_index.core import Document as LlamaDocument
 from llama_index.core.ingestion import IngestionPipeline
 
 from advchunk import Document, LLMChapteringChunker, OpenAIChat, Span
-from advchunk.enrich import Rewriting, Summaries
+from advchunk.enrich import ContextualEnricher, Rewriting
 from advchunk.evaluation import EvaluationTask, Question, Reference, candidate, compare, evaluate
 from advchunk.evaluation.comparison import report
 from langchain_advchunk import LLMChapteringSplitter
@@ -78,7 +78,7 @@ def chunked(llm, cache):
 
 def enriched(llm, cache):
     chunks = LLMChapteringChunker(llm=lambda _: "## 1 Cats\n## 7 Courts").chunk(TEXT)
-    for kind in (Summaries, Rewriting):
+    for kind in (ContextualEnricher, Rewriting):
         enricher = kind(llm=llm, cache=cache)
         yield enricher
         yield enricher.fingerprint()
@@ -94,7 +94,10 @@ def enriched(llm, cache):
 
 
 def adapted(llm, cache):
-    splitter, chunks = LLMChapteringSplitter(llm=llm, cache=cache), ChunkEnricher(Summaries(llm=llm, cache=cache))
+    splitter, chunks = (
+        LLMChapteringSplitter(llm=llm, cache=cache),
+        ChunkEnricher(ContextualEnricher(llm=llm, cache=cache)),
+    )
     yield splitter
     yield chunks
     yield chunks.transform_documents(splitter.split_documents([LangChainDocument(TEXT)]))

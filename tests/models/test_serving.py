@@ -15,7 +15,7 @@ import pytest
 
 from advchunk import Document, LLMChapteringChunker, OpenAIChat, RecursiveChunker
 from advchunk.engine import ChatRequest, Complete, Job, drive
-from advchunk.enrich import Summaries
+from advchunk.enrich import ContextualEnricher
 from advchunk.graphrag.chunker import GraphRAGChunker
 from advchunk.models.chat import as_chat
 from lm import shallow, smollm2
@@ -89,15 +89,15 @@ def test_a_chunk_is_enriched_by_a_real_model(served, caplog):
     """What it writes is left open, but not that the chunk stays, and that what is amiss is said."""
     chat = OpenAIChat(served, shallow(), timeout=PATIENCE, retries=0, options={"max_tokens": 32})
     chunks = RecursiveChunker().chunk(CATS)
-    (result,) = Summaries(llm=chat, attempts=1).enrich(CATS, chunks)
+    (result,) = ContextualEnricher(llm=chat).enrich(CATS, chunks)
     assert (result.text, result.spans, result.id) == (CATS, chunks[0].spans, chunks[0].id)
-    assert chat.usage.requests >= 1
+    assert chat.usage.requests == 1
     assert chat.usage.tokens_in > 200
-    if "summary" in result.metadata:
-        assert result.context.endswith(result.metadata["summary"])
+    if "added_context_status" not in result.metadata:
+        assert result.context == result.metadata["added_context"]
     else:
-        assert result.metadata["summary_status"] == "failed: BadModelOutput"
-        assert "is left unchanged: BadModelOutput" in caplog.text
+        assert result.metadata["added_context_status"] == "failed: BadModelOutput"
+        assert "has its document's own words as context: BadModelOutput" in caplog.text
 
 
 def test_a_corpus_is_read_by_a_real_model(served):

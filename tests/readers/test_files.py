@@ -5,6 +5,7 @@ import json
 import pytest
 
 from advchunk import BiomedicalAbstractChunker, ConfigurationError, RecursiveChunker, read_file
+from advchunk.readers import encodings
 from pdfs import Paper
 
 FILES = {
@@ -43,7 +44,11 @@ def test_a_pdf_is_read_with_its_pages(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("tea.txt", "Thé".encode("latin-1"), "text files must be UTF-8 unless encoding is given, got byte 0xe9 at 2"),
+        (
+            "tea.txt",
+            "Thé, thé".encode() + b"\xe9",
+            "text files must be UTF-8 unless encoding is given, got byte 0xe9 at 10",
+        ),
         (
             "tea.docm",
             b"PK\x03\x04\x14\xff",
@@ -85,10 +90,20 @@ def test_declared_encoding_is_used(tmp_path, name, start, encoding):
 
 
 @pytest.mark.parametrize("declared", ["utf-8", "utf-16", "no-such-code", "shift_jis", "rot13"])
-def test_an_encoding_that_does_not_fit_is_an_error(tmp_path, declared):
-    (tmp_path / "a.html").write_bytes(f"<meta charset={declared}>".encode() + b"th\xe9\xff")
-    with pytest.raises(ConfigurationError, match=r"must be UTF-8 .*, got byte 0xe9"):
-        read_file(tmp_path / "a.html")
+@pytest.mark.parametrize("has_library", [True, False])
+def test_an_encoding_that_is_declared_wrongly_is_found_or_an_error(tmp_path, monkeypatch, declared, has_library):
+    (tmp_path / "a.html").write_bytes(
+        f"<meta charset={declared}>".encode() + "Ein Tee für die Gäste.\xff".encode("cp1252")
+    )
+    if has_library:
+        pytest.importorskip("chardet")
+        assert read_file(tmp_path / "a.html").text == "Ein Tee für die Gäste.\xff"
+    else:
+        monkeypatch.setattr(encodings, "_chardet", lambda: None)
+        with pytest.raises(
+            ConfigurationError, match=r"must be UTF-8 .*, got byte 0xfc at .*; pip install 'advchunk\[encodings\]'"
+        ):
+            read_file(tmp_path / "a.html")
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html", "a.xml"])

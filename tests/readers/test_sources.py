@@ -36,11 +36,11 @@ def test_a_folder_stands_for_its_files_but_hidden_ones_and_what_has_no_reader(tm
         },
     )  # fmt: skip
     names, inventory = find(tmp_path)
-    assert names == ["LICENSE", "a.css", "empty", "utf16.log", "b/tea.md"]
+    assert names == ["LICENSE", "a.css", "empty", "latin.log", "utf16.log", "b/tea.md"]
     assert dict(inventory.read) == {".md": 1}
-    assert dict(inventory.plain) == {".css": 1, "LICENSE": 1, ".log": 1, "empty": 1}
-    assert {Path(name).name for name in inventory.skipped} == {"cup.png", "data.bin", "latin.log"}
-    assert inventory.total == len(names) + 3
+    assert dict(inventory.plain) == {".css": 1, "LICENSE": 1, ".log": 2, "empty": 1}
+    assert {Path(name).name for name in inventory.skipped} == {"cup.png", "data.bin"}
+    assert inventory.total == len(names) + 2
     assert ".png 1" in str(inventory)
 
 
@@ -231,3 +231,40 @@ def test_progress_counts_files(tmp_path):
 def test_wrong_arguments_are_named(tmp_path, arguments, rule):
     with pytest.raises(ConfigurationError, match=rule):
         chunk_files(tmp_path, **arguments)
+
+
+def test_the_inventory_says_what_failed_what_is_not_in_utf_8_and_which_chunker_auto_took(tmp_path):
+    write(
+        tmp_path,
+        {
+            "tea.md": "# Tea\n\nGreen tea is steamed, and black tea is not.\n".encode("utf-16"), "rows.csv": b"tea,price\ngreen,2\n",
+            "bad.json": b"{", "law.md": b"# Law\n\nCourts sit.\n",
+        },
+    )  # fmt: skip
+    files = chunk_files(tmp_path, on_error="collect")
+    assert sorted(Path(document.id).name for document, _ in files) == ["law.md", "rows.csv", "tea.md"]
+    inventory = files.inventory
+    assert [Path(failure.source).name for failure in files.failures] == ["bad.json"]
+    assert (dict(inventory.read), dict(inventory.failed)) == ({".md": 2, ".csv": 1}, {".json": 1})
+    assert dict(inventory.encodings) == {"utf-16": 1}
+    assert dict(inventory.chunkers) == {".md by universal-semantic": 2, ".csv by recursive": 1}
+    assert inventory.total == 4
+    assert "1 failed (.json 1), 1 not in UTF-8 (utf-16)" in str(inventory)
+
+
+@pytest.mark.parametrize(
+    ("exclude", "names"),
+    [
+        ("*.css", ["LICENSE", "b/c/rum.md", "b/tea.md"]),
+        (["*.css", "b/c/*"], ["LICENSE", "b/tea.md"]),
+        ("{folder}/b", ["LICENSE", "a.css"]),
+        (["{folder}/LICENSE", "{folder}/b/c"], ["a.css", "b/tea.md"]),
+        ((), ["LICENSE", "a.css", "b/c/rum.md", "b/tea.md"]),
+    ],
+)
+def test_files_folders_and_patterns_are_passed_over(tmp_path, exclude, names):
+    write(tmp_path, {"b/tea.md": b"Tea.", "b/c/rum.md": b"Rum.", "a.css": b"p {}", "LICENSE": b"Free."})
+    own = exclude.format(folder=tmp_path) if isinstance(exclude, str) else [e.format(folder=tmp_path) for e in exclude]
+    assert sorted(find(tmp_path, exclude=own)[0]) == names
+    documents = [document for document, _ in chunk_files(tmp_path, RecursiveChunker(), exclude=own)]
+    assert sorted(str(Path(document.id).relative_to(tmp_path)) for document in documents) == names

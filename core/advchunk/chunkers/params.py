@@ -58,9 +58,9 @@ class Params:
         and how far its evidence is from shuffled text, ``signal_evidence``, for which it decides 20 times.
     markup : format of texts without a layout: "markdown" protects code, tables and formulas and finds headings; "plain"
         treats all characters as prose; "code" keeps functions and classes whole while they fit, and needs the name of the
-        file or the language (`code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed", "docling" (JSON) and "xml" (any
-        other) are converted to text without tags (`readers.formats`), which is chunked; so are "transcript", "vtt", "srt",
-        "whatsapp" and "chat" (JSON), to turns of speakers. "auto" detects the format. Packages may add formats
+        file or the language (`code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed", "docling" and
+        other parsers (JSON), and "xml" (any other) are converted to text without tags (`readers.formats`), which is chunked; so
+        are "transcript", "vtt", "srt", "whatsapp" and "chat" (JSON), to turns of speakers. "auto" detects the format. Packages may add formats
         (`advchunk.registry`).
     language : two- or three-letter code of the language ("en-US" counts as "en"), for sentences, stop words, stems and
         prompts. "auto" tells it from each document, by its script and commonest words, else from its metadata ``language``,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,15 +28,20 @@ _log = logging.getLogger("advchunk")
 
 
 class SourceResult(NamedTuple):
-    """The documents of a source, each as its name and what became of it, and the failures; their index is that of the file."""
+    """The documents of a source, each as its name and what became of it, and the failures; their index is that of the file.
+
+    ``encodings`` are those of texts that are not in UTF-8, and ``chunkers`` those that ``auto`` took.
+    """
 
     documents: list[tuple[str, Any]]
     failures: list[Failure]
+    encodings: set[str]
+    chunkers: set[str]
 
     @classmethod
     def failed(cls, name: str, error: Exception) -> Self:
         """Return the result of a source that cannot be read or chunked."""
-        return cls([], [Failure(0, name, error)])
+        return cls([], [Failure(0, name, error)], set(), set())
 
 
 def read_source(
@@ -87,7 +92,7 @@ class SourceChunker:
 
         def read_all() -> Iterator[Document]:
             for source in sources:
-                documents, result = list[Document](), SourceResult([], [])
+                documents, result = list[Document](), SourceResult([], [], set(), set())
                 try:
                     documents = self.read(self.chunker, source)
                 except Exception as error:  # noqa: BLE001 - one file does not end a run, whatever its reader raises
@@ -109,6 +114,8 @@ class SourceChunker:
                 result.failures.append(failure)
             else:
                 result.documents.append((document.id, self.convert(document, chunks, now - start)))
+                result.encodings.update(_values(document.metadata, "encoding"))
+                result.chunkers.update(*(_values(chunk.metadata, "chunker") for chunk in chunks[:1]))
             start = now
             yield from finished()
         yield from finished()
@@ -118,6 +125,10 @@ class SourceChunker:
         if self.chunker.is_corpus_level:
             return self.chunker.stream(documents, on_error=on_failure)
         return (explanation.chunks for explanation in drive(self.chunker.jobs(documents, on_failure)))
+
+
+def _values(metadata: Mapping[str, Any], key: str) -> list[str]:
+    return [metadata[key]] if isinstance(metadata.get(key), str) else []
 
 
 def _as_portable(failure: Failure) -> Failure:
@@ -165,7 +176,9 @@ class SourceRun:
                             places.append((index, source.name))
                             yield source
                 except (OSError, ConfigurationError) as error:
-                    unreadable.append(FileResult(index, name, SourceResult([], [Failure(index, name, error)])))
+                    self.inventory.settle(name, is_failed=True)
+                    failed = SourceResult.failed(name, error)
+                    unreadable.append(FileResult(index, name, failed._replace(failures=[Failure(index, name, error)])))
 
         with closing(self._run(sources())) as results:
             for answer in results:
@@ -173,6 +186,8 @@ class SourceRun:
                 while unreadable and unreadable[0].number < index:
                     yield unreadable.popleft()
                 result = SourceResult.failed(name, answer) if isinstance(answer, WorkerDied) else answer
+                is_failed = bool(result.failures) and not result.documents
+                self.inventory.settle(name, result.encodings, result.chunkers, is_failed=is_failed)
                 failures = [replace(failure, index=index) for failure in result.failures]
                 yield FileResult(index, name, result._replace(failures=failures))
         yield from unreadable
@@ -237,7 +252,7 @@ def chunk_files(
     *,
     encoding: str | None = None,
     metadata_key: str = "",
-    exclude: Iterable[str | Path] = (),
+    exclude: str | Path | Iterable[str | Path] = (),
     on_error: OnErrors = "collect",
     progress: Progress = None,
     workers: int = 1,
@@ -254,7 +269,7 @@ def chunk_files(
     chunker : chunks the documents; None is ``AutoChunker()``, which takes the chunker for each format.
     encoding : of texts; see `readers.files.read_file`.
     metadata_key : metadata key for the name of the file; "" for none.
-    exclude : files in folders that are passed over.
+    exclude : one or several files, folders, or patterns such as "*.log" in the folders, which are passed over.
     on_error : how to handle a file or document that fails: "collect" it in ``failures``; "raise" its error; "skip" it, with a
         warning in the log; or a callable that takes each `Failure`.
     progress : called with the number of files done; True shows a progress bar.

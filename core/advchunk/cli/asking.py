@@ -115,8 +115,9 @@ def _check_arguments(files: Sequence[str], question: str, index: str | None) -> 
     )
     require(not is_file, "the last argument must be the question, after the files", question)
     require(bool(searchable_words(question)), "the question must have a word", question)
-    rule = "files must stand before the question, or - for standard input, unless --index names an index that exists"
-    require(bool(files) or bool(index and Path(index).is_file()), rule, question)
+    if not files:
+        require(index is not None, "files must stand before the question, or - for standard input", question)
+        require(Path(str(index)).is_file(), "without files, --index must name an index that exists", index)
 
 
 def _word_filter(question: str, language: str) -> Callable[[str], bool]:

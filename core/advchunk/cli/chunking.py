@@ -23,6 +23,7 @@ from advchunk.errors import ConfigurationError, require
 from advchunk.readers.files import read_record
 from advchunk.readers.sources import FileSource, Inventory, is_jsonl
 from advchunk.records import Chunk, Document
+from advchunk.retrieval.stored import StoredRetriever
 
 _to_json = partial(json.dumps, ensure_ascii=False)
 _BLACK = 16  # of the 256 colors, as are the light ones that chunks take in turn
@@ -47,16 +48,20 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
     "--engine", type=click.Choice(registry.names_of("engine")),
     help="Chunk Parquet and JSON Lines files in shards, into the folder --out; the same command resumes.",
 )  # fmt: skip
+@click.option(
+    "--into", metavar="PATH",
+    help="With --engine, keep the chunks and their vectors in this index, too, which 'advchunk ask --index' searches.",
+)  # fmt: skip
 @click.option("--jsonl", is_flag=True, help="Read every FILE as JSON lines, one document each.")
 @click.option("--resume", is_flag=True, help="Keep the output of an interrupted run, and continue it when run again.")
 @click.option("--quiet", is_flag=True, help="Hide the progress bar.")
 def chunk_command(
     files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None, explain: bool,
-    experimental: bool, workers: int, engine: str | None, jsonl: bool, resume: bool, quiet: bool, encoding: str | None, **options: Any,
+    experimental: bool, workers: int, engine: str | None, into: str | None, jsonl: bool, resume: bool, quiet: bool, encoding: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
 
-    Reads standard input if there is no FILE, or if FILE is -. A folder stands for the files in it and below, without hidden ones, links, and the output of advchunk; a .zip or .tar file, for those in it. At the end, the inventory says what was read, what was read as plain text, and what was skipped. Text must be UTF-8, or UTF-16 with its mark, unless --encoding names another; XML and HTML may declare theirs. Files that fail are reported and skipped, and the exit code is 1.
+    Reads standard input if there is no FILE, or if FILE is -. A folder stands for the files in it and below, without hidden ones, links, and the output of advchunk; a .zip or .tar file, for those in it. At the end, the inventory says what was read, what was read as plain text, what was skipped, and what is not in UTF-8. The encoding of a text is found unless --encoding names it. Files that fail are reported and skipped, and the exit code is 1.
 
     The file name determines the format: .md, .markdown, .mdx, .qmd and .rmd are Markdown; .html, .htm and .xhtml are HTML; .vtt and .srt are captions; the content of .xml, .json and .nbib files is detected (TEI, JATS, PubMed, HTML, Docling, chats, other XML), and .txt files may be transcripts; .py, .js, .ts, .java, .c, .cpp, .cs, .go, .rs, .rb, .php, .sql, .sh and the like are source code, with the extra "code"; all other files are plain text. Standard input is Markdown. Override it with --markup NAME, or detect the format of all files with --markup auto.
 
@@ -76,12 +81,17 @@ def chunk_command(
             rule = f"--engine cannot be combined with {', '.join(others)}"
             require(not any(others.values()), rule, [name for name, value in others.items() if value])
             require(bool(files) and out != "-", "--engine needs files and a folder, --out", out)
+            if into is not None:
+                models: dict[str, Any] = {name: resources.get(name) for name in ("embedder", "tokenizer")}
+                index = StoredRetriever(into, language=options.get("language"), **models)
+                params |= {"into": index, "vectors": "none" if index.settings.mode == "lexical" else "plain"}
             _chunk_shards(
                 files, out, method, format="jsonl" if form == "jsonl" else "parquet", engine=engine, workers=workers,
                 progress=not quiet and sys.stderr.isatty(), experimental=experimental or None, **params, **resources,
             )  # fmt: skip
         return
     with report_errors():
+        require(into is None, "--into needs --engine; 'advchunk index' reads files without it", into)
         require(not resume or (form == "jsonl" and out != "-"), "--resume needs --format jsonl and --out", out)
     chunker = create_chunker(method, fallback, experimental or None, params, resources)
     with report_errors():

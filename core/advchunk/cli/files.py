@@ -16,7 +16,8 @@ from advchunk.chunkers.sources import read_source
 from advchunk.cli.common import exit_on_termination
 from advchunk.models.atomic import open_atomic
 from advchunk.readers import formats
-from advchunk.readers.files import decode_text, read_bytes
+from advchunk.readers.encodings import decode
+from advchunk.readers.files import read_bytes
 from advchunk.readers.sources import FileSource, Inventory, find_files
 from advchunk.records import Document
 
@@ -52,7 +53,8 @@ def read_input(chunker: Chunker, source: FileSource, *, by_name: bool, encoding:
         return read_source(chunker, source, by_name=by_name, encoding=encoding)
     if formats.is_binary(chunker.markup):
         return [read_bytes(source.data, chunker.markup, id="stdin", options=chunker.reader_options)]
-    return [Document(decode_text(source.data, encoding=encoding), "stdin")]
+    decoded = decode(source.data, "standard input", encoding)
+    return [Document(decoded.text, "stdin", metadata=decoded.about)]
 
 
 @contextmanager

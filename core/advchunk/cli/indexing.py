@@ -130,7 +130,8 @@ class Library:
 
     def __init__(self, retriever: Retriever | StoredRetriever) -> None:
         self.retriever, self.failed = retriever, False
-        self._files: dict[str, Any] = retriever.notes if isinstance(retriever, StoredRetriever) else {}
+        notes = retriever.notes if isinstance(retriever, StoredRetriever) else {}
+        self._files = {name: note for name, note in notes.items() if isinstance(note, dict) and "documents" in note}
         self._owners = {name: place for place, note in self._files.items() for name in note["documents"]}
 
     def read(self, reader: FileReader, files: Sequence[str]) -> None:

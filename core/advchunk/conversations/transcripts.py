@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -96,8 +97,13 @@ def _paragraphs(blocks: Iterable[Block]) -> list[Block]:
     return [block for block in blocks if block.kind == "paragraph"]
 
 
-def _heads(text: str, blocks: Iterable[Block]) -> list[TurnHead]:
-    return find_heads(flatten(text), [_line(text, block.span) for block in _paragraphs(blocks)])
+def _heads(text: str, blocks: Iterable[Block]) -> Sequence[TurnHead]:
+    return _heads_in(text, tuple(_line(text, block.span) for block in _paragraphs(blocks)))
+
+
+@lru_cache(maxsize=1)  # a text whose format is detected is read next
+def _heads_in(text: str, spans: tuple[Span, ...]) -> Sequence[TurnHead]:
+    return find_heads(flatten(text), spans)
 
 
 def _line(text: str, span: Span) -> Span:
@@ -160,11 +166,12 @@ def _add(
     end = span.start + len(text[slice(*span)].rstrip())
     if end <= span.start:
         return
-    part = Block(block.kind, Span(span.start, end), block.level, block.title, block.places, block.metadata)
+    kind, title, metadata = block.kind, block.title, block.metadata
     if current:
-        kind = "turn" if block.kind == "paragraph" else block.kind
-        title = current["speakers"][0] if kind == "turn" else block.title
-        part = replace(part, kind=kind, title=title, metadata={**(block.metadata or {}), **current})
+        kind = "turn" if kind == "paragraph" else kind
+        title = current["speakers"][0] if kind == "turn" else title
+        metadata = {**(metadata or {}), **current}
+    part = Block(kind, Span(span.start, end), block.level, title, block.places, metadata)
     last = turns[-1] if turns else None
     if head is None and part.kind == "turn" and last and last.head and last.head.end >= last.block.span.end:
         turns[-1] = _Turn(replace(last.block, span=Span(last.block.span.start, end)), last.head)

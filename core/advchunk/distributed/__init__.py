@@ -6,15 +6,28 @@ from advchunk.lazy import by_module, lazy_names
 from advchunk.registry import Registration
 
 if TYPE_CHECKING:
-    from advchunk.distributed.batches import chunk_batches, chunk_schema
+    from advchunk.distributed.batches import chunk_batches, chunk_schema, read_chunks
+    from advchunk.distributed.folders import ShardCounts
     from advchunk.distributed.ray_data import chunk_dataset
-    from advchunk.distributed.shards import ShardCounts, chunk_shards
+    from advchunk.distributed.shards import chunk_shards
+    from advchunk.distributed.storing import store_shards
 
-__all__ = ["REGISTRATIONS", "ShardCounts", "chunk_batches", "chunk_dataset", "chunk_schema", "chunk_shards"]
+__all__ = [
+    "REGISTRATIONS",
+    "ShardCounts",
+    "chunk_batches",
+    "chunk_dataset",
+    "chunk_schema",
+    "chunk_shards",
+    "read_chunks",
+    "store_shards",
+]
 _NAMES = by_module({
-    ".batches": "chunk_batches chunk_schema",
+    ".batches": "chunk_batches chunk_schema read_chunks",
+    ".folders": "ShardCounts",
     ".ray_data": "chunk_dataset",
-    ".shards": "ShardCounts chunk_shards",
+    ".shards": "chunk_shards",
+    ".storing": "store_shards",
 })  # fmt: skip
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)
 

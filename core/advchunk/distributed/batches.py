@@ -1,11 +1,12 @@
-"""Chunk the rows of Arrow tables."""
+"""Chunk the rows of Arrow tables, and read tables of chunks."""
 
 import json
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
@@ -125,13 +126,66 @@ def chunk_documents(
         yield pa.RecordBatch.from_pylist(part, schema=chunk_schema())
 
 
+def read_chunks(batches: Any) -> Iterator[tuple[str, list[Chunk]]]:
+    """Yield the id of each document in tables of `chunk_schema` with its chunks, as they were made; failed ones are left out.
+
+    Parameters
+    ----------
+    batches : `pyarrow.RecordBatch` objects, or a `pyarrow.Table`, in which the chunks of a document stand together.
+
+    Raises
+    ------
+    ConfigurationError : a column is missing, or chunks of a document are missing or elsewhere.
+
+    >>> import pyarrow as pa
+    >>> from advchunk import RecursiveChunker
+    >>> table = pa.table({"id": ["a", "b"], "text": ["One two. Three four.", "Five."]})
+    >>> for document, chunks in read_chunks(chunk_batches(table, RecursiveChunker(max_tokens=4))):
+    ...     print(document, [chunk.text for chunk in chunks])
+    a ['One two. ', 'Three four.']
+    b ['Five.']
+    """
+    rows = (row for batch in _batches_of(batches) for row in _rows_of(batch) if row["error"] is None)
+    for document, group in groupby(rows, itemgetter("document_id")):
+        own = list(group)
+        places = {row["chunk_id"]: place for place, row in enumerate(own)}
+        is_whole = [row["index"] for row in own] == list(range(len(own)))
+        require(is_whole, "the chunks of a document must stand together in one file, in their order", document)
+        yield document, [_chunk_of(row, places) for row in own]
+
+
+def _rows_of(batch: Any) -> Iterator[dict[str, Any]]:
+    names = chunk_schema().names
+    missing = [name for name in names if name not in batch.schema.names]
+    require(not missing, "a table must have the columns of chunk_schema()", missing)
+    names.remove("vector")
+    for row, vector in zip(batch.select(names).to_pylist(), batch.column("vector"), strict=True):
+        yield {**row, "vector": vector.values.to_numpy() if vector.is_valid else None}  # not as a list of numbers
+
+
+def _chunk_of(row: Mapping[str, Any], places: Mapping[str, int]) -> Chunk:
+    """Return the chunk of a row of `_row`, with the place of its parent."""
+    spans, source_spans = (
+        tuple(Span(span["start"], span["end"]) for span in row[name]) for name in ("spans", "source_spans")
+    )
+    return Chunk(
+        row["text"],
+        spans,
+        row["tokens"],
+        row["index"],
+        row["chunk_id"],
+        row["context"],
+        row["level"],
+        None if row["parent_id"] is None else places[row["parent_id"]],
+        json.loads(row["metadata"]),
+        source_spans,
+        row["vector"],
+    )
+
+
 def read_rows(batches: Any, columns: Columns, used: set[str]) -> Iterator[Document | Refused]:
     """Yield the documents in record batches or a table, and add their ids to ``used``, which they must not be in."""
-    pa = import_extra("pyarrow", "arrow")
-    if isinstance(batches, pa.Table):
-        batches = batches.to_batches()
-    for batch in [batches] if isinstance(batches, pa.RecordBatch) else batches:
-        require(isinstance(batch, pa.RecordBatch | pa.Table), "batches must be of pyarrow", type(batch).__name__)
+    for batch in _batches_of(batches):
         names = batch.schema.names
         require(len({*names}) == len(names), "names of columns must be unique", names)
         main = (columns.id, columns.text)
@@ -144,6 +198,16 @@ def read_rows(batches: Any, columns: Columns, used: set[str]) -> Iterator[Docume
         cells = [_cells(batch.column(name)) for name in (*main, *others)]
         for row in zip(*cells, strict=True):
             yield read_row(dict(zip((*main, *others), row, strict=True)), columns, used)
+
+
+def _batches_of(batches: Any) -> Iterator[Any]:
+    """Yield record batches, or those of a table."""
+    pa = import_extra("pyarrow", "arrow")
+    if isinstance(batches, pa.Table):
+        batches = batches.to_batches()
+    for batch in [batches] if isinstance(batches, pa.RecordBatch) else batches:
+        require(isinstance(batch, pa.RecordBatch | pa.Table), "batches must be of pyarrow", type(batch).__name__)
+        yield batch
 
 
 def read_row(record: Mapping[str, Any], columns: Columns, used: set[str]) -> Document | Refused:

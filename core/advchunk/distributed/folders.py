@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from secrets import token_hex
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -26,6 +27,15 @@ def file_system(path: str | Path) -> tuple[Any, str]:
         system, inner = fs.FileSystem.from_uri(str(path))
         return system, inner
     return fs.LocalFileSystem(), str(Path(path).expanduser().absolute())
+
+
+class ShardCounts(NamedTuple):
+    """The shards in all and those of earlier runs, and the chunks and failed documents of this run."""
+
+    shards: int
+    resumed: int
+    chunks: int
+    failures: int
 
 
 class InputPart(NamedTuple):
@@ -82,23 +92,41 @@ def _parse(line: bytes, place: str) -> dict[str, Any] | Refused:
 
 def find_parts(path: str | Path) -> list[InputPart]:
     """Return the parts of a file, or of the files in a folder, but for those with a hidden name."""
+    return [part for file in find_tables(path) for part in _parts_of(file)]
+
+
+def find_tables(path: str | Path) -> list[str]:
+    """Return the path of a file, or of the files of our formats in a folder, but for those with a hidden name."""
     system, inner = file_system(path)
     info = system.get_file_info(inner)
     require(info.type.name != "NotFound", "an input must exist", str(path))
     if info.is_file:
-        kind = _format(inner)
-        require(kind is not None, f"the suffix of an input must be one of {sorted(_FORMATS)}", str(path))
-        return _parts_of(str(path), kind)
+        require(_format(inner) is not None, f"the suffix of an input must be one of {sorted(_FORMATS)}", str(path))
+        return [str(path)]
     selector = import_extra("pyarrow.fs", "arrow").FileSelector(inner, recursive=True)
     names = [item.path[len(inner) :].strip("/") for item in system.get_file_info(selector) if item.is_file]
     shown = [name for name in names if not any(part[0] in "._" for part in name.split("/"))]
-    return [part for name in sorted(shown) for part in _parts_of(f"{str(path).rstrip('/')}/{name}", _format(name))]
+    return [f"{str(path).rstrip('/')}/{name}" for name in sorted(shown) if _format(name)]
 
 
-def _parts_of(path: str, kind: FileFormat | None) -> list[InputPart]:
-    if kind != "parquet":
-        return [InputPart(path)] if kind else []
+def read_batches(path: str, schema: Any) -> Iterator[Any]:
+    """Yield the rows of a file as record batches; those of JSON Lines get a schema."""
     system, inner = file_system(path)
+    if _format(inner) == "parquet":
+        with system.open_input_file(inner) as file:
+            yield from import_extra("pyarrow.parquet", "arrow").ParquetFile(file).iter_batches(_ROWS)
+        return
+    records = InputPart(path)._records()
+    while rows := list(islice(records, _ROWS)):
+        refused = [row.reason for row in rows if isinstance(row, Refused)]
+        require(not refused, "every line must be an object of JSON", refused[:1])
+        yield import_extra("pyarrow", "arrow").RecordBatch.from_pylist(rows, schema=schema)
+
+
+def _parts_of(path: str) -> list[InputPart]:
+    system, inner = file_system(path)
+    if _format(inner) != "parquet":
+        return [InputPart(path)]
     with system.open_input_file(inner) as file:
         groups = import_extra("pyarrow.parquet", "arrow").ParquetFile(file).num_row_groups
     return [InputPart(path, group) for group in range(groups)]
@@ -121,10 +149,15 @@ class OutputFolder:
     uri: str
     format: FileFormat
 
-    def claim(self, manifest: Mapping[str, Any]) -> None:
-        """Create the folder for a task; raise `ConfigurationError` if it is another task's."""
+    def create(self) -> None:
+        """Create the folder, if it is absent."""
         system, inner = file_system(self.uri)
         system.create_dir(inner, recursive=True)
+
+    def claim(self, manifest: Mapping[str, Any]) -> None:
+        """Create the folder for a task; raise `ConfigurationError` if it is another task's."""
+        self.create()
+        system, inner = file_system(self.uri)
         path, content = f"{inner}/{_MANIFEST}", json.dumps(manifest, sort_keys=True)
         names = self.names()
         if not names - {_MANIFEST}:  # new, or of a run that wrote nothing
@@ -150,6 +183,10 @@ class OutputFolder:
     def write(self, name: str, batches: Iterable[Any], schema: Any) -> None:
         """Write record batches to a file."""
         self._replace(name, lambda file: _WRITERS[self.format](file, batches, schema))
+
+    def mark(self, name: str) -> None:
+        """Write an empty file."""
+        self._replace(name, lambda _: None)
 
     def _replace(self, name: str, write: Callable[[Any], object]) -> None:
         system, inner = file_system(self.uri)

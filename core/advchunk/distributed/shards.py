@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import count, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
@@ -12,7 +12,8 @@ from typing import Any, Literal, NamedTuple
 from advchunk.chunkers.catalog import create
 from advchunk.distributed.batches import Columns, chunk_documents, chunk_schema, repeated_ids
 from advchunk.distributed.deaths import FileJournal, Journal, ray_journal, survive
-from advchunk.distributed.folders import FileFormat, InputPart, OutputFolder, find_parts
+from advchunk.distributed.folders import FileFormat, InputPart, OutputFolder, ShardCounts, find_parts
+from advchunk.distributed.storing import IndexLike, Shard, as_index, put
 from advchunk.engine.runner import Progress, ProgressReporter
 from advchunk.engine.workers import ALONE, check_workers, run_in_processes
 from advchunk.errors import WorkerDied, import_extra, require
@@ -21,18 +22,10 @@ _BATCH = 256  # documents that are chunked together
 _MOST_DEATHS = 100  # of the workers of a shard: documents that kill them, or a file that cannot be read
 
 
-class ShardCounts(NamedTuple):
-    """The shards in all and those of earlier runs, and the chunks and failed documents of this run."""
-
-    shards: int
-    resumed: int
-    chunks: int
-    failures: int
-
-
 class _Counts(NamedTuple):
-    """The chunks and failed documents of a shard."""
+    """The name of the file of a shard, and the chunks and failed documents of this run."""
 
+    name: str
     chunks: int
     failures: int
 
@@ -69,6 +62,7 @@ def chunk_shards(
     engine: Literal["processes", "ray"] = "processes",
     workers: int = 2,
     max_deaths: int = 3,
+    into: IndexLike | None = None,
     progress: Progress = None,
     **params: Any,
 ) -> ShardCounts:
@@ -90,6 +84,8 @@ def chunk_shards(
     engine : "processes" of this machine; "ray", the cluster that ``ray.init`` connects to, which must reach the files.
     workers : processes or actors, >= 1, each with its own chunker and models.
     max_deaths : see `chunk_dataset`; of a batch of 256 documents.
+    into : the path of an index in a file, or a `StoredRetriever`, into which this process puts each shard that is complete
+        (`store_shards`). Workers embed the chunks for it with ``vectors="plain"``; else it embeds them itself.
     progress : called with the number of shards done; True shows a progress bar.
 
     Raises
@@ -107,21 +103,27 @@ def chunk_shards(
     require(bool(parts), "inputs must have a Parquet or JSON Lines file outside the output folder", paths)
     columns = Columns(id, text, metadata if metadata is None else tuple(metadata))
     chunker = create(method, **params)
+    rule = "an index must be of a method with chunks of one level"
+    require(into is None or chunker.is_flat, rule, chunker.algorithm)
     chunker.load()  # its errors come before the folder is claimed
+    index = None if into is None else as_index(into)
     target.claim({"inputs": [part.facts for part in parts], "parameters": [chunker.fingerprint(), *columns, format]})
     done, number = target.names(), len(parts)
     shards = [_Shard(f"part-{i:05}-of-{number:05}.{format}", part) for i, part in enumerate(parts)]
-    todo = [shard for shard in shards if shard.name not in done]
+    todo, results = [shard for shard in shards if shard.name not in done], iter(list[_Counts]())
+    if todo:
+        repeated = repeated_ids(name for part in parts for name in part.ids(id))
+        results = _ENGINES[engine](_Task(target, columns, repeated, max_deaths, method, params), todo, workers)
+    earlier = (_Counts(shard.name, 0, 0) for shard in shards if shard.name in done)
+    stored = () if index is None else index.keys()
     chunks = failures = 0
     with ProgressReporter(progress, number, "shard") as reporter:
-        for _ in range(number - len(todo)):
+        for counts in chain(earlier, results):
+            complete = Shard(f"{target.uri.rstrip('/')}/{counts.name}")
+            if index is not None and complete.key not in stored:
+                put(index, complete)
+            chunks, failures = chunks + counts.chunks, failures + counts.failures
             reporter.update()
-        if todo:
-            repeated = repeated_ids(name for part in parts for name in part.ids(id))
-            task = _Task(target, columns, repeated, max_deaths, method, params)
-            for counts in _ENGINES[engine](task, todo, workers):
-                chunks, failures = chunks + counts.chunks, failures + counts.failures
-                reporter.update()
     return ShardCounts(number, number - len(todo), chunks, failures)
 
 
@@ -150,7 +152,7 @@ class _ShardWorker:
                     yield batch
 
         task.folder.write(shard.name, batches(), chunk_schema())
-        return _Counts(chunks, failures)
+        return _Counts(shard.name, chunks, failures)
 
 
 def _run_in_processes(task: _Task, shards: Sequence[_Shard], workers: int) -> Iterator[_Counts]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 from threading import Thread
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from advchunk.errors import ConfigurationError, WorkerDied, first_line, require
 
@@ -134,7 +134,7 @@ class _Died(Exception):  # noqa: N818
 class _Worker(Generic[_Item, _R]):
     """A process that does one batch at a time, so that it is known what it died of; then another is started."""
 
-    def __init__(self, shared: _Shared, max_deaths: int) -> None:
+    def __init__(self, shared: Path, max_deaths: int) -> None:
         self._shared, self._max_deaths = shared, max_deaths
         self._process: BaseProcess | None = None
         self._pipe: Connection[Any, Any] | None = None
@@ -214,15 +214,12 @@ class _Worker(Generic[_Item, _R]):
         self._pipe = self._process = None
 
 
-class _Shared(NamedTuple):
-    """A pickle whose arrays are in a file."""
+def _write_shared(value: Any, path: Path) -> Path:
+    """Write a value to files, its arrays to one of their own, and return the path.
 
-    data: bytes
-    path: Path
-    spans: list[tuple[int, int]]  # of the arrays in the file
-
-
-def _write_shared(value: Any, path: Path) -> _Shared:
+    A process is passed the path alone: multiprocessing would wait forever for one that dies before it has read more than fits
+    into a pipe.
+    """
     buffers = list[pickle.PickleBuffer]()
     data = pickle.dumps(value, 5, buffer_callback=buffers.append)
     spans = list[tuple[int, int]]()
@@ -232,14 +229,16 @@ def _write_shared(value: Any, path: Path) -> _Shared:
             spans.append((start, start + file.write(part)))
             file.write(bytes(-part.nbytes % _ALIGNMENT))
         file.write(bytes(_ALIGNMENT))  # an empty file cannot be mapped
-    return _Shared(data, path, spans)
+    path.with_suffix(".pickle").write_bytes(pickle.dumps((data, spans)))
+    return path
 
 
-def _read_shared(shared: _Shared) -> Any:
-    with shared.path.open("rb") as file:
+def _read_shared(path: Path) -> Any:
+    data, spans = pickle.loads(path.with_suffix(".pickle").read_bytes())
+    with path.open("rb") as file:
         # Who writes to a page gets a copy of it.
         pages = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
-    return pickle.loads(shared.data, buffers=[pages[start:end] for start, end in shared.spans])
+    return pickle.loads(data, buffers=[pages[start:end] for start, end in spans])
 
 
 # In the other process.
@@ -247,7 +246,7 @@ def _read_shared(shared: _Shared) -> Any:
 _messages = SimpleQueue[logging.LogRecord]()
 
 
-def _serve(pipe: Connection[Any, Any], shared: _Shared) -> None:
+def _serve(pipe: Connection[Any, Any], shared: Path) -> None:
     """Answer each batch with its results, until the calling process sends nothing, closes the pipe, or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the calling process decides what an interrupt means
     Thread(target=_end_with_parent, daemon=True).start()
@@ -276,7 +275,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _load(shared: _Shared) -> Callable[[Any], Any]:
+def _load(shared: Path) -> Callable[[Any], Any]:
     try:
         process, setup, level = _read_shared(shared)
     except (AttributeError, ImportError) as error:

@@ -1,7 +1,8 @@
-"""Enrich chunks with a chat model that reads each chunk in its document.
+"""Enrich chunks with what they need to be found and read alone.
 
-This works for any chunker: `Summaries` adds a sentence to ``context``, and `Rewriting` adds a self-contained version to the
-metadata. Text, spans and ids do not change.
+This works for any chunker: `ContextualEnricher` adds a sentence or two about a chunk's place in its document to ``context``,
+by a chat model or by the document's own words, and `Rewriting` adds a self-contained version to the metadata. Text, spans
+and ids do not change.
 """
 
 from typing import TYPE_CHECKING
@@ -10,15 +11,27 @@ from advchunk.lazy import by_module, lazy_names
 
 if TYPE_CHECKING:
     from advchunk.enrich.base import ChunkFailure, Enricher
-    from advchunk.enrich.prompts import RewritingPrompts, SummaryPrompts
+    from advchunk.enrich.contextual import ContextualEnricher
+    from advchunk.enrich.estimates import Estimate
+    from advchunk.enrich.prompts import ContextPrompts, RewritingPrompts
     from advchunk.enrich.rewriting import Rewriting, enriched_text
-    from advchunk.enrich.summaries import Summaries
 
-__all__ = ["ChunkFailure", "Enricher", "Rewriting", "RewritingPrompts", "Summaries", "SummaryPrompts", "enriched_text"]
+__all__ = [
+    "ChunkFailure",
+    "ContextPrompts",
+    "ContextualEnricher",
+    "Enricher",
+    "Estimate",
+    "Rewriting",
+    "RewritingPrompts",
+    "enriched_text",
+]
 _NAMES = by_module({
     ".base": "ChunkFailure Enricher",
-    ".prompts": "RewritingPrompts SummaryPrompts",
+    ".contextual": "ContextualEnricher",
+    ".estimates": "Estimate",
+    ".prompts": "ContextPrompts RewritingPrompts",
     ".rewriting": "Rewriting enriched_text",
-    ".summaries": "Summaries",
 })  # fmt: skip
-__getattr__, __dir__ = lazy_names(__name__, _NAMES)
+_GONE = dict.fromkeys(("Summaries", "SummaryPrompts"), "use ContextualEnricher, which asks once for each chunk")
+__getattr__, __dir__ = lazy_names(__name__, _NAMES, gone=_GONE)

@@ -6,19 +6,20 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from advchunk.engine import ChatRequest, Job, Plan, completed
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner
 from advchunk.enrich.document_context import DocumentContext
-from advchunk.enrich.prompts import RewritingPrompts, SummaryPrompts
-from advchunk.errors import BadModelOutput, ConfigurationError, is_integer, require
+from advchunk.enrich.prompts import ContextPrompts, RewritingPrompts
+from advchunk.errors import BadModelOutput, ConfigurationError, first_line, is_integer, require
 from advchunk.models.cache import CacheLike, with_cache
-from advchunk.models.chat import Chat, ChatModelLike, is_number, usable_answer
+from advchunk.models.chat import Budget, Chat, ChatModelLike, is_number, usable_answer
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.endpoint import chat_model
 from advchunk.models.identity import identity
-from advchunk.models.prompts import fill_prompt, single_line
+from advchunk.models.prompts import fill_prompt
 from advchunk.readers import formats
 from advchunk.readers.formats import check_markup
 from advchunk.records import Chunk, Document, remove_written, write_metadata
@@ -32,11 +33,10 @@ Pairs: TypeAlias = Iterable[tuple[str | Document, Sequence[Chunk]]]
 
 @dataclass(frozen=True, slots=True)
 class ChunkFailure(Failure):
-    """A chunk that could not be enriched: the index of its document, the source, the error, and the chunk."""
+    """A chunk that could not be enriched: the index of its document, the source, the error, the chunk, and the outcome."""
 
     chunk: Chunk
-
-    outcome = "is left unchanged"
+    outcome: str = "is left unchanged"
 
     @property
     def place(self) -> str:
@@ -50,24 +50,25 @@ class Enricher(ABC):
 
     ``text``, spans and ids do not change. If the text to embed changes, vectors are dropped.
 
-    A chunk whose answers are unusable stays unchanged and does not affect other chunks. Its metadata gets a
-    ``summary_status`` or ``rewritten_status``, and the reason is logged. Instructions in a document can affect
-    the enrichment of that document's chunks only.
+    A chunk whose answers are unusable does not affect other chunks. Its metadata gets an ``added_context_status`` or
+    ``rewritten_status``, and the first reason of each kind is logged. Instructions in a document can affect the enrichment of
+    that document's chunks only.
 
     With a ``cache``, no request is sent again once its answer could be used, and an interrupted run resumes where it stopped.
     Unusable answers are not cached: the next run asks again about the chunks that failed.
 
     Parameters
     ----------
-    llm : base URL of an OpenAI-compatible endpoint, or any model that `models.chat.as_chat` accepts. Required. It sets the
-        number of concurrent calls.
+    llm : base URL of an OpenAI-compatible endpoint, or any model that `models.chat.as_chat` accepts. It sets the number of
+        concurrent calls.
     llm_model : name of the model at the endpoint if ``llm`` is a URL.
+    budget : limit on the cost of all calls of this enricher, whatever the model (`models.chat.Budget`); None keeps the model's
+        own. Chunks that are over it fail with `BudgetExceeded`; what was answered is kept.
     cache : cache of answers: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
     tokenizer : token counter (see `models.counters.as_counter`); pass the chunker's.
     max_tokens : maximum tokens of a chunk with its enrichment, >= 1; pass the chunker's. None is unlimited.
     max_context : maximum tokens of a prompt and its answer, >= 2048, counted by ``tokenizer``; stay well below the model's
-        limit. A longer document is shown as a window around the chunk, with an outline of its headings. A shorter one is
-        put before the chunk, so that endpoints with a prefix cache process it once.
+        limit.
     temperature : sampling temperature, 0..2. Framework models and functions use their own.
     seed : sampling seed, >= 0, if the endpoint supports seeds.
     attempts : maximum number of requests until an answer can be parsed, >= 1; each uses the next ``seed``.
@@ -77,10 +78,13 @@ class Enricher(ABC):
     """
 
     writes: ClassVar[str]  # metadata key of the result
+    requires_model: ClassVar[bool] = True
+    outcome: ClassVar[str] = "is left unchanged"  # of a chunk that fails, for messages
     version: ClassVar[int] = 1  # increase it when the same answers produce different chunks
 
     llm: ChatModelLike | str | None = field(default=None, repr=False)
     llm_model: str = "Qwen/Qwen2.5-7B-Instruct"
+    budget: Budget | None = field(default=None, repr=False)
     cache: CacheLike = field(default=None, repr=False)
     tokenizer: TokenizerLike = field(default=None, repr=False)
     max_tokens: int | None = None
@@ -90,11 +94,11 @@ class Enricher(ABC):
     attempts: int = 2
     timeout: float | None = None
     markup: str = "markdown"
-    prompts: SummaryPrompts | RewritingPrompts = field(repr=False)
+    prompts: ContextPrompts | RewritingPrompts = field(repr=False)
 
     def __post_init__(self) -> None:
         require(isinstance(self.llm_model, str), "llm_model must be text", self.llm_model)
-        _ = self.chat, self.counter  # raise if they are invalid
+        _ = self.asks and self.chat, self.counter  # raise if they are invalid
         for name, minimum in {"max_tokens": 1, "max_context": 2048, "seed": 0, "attempts": 1}.items():
             value = getattr(self, name)
             unlimited = value is None and name == "max_tokens"
@@ -113,6 +117,10 @@ class Enricher(ABC):
     @abstractmethod
     def plan(self, chunk: Chunk, context: DocumentContext) -> Plan[Chunk]:
         """Yield requests, receive their answers, and return the enriched chunk."""
+
+    def without_answer(self, chunk: Chunk, context: DocumentContext, status: str) -> Chunk:  # noqa: ARG002
+        """Return the chunk that takes the place of one whose plan failed, with a status that says why."""
+        return replace(chunk, metadata=write_metadata(chunk.metadata, {f"{self.writes}_status": status}))
 
     def enrich(
         self,
@@ -143,28 +151,28 @@ class Enricher(ABC):
         ----------
         pairs : documents with their chunks, such as ``zip(documents, chunker.stream(documents))``. Spans must index the
             document's text: for a chunker that reads a format, pass what its ``read`` returns.
-        on_error : how to handle a chunk that fails, which stays unchanged: "skip" it, with a warning in the log; "raise";
-            "collect" it in the result's ``failures``; or a callable that takes each `ChunkFailure`. An error of the call
-            itself is always raised.
+        on_error : how to handle a chunk that fails: "skip" it, with a warning in the log for the first of each kind of error;
+            "raise"; "collect" it in the result's ``failures``; or a callable that takes each `ChunkFailure`. An error of the
+            call itself is always raised.
         progress : called with the number of chunks done; True shows a progress bar.
         """
-        return self._runner.run(pairs, on_error, progress)
+        return self._runner.run(pairs, _first_of_each(on_error), progress)
 
     async def aenrich_many(
         self, pairs: Pairs, *, on_error: OnErrors = "skip", progress: Progress = None, concurrency: int | None = None
     ) -> Results:
         """Await `enrich_many`, with at most ``concurrency`` (>= 1) calls at a time; None leaves it to the model."""
-        return await self._runner.arun(pairs, on_error, progress, concurrency)
+        return await self._runner.arun(pairs, _first_of_each(on_error), progress, concurrency)
 
     def stream(self, pairs: Pairs, *, on_error: OnError = "skip") -> Iterator[list[Chunk]]:
         """Yield the chunks of each document as soon as they are ready, in constant memory."""
-        return self._runner.stream(pairs, on_error)
+        return self._runner.stream(pairs, _first_of_each(on_error))
 
     def astream(
         self, pairs: Pairs, *, on_error: OnError = "skip", concurrency: int | None = None
     ) -> AsyncIterator[list[Chunk]]:
         """Await `stream`."""
-        return self._runner.astream(pairs, on_error, concurrency)
+        return self._runner.astream(pairs, _first_of_each(on_error), concurrency)
 
     @property
     def _runner(self) -> Runner[tuple[str | Document, Sequence[Chunk]], Chunk | None]:
@@ -176,6 +184,13 @@ class Enricher(ABC):
         return self._document_jobs(pairs, on_failure)
 
     def _document_jobs(self, pairs: Pairs, on_failure: OnFailure) -> Iterator[Job[Chunk | None]]:
+        for index, (chunks, context) in enumerate(self.in_context(pairs)):
+            for chunk in chunks:
+                yield self._job(index, chunk, context, on_failure) if has_text(chunk) else Job(completed(chunk))
+            yield Job(completed(None))
+
+    def in_context(self, pairs: Pairs) -> Iterator[tuple[Sequence[Chunk], DocumentContext]]:
+        """Yield the chunks of each document with their surroundings."""
         for index, pair in enumerate(pairs):
             require(_is_pair(pair), "each pair must be a document and its chunks", pair)
             source, chunks = pair
@@ -185,35 +200,39 @@ class Enricher(ABC):
                 rule = f"the spans of chunk {chunk.index} must give its text in document {index}"
                 require(not chunk.spans or text == chunk.text, rule, text)
             laid_out = formats.read(document, self.markup) if document.blocks is None else document
-            context = DocumentContext(laid_out, chunks, self.counter)
-            for chunk in chunks:
-                has_text = chunk.spans and chunk.text.strip()
-                yield self._job(index, chunk, context, on_failure) if has_text else Job(completed(chunk))
-            yield Job(completed(None))
+            yield chunks, DocumentContext(laid_out, chunks, self.counter)
 
     def _job(self, index: int, chunk: Chunk, context: DocumentContext, on_failure: OnFailure) -> Job[Chunk | None]:
         def recover(error: Exception) -> Job[Chunk | None]:
             if isinstance(error, (ConfigurationError, ImportError)):
                 raise error  # other chunks would fail the same way
-            on_failure(ChunkFailure(index, context.document.source, error, chunk))
-            status = {f"{self.writes}_status": f"failed: {type(error).__name__}"}
-            return Job(completed(replace(chunk, metadata=write_metadata(chunk.metadata, status))))
+            on_failure(ChunkFailure(index, context.document.source, error, chunk, self.outcome))
+            return Job(completed(self.without_answer(chunk, context, f"failed: {type(error).__name__}")))
 
         return Job(self.plan(chunk, context), self.timeout, recover)
 
     def load(self) -> None:
         """Load the client of an endpoint, and check the cache: an error here is one instead of one per chunk."""
-        self._uncached_chat.load()
-        _ = self.chat
+        if self.asks:
+            self._uncached_chat.load()
+            _ = self.chat
+
+    @property
+    def asks(self) -> bool:
+        """True if the enricher asks a model."""
+        return self.requires_model or self.llm is not None
 
     @property
     def chat(self) -> Any:
         """The chat model, behind the cache."""
         return with_cache(self._uncached_chat, self.cache)
 
-    @property
-    def _uncached_chat(self) -> Chat:
-        return chat_model(self.llm, self.llm_model)
+    @cached_property
+    def _uncached_chat(self) -> Chat:  # one for all chunks, as calls are merged, and limited, by model
+        return chat_model(self.llm, self.llm_model, self.budget)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_uncached_chat"}
 
     @property
     def counter(self) -> Counter:
@@ -233,10 +252,14 @@ class Enricher(ABC):
             raise ValueError(msg)
         return fill_prompt(prompt, **values, **context.excerpt(chunk, available))
 
+    def request(self, prompt: str, schema: Mapping[str, Any] | None, max_tokens: int) -> ChatRequest:
+        """Return the request for an answer of at most ``max_tokens``: JSON of a schema, or plain text."""
+        form = None if schema is None else json.dumps(schema)
+        return ChatRequest((("user", prompt),), form, max_tokens, self.temperature, self.seed, self.prompts.version)
+
     def ask(self, prompt: str, schema: Mapping[str, Any], parse: Callable[[Any], _T], max_tokens: int) -> Plan[_T]:
         """Ask for an answer of at most ``max_tokens`` until ``parse`` accepts it: it may raise `BadModelOutput`."""
-        messages, form, version = (("user", prompt),), json.dumps(schema), self.prompts.version
-        request = ChatRequest(messages, form, max_tokens, self.temperature, self.seed, version)
+        request = self.request(prompt, schema, max_tokens)
         return usable_answer(self.chat, request, lambda answer: parse(json.loads(answer)), self.attempts)
 
     def set_result(self, chunk: Chunk, result: str | None, status: str | None = None, **changes: Any) -> Chunk:
@@ -252,8 +275,8 @@ class Enricher(ABC):
 
     def fingerprint(self) -> str:
         """Return 16 hex digits that change whenever the results may change."""
-        llm = self._uncached_chat.identity or identity(self.llm)
-        resources = {"llm": llm, "tokenizer": identity(self.tokenizer), "cache": "", "timeout": None}
+        llm = (self._uncached_chat.identity or identity(self.llm)) if self.asks else ""
+        resources = {"llm": llm, "tokenizer": identity(self.tokenizer), "cache": "", "timeout": None, "budget": None}
         values = {f.name: resources.get(f.name, getattr(self, f.name)) for f in fields(self)}
         return hashlib.sha256(json.dumps([self.writes, self.version, values]).encode()).hexdigest()[:16]
 
@@ -267,13 +290,9 @@ def get_property(answer: Any, name: str, kind: type[_T]) -> _T:
     return value
 
 
-def get_line(answer: Any, name: str) -> str:
-    """Return a text of an answer as a single line; raise `BadModelOutput` if it is missing or empty."""
-    line = single_line(get_property(answer, name, str))
-    if not line:
-        msg = f"an answer must have {name!r}, got an empty text"
-        raise BadModelOutput(msg)
-    return line
+def has_text(chunk: Chunk) -> bool:
+    """Return False for a chunk of context alone, or of white space."""
+    return bool(chunk.spans and chunk.text.strip())
 
 
 def check_placeholders(prompts: Any, kind: type, **placeholders: Sequence[str]) -> None:
@@ -283,6 +302,21 @@ def check_placeholders(prompts: Any, kind: type, **placeholders: Sequence[str]) 
         prompt, marks = getattr(prompts, name), [f"{{{placeholder}}}" for placeholder in required]
         complete = isinstance(prompt, str) and all(mark in prompt for mark in marks)
         require(complete, f"the prompt {name!r} must contain {', '.join(marks)}", prompt)
+
+
+def _first_of_each(on_error: Any) -> Any:
+    """Return ``on_error``, with "skip" replaced by a handler that logs the first of each kind of error in a call."""
+    if on_error != "skip":
+        return on_error
+    met = set[type[Exception]]()
+
+    def handle(failure: ChunkFailure) -> None:
+        if (kind := type(failure.error)) not in met:
+            met.add(kind)
+            message = "%s %s: %s: %s; others that fail so are marked in their metadata alone"
+            _log.warning(message, failure.place, failure.outcome, kind.__name__, first_line(failure.error))
+
+    return handle
 
 
 def _is_pair(pair: Any) -> bool:

@@ -12,12 +12,11 @@ def _read(stage: str) -> str:
     return files("advchunk.enrich").joinpath("templates", f"{stage}.txt").read_text(encoding="utf-8")
 
 
-class SummaryPrompts(NamedTuple):
-    """The prompts of the two stages of `Summaries`."""
+class ContextPrompts(NamedTuple):
+    """The prompt of `ContextualEnricher`."""
 
-    survey: str = _read("survey")
-    condense: str = _read("condense")
-    version: str = "summaries-1"
+    situate: str = _read("situate")
+    version: str = "context-1"
 
 
 class RewritingPrompts(NamedTuple):

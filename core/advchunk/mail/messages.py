@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from typing import Any
 
 from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.readers import formats
+from advchunk.readers.encodings import UTF_8, Decoded, decode
 from advchunk.readers.files import read_documents
 from advchunk.readers.writing import Writer, squeeze
 from advchunk.records import Document
@@ -20,7 +22,9 @@ _START = re.compile(
 )  # of a message in a mailbox
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _QUOTED = re.compile(r"[ \t]*>")
-_SIGNATURE = re.compile(r"\n-- ?\n")
+_SIGNATURE = re.compile(
+    r"\n-- ?\n((?:(?!-- ?\n)[^\n]*\n){0,9}[^\n]*)\Z"
+)  # RFC 3676, 4.3: the last such line; more lines are text
 _MAX_DEPTH = 3  # messages in messages
 
 
@@ -37,7 +41,7 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
 def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> list[Document]:
     """Read the messages of a file, each followed by its attachments, which are read by their names.
 
-    A message is its text without the signature, or else its HTML. Paragraphs that are quoted from the message that it answers are
+    A message is its text, or else its HTML. The signature is metadata, ``signature``, and so is the ``encoding`` that was found if the text is not in the declared one. Paragraphs that are quoted from the message that it answers are
     blocks of their own, "quote". Metadata are the subject as ``title``, ``from``, ``to``, ``cc``, ``date`` (ISO 8601), ``message_id``
     and ``in_reply_to``; ``attachments`` are the names of those, and ``left_out`` of those that cannot be read. Attachments have ``attached_to``, the
     name of their message.
@@ -69,7 +73,7 @@ def _read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: i
         msg = f"a message must begin with headers, such as Subject, got {name or 'none'}"
         raise ConfigurationError(msg)
     body = message.get_body(("plain", "html"))
-    if body is not None and not _content(body).strip():
+    if body is not None and not _content(body, name).text.strip():
         body = message.get_body(("html",)) or body
     attached, left_out = list[Document](), list[str]()
     for number, part in enumerate(message.iter_attachments(), 1):
@@ -114,23 +118,31 @@ def _read_attachment(part: EmailMessage, name: str, metadata: Mapping[str, Any])
 def _body(body: EmailMessage | None, name: str, metadata: Mapping[str, Any]) -> Document:
     if body is None:
         return Document("", name, (), metadata, markup="mail")
-    text = _content(body)
+    content = _content(body, name)
+    metadata = {**content.about, **metadata}
     if body.get_content_type() == "text/html":
-        document = formats.read(Document(text, name, metadata=metadata), "html")
+        document = formats.read(Document(content.text, name, metadata=metadata), "html")
         return Document(document.text, name, document.blocks, {**document.metadata, **metadata}, markup="mail")
+    text = content.text.replace("\r\n", "\n")
+    if signature := _SIGNATURE.search(text):
+        metadata = {"signature": signature[1].strip(), **metadata}
+        text = text[: signature.start()]
     writer = Writer("mail")
-    for paragraph in _paragraphs(_SIGNATURE.split(text.replace("\r\n", "\n"), maxsplit=1)[0]):
+    for paragraph in _paragraphs(text):
         writer.add("quote" if _QUOTED.match(paragraph) else "paragraph", paragraph)
     return writer.document(name, metadata)
 
 
-def _content(part: EmailMessage) -> str:
+def _content(part: EmailMessage, name: str) -> Decoded:
+    """Return the text of a part in the encoding that it declares, else in the one that is found."""
     data = part.get_payload(decode=True)
     data = data if isinstance(data, bytes) else b""
+    with suppress(LookupError, UnicodeDecodeError):
+        return Decoded(data.decode(part.get_content_charset() or UTF_8), UTF_8)
     try:
-        return data.decode(part.get_content_charset() or "utf-8")
-    except (LookupError, UnicodeDecodeError):  # nothing is lost
-        return data.decode("latin-1")
+        return decode(data, name)
+    except ConfigurationError:  # nothing is lost
+        return Decoded(data.decode("latin-1"), "latin-1")
 
 
 def _paragraphs(text: str) -> Iterator[str]:

@@ -196,6 +196,10 @@ class Cached:
         """Concurrent calls."""
         return getattr(self.model, "concurrency", None)
 
+    def missing(self, kind: str, items: Sequence[Any]) -> list[Any]:
+        """Return the items for which the model would be called, each once."""
+        return list(self._look_up(kind, items)[2].values())
+
     def _look_up(self, kind: str, items: Sequence[Any]) -> tuple[list[str], dict[str, Any], dict[str, Any]]:
         """Return the key of each item, the stored rows by key, and the other items by key."""
         name = self.identity

@@ -124,9 +124,9 @@ class OpenAIChat(Endpoint, Chat):
         return refusal
 
 
-def chat_model(llm: ChatModelLike | str | None, name: str) -> Chat:
+def chat_model(llm: ChatModelLike | str | None, name: str, budget: Budget | None = None) -> Chat:
     """Coerce a chat model as `as_chat` does; a string is the base URL of an endpoint that has a model of this ``name``."""
-    return _shared_endpoint(llm, name) if isinstance(llm, str) else chat.as_chat(llm)
+    return chat.as_chat(_shared_endpoint(llm, name) if isinstance(llm, str) else llm, budget=budget)
 
 
 @lru_cache(maxsize=16)

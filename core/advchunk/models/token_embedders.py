@@ -1,4 +1,4 @@
-"""Embedders that show the vector of each token in its context, for late chunking."""
+"""Embedders that show the vector of each token, or of each chunk, in its document: late chunking."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +12,7 @@ from advchunk.errors import BadModelOutput, ConfigurationError, import_extra
 from advchunk.models.counters import replace_surrogates, untruncated
 from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.models.identity import identity, prompt_of, sentence_transformer, type_name
+from advchunk.numerics.signals import unit_rows
 from advchunk.records import Floats, Ints
 
 _BATCH_SIZE = 32  # windows per call
@@ -31,6 +32,14 @@ class TokenEmbedder(Protocol):
 
     def embed_tokens(self, windows: Sequence[tuple[int, ...]], /) -> Iterable[Any]:
         """Return the (t, d) vectors of the tokens of each window of t token ids."""
+        ...
+
+
+class DocumentEmbedder(Protocol):
+    """The further method of a custom embedder that reads the chunks of a document together, such as voyage-context-3."""
+
+    def embed_document(self, texts: Sequence[str], /) -> Any:
+        """Return the (n, d) vectors of the n chunks of a document, in their order."""
         ...
 
 
@@ -73,18 +82,36 @@ class CheckedTokenEmbedder:
 
     def embed_tokens(self, windows: Sequence[tuple[int, ...]]) -> list[Floats]:
         """Return the (t, d) float32 vectors of the tokens of each window."""
-        answer = [np.asarray(rows, dtype=np.float32) for rows in self.model.embed_tokens(windows)]
-        shapes = [rows.shape for rows in answer]
-        lengths = [len(window) for window in windows]
-        is_valid = all(len(shape) == 2 for shape in shapes) and [shape[0] for shape in shapes] == lengths
-        if not is_valid or len({shape[1] for shape in shapes}) > 1 or not all(np.isfinite(r).all() for r in answer):
-            msg = f"embed_tokens must return finite (t, d) vectors for windows of t = {lengths} tokens, got {shapes}"
-            raise BadModelOutput(msg)
-        return answer
+        return _checked(
+            self.model.embed_tokens(windows), windows, "embed_tokens must return finite (t, d) vectors for windows of t"
+        )
 
     async def aembed_tokens(self, windows: Sequence[tuple[int, ...]]) -> list[Floats]:
         """Await `embed_tokens`, which runs in a thread."""
         return await call_in_thread(self.embed_tokens, windows)
+
+
+class CheckedDocumentEmbedder(CheckedTokenEmbedder):
+    """A document embedder behind the interface of a token embedder: a document is a window, and its chunks are the tokens."""
+
+    __slots__ = ()
+
+    def embed_tokens(self, windows: Sequence[tuple[Any, ...]]) -> list[Floats]:
+        """Return the (n, d) float32 unit rows of the chunks of each document."""
+        answer = [self.model.embed_document(list(texts)) for texts in windows]
+        rule = "embed_document must return finite (n, d) vectors for documents of n chunks, n"
+        return [unit_rows(rows) for rows in _checked(answer, windows, rule)]
+
+
+def _checked(answer: Iterable[Any], windows: Sequence[Sequence[Any]], rule: str) -> list[Floats]:
+    """Return the vectors of each window as float32; raise `BadModelOutput` if they are not one finite row for each member."""
+    rows = [np.asarray(own, dtype=np.float32) for own in answer]
+    shapes, lengths = [own.shape for own in rows], [len(window) for window in windows]
+    is_valid = all(len(shape) == 2 for shape in shapes) and [shape[0] for shape in shapes] == lengths
+    if not is_valid or len({shape[1] for shape in shapes}) > 1 or not all(np.isfinite(own).all() for own in rows):
+        msg = f"{rule} = {lengths}, got {shapes}"
+        raise BadModelOutput(msg)
+    return rows
 
 
 def as_token_embedder(embedder: EmbedderLike = None, batch_size: int | None = None) -> CheckedTokenEmbedder:
@@ -93,8 +120,8 @@ def as_token_embedder(embedder: EmbedderLike = None, batch_size: int | None = No
     Parameters
     ----------
     embedder : a SentenceTransformer with a fast tokenizer that averages token vectors (mean pooling), its name, or a
-        framework's wrapper of one; or an object that has the methods of `TokenEmbedder` too.
-    batch_size : windows per call, >= 1; None is 32.
+        framework's wrapper of one; or an object that has the methods of `TokenEmbedder`, or that of `DocumentEmbedder`, too.
+    batch_size : windows per call, >= 1; None is 32. A document embedder is called for one document at a time.
 
     Raises
     ------
@@ -103,6 +130,8 @@ def as_token_embedder(embedder: EmbedderLike = None, batch_size: int | None = No
     """
     model = as_embedder(embedder).model
     batch_size = batch_size or _BATCH_SIZE
+    if hasattr(model, "embed_document"):
+        return CheckedDocumentEmbedder(model, model, 1)
     if hasattr(model, "embed_tokens") and hasattr(model, "tokenize"):
         return CheckedTokenEmbedder(model, model, batch_size)
     encoder = sentence_transformer(model)
@@ -113,7 +142,7 @@ def as_token_embedder(embedder: EmbedderLike = None, batch_size: int | None = No
         return CheckedTokenEmbedder(_Transformer(encoder, prompt_of(model)), encoder, batch_size)
     msg = (
         "late vectors need an embedder that shows token vectors: a SentenceTransformer with a fast tokenizer and mean pooling, "
-        f'such as embedder="minilm", or an object with tokenize and embed_tokens, got {type_name(model)}'
+        f'such as embedder="minilm", or an object with tokenize and embed_tokens, or with embed_document, got {type_name(model)}'
     )
     raise ConfigurationError(msg)
 

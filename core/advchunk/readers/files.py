@@ -1,10 +1,7 @@
 """Read files with the readers for their formats."""
 
-import codecs
 import json
-import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -12,18 +9,9 @@ from typing import Any
 
 from advchunk import registry
 from advchunk.errors import ConfigurationError, require
-from advchunk.readers import formats, magic
+from advchunk.readers import formats
+from advchunk.readers.encodings import decode, decode_text
 from advchunk.records import Document
-
-_HEAD = 2048  # bytes within which XML and HTML must declare their encoding
-_DECLARED = re.compile(rb"""<(?:\?xml\b[^>]*?\bencoding|meta\b[^>]*?\bcharset)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
-_EXCLUDED = ("utf", "unicode", "raw", "idna", "punycode")  # a file that is not UTF-8 cannot declare these
-_ALIASES = dict.fromkeys(("iso-8859-1", "latin1", "us-ascii", "ascii"), "cp1252")  # as in browsers
-_MARKS = {
-    codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
-}  # fmt: skip
-# As in browsers, the bytes that cp1252 does not define are control characters.
-_CP1252 = "".join(bytes([i]).decode("cp1252", "ignore") or chr(i) for i in range(256))
 
 
 def read_file(
@@ -41,8 +29,7 @@ def read_file(
     markup : format of the text; None detects it from the suffix, and from the text if the suffix is ambiguous
         (`readers.formats.detect_file_format`); "auto" detects it from the text alone, except source code.
     metadata : overrides the metadata in the file.
-    encoding : of the text; None reads UTF-8, and UTF-16 and UTF-32 with a byte order mark; and XML and HTML in the encoding
-        that they declare, or HTML without any in cp1252, as in browsers.
+    encoding : of the text; None finds it (`readers.encodings.decode`). It is metadata, ``encoding``, unless it is UTF-8.
 
     Raises
     ------
@@ -134,8 +121,8 @@ def read_text(
     data: bytes | None = None,
 ) -> Document:
     """Return the text of a file, without a layout; see `read_documents`."""
-    text = decode_text(Path(path).read_bytes() if data is None else data, str(path), encoding)
-    return Document(text, str(path), metadata=metadata or {})
+    decoded = decode(Path(path).read_bytes() if data is None else data, str(path), encoding)
+    return Document(decoded.text, str(path), metadata={**decoded.about, **(metadata or {})})
 
 
 def read_record(
@@ -166,43 +153,3 @@ def read_record(
         return document
     rest = {key: value for key, value in record.items() if key not in ("id", "text")}
     return Document(record["text"], str(own), metadata={**(metadata or {}), **rest})
-
-
-def decode_text(data: bytes, name: str = "", encoding: str | None = None) -> str:
-    """Decode the bytes of a file, dropping the byte order mark and keeping line endings, so that spans fit the file.
-
-    ``name`` is that of the file, and ``encoding`` as in `read_file`.
-    """
-    if encoding is not None:
-        return _decode_as(data, encoding)
-    for mark, marked in _MARKS.items():
-        if data.startswith(mark):
-            return _decode_as(data, marked)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        if declared := _DECLARED.search(data, 0, _HEAD):
-            declaration = declared[1].decode("ascii").lower()
-            with suppress(LookupError, UnicodeDecodeError):
-                if not declaration.startswith(_EXCLUDED):
-                    return data.decode(_ALIASES.get(declaration, declaration))
-        elif _is_html(data, name):
-            return data.decode("latin-1").translate(dict(enumerate(_CP1252)))
-        got = magic.file_type(data) or f"byte {error.object[error.start]:#04x} at {error.start}"
-        msg = f"text files must be UTF-8 unless encoding is given, got {got}"
-        raise ConfigurationError(msg) from None
-
-
-def _decode_as(data: bytes, encoding: str) -> str:
-    try:
-        return data.decode(encoding).removeprefix("\ufeff")
-    except LookupError:
-        msg = f"encoding must be the name of a text encoding, such as 'cp1252', got {encoding!r}"
-    except UnicodeDecodeError as error:
-        msg = f"the file must be {encoding}, got byte {data[error.start]:#04x} at {error.start}"
-    raise ConfigurationError(msg)
-
-
-def _is_html(data: bytes, name: str) -> bool:
-    head = data[:_HEAD].decode("latin-1")
-    return not magic.file_type(data) and "html" in {formats.detect_format(head), formats.detect_file_format(name, head)}

@@ -26,8 +26,8 @@ def detect_format(text: str) -> str:
     ('html', 'markdown')
     """
     head = text[:_HEAD]
-    for row in registry.rows("reader"):
-        if row.begins and _pattern(row.begins).match(head):
+    for row, begins in _beginnings():
+        if begins.match(head):
             markup = _detect(row, text, "", {}) if row.detect else row.name
             if markup:
                 return markup
@@ -80,6 +80,27 @@ def is_supported(name: str) -> bool:
     return suffix in _by_suffix() or suffix in _shared_suffixes()
 
 
+def tells_format(name: str) -> bool:
+    """Return True if the suffix of a file tells its format, alone or with the beginning of the text.
+
+    >>> tells_format("tea.html"), tells_format("tea.txt"), tells_format("tea")
+    (True, False, False)
+    """
+    suffix = PurePath(name).suffix.lower()
+    row = _by_suffix().get(suffix)
+    return row.name != "plain" if row else suffix in _shared_suffixes()
+
+
+def unchanged_format(name: str) -> str:
+    """Return the format of a file, by its suffix, if its reader adds a layout to the text as it is; "" for others.
+
+    >>> unchanged_format("tea.csv"), unchanged_format("tea.html")
+    ('csv', '')
+    """
+    row = _by_suffix().get(PurePath(name).suffix.lower())
+    return row.name if row and hasattr(row.load(), "blocks") else ""
+
+
 def binary_format(path: str | Path) -> str:
     """Return the format of a file whose reader takes bytes, by its suffix; "" if it is text.
 
@@ -97,9 +118,7 @@ def takes_bytes(row: Registration) -> bool:
 
 def _ask(text: str, name: str, metadata: Mapping[str, Any]) -> str:
     """Return the format that a text has by other signs than its beginning; "" if unknown."""
-    asked = (row for row in registry.rows("reader") if row.detect and not row.begins)
-    answers = (_detect(row, text, name, metadata) for row in asked)
-    return next(filter(None, answers), "")
+    return next(filter(None, (_detect(row, text, name, metadata) for row in _asked())), "")
 
 
 def _detect(row: Registration, text: str, name: str, metadata: Mapping[str, Any]) -> str:
@@ -117,6 +136,18 @@ def _detect(row: Registration, text: str, name: str, metadata: Mapping[str, Any]
 @cache
 def _pattern(begins: str) -> re.Pattern[str]:
     return re.compile(begins)
+
+
+@cache
+def _beginnings() -> tuple[tuple[Registration, re.Pattern[str]], ...]:
+    """Return the readers of formats that are detected by their beginning, with the patterns of these."""
+    return tuple((row, _pattern(row.begins)) for row in registry.rows("reader") if row.begins)
+
+
+@cache
+def _asked() -> tuple[Registration, ...]:
+    """Return the readers of formats that are detected by other signs."""
+    return tuple(row for row in registry.rows("reader") if row.detect and not row.begins)
 
 
 @cache

@@ -99,6 +99,19 @@ class Object:
         """Return a list of values of any type."""
         return self._get(key, list, "a list") or []
 
+    def numbers(self, key: str) -> list[float]:
+        """Return a list of numbers, also of nested lists of them, which are flattened; NaN and numbers beyond 1e15 are errors."""
+        numbers, stack = list[float](), self.values(key)[::-1]
+        while stack:
+            value = stack.pop()
+            if isinstance(value, list):
+                stack += value[::-1]
+            elif isinstance(value, (int, float)) and -_MAX_NUMBER <= value <= _MAX_NUMBER:
+                numbers.append(float(value))
+            else:
+                _fail(self.at(key), "a list of numbers", value)
+        return numbers
+
     def texts(self, key: str) -> list[str]:
         """Return a list of strings."""
         values = self.values(key)

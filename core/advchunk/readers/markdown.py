@@ -545,8 +545,10 @@ def _parse_div(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 def _past_lines(state: StateBlock, line: int, end: int) -> int:
     """Return the line at which a paragraph ends."""
     ends = state.md.block.ruler.getRules("paragraph")
+    parent, state.parentType = state.parentType, "paragraph"  # else a list ends it only if no paragraph is before
     while line < end and not state.isEmpty(line) and not any(rule(state, line, end, True) for rule in ends):
         line += 1
+    state.parentType = parent
     return line
 
 

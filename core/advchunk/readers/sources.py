@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import lzma
 import os
 import re
@@ -12,15 +11,17 @@ import tarfile
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
+from io import TextIOWrapper
 from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, NamedTuple
 
 from advchunk.errors import ConfigurationError, Unreadable, first_line, require
-from advchunk.readers import formats, magic
+from advchunk.readers import encodings, formats
+from advchunk.text.separated import declaration_end, head_end, separation
 
 MAX_MEMBER = 256 * 2**20
 """Bytes of a member of an archive, at most."""
@@ -30,6 +31,8 @@ MAX_PART = 16 * 2**20
 """Bytes above which a file of separated values is read in parts."""
 
 _HEAD = 8192  # bytes that decide whether a file is text
+_SAMPLE = 50  # records that tell the header of a table
+_PATTERN = re.compile(r"[*?\[]")
 _PARTED = (".csv", ".tsv", ".tab")
 _TARS = (".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz")
 _OWN_OUTPUT = re.compile(
@@ -73,6 +76,9 @@ class Inventory:
     read : files by suffix that have a reader.
     plain : files by suffix that were read as plain text, since no reader has their suffix.
     skipped : the names of files that were not read, each with the reason.
+    failed : files by suffix of which nothing was read or chunked.
+    encodings : files by their encoding, if it is not UTF-8.
+    chunkers : files by their suffix and the chunker that ``auto`` took, as in ".md by universal-semantic".
 
     >>> print(Inventory(Counter({".md": 2}), Counter({".css": 1}), {"tea.png": "no reader", "all": "a link"}))
     5 files: 2 read (.md 2), 1 read as plain text (.css 1), 2 skipped (no reader: .png 1; a link: all)
@@ -81,16 +87,20 @@ class Inventory:
     read: Counter[str] = field(default_factory=Counter)
     plain: Counter[str] = field(default_factory=Counter)
     skipped: dict[str, str] = field(default_factory=dict)
+    failed: Counter[str] = field(default_factory=Counter)
+    encodings: Counter[str] = field(default_factory=Counter)
+    chunkers: Counter[str] = field(default_factory=Counter)
+    _admitted: set[int] = field(default_factory=set, repr=False)  # hashes of names
 
     @property
     def total(self) -> int:
         """The number of files."""
-        return self.read.total() + self.plain.total() + len(self.skipped)
+        return self.read.total() + self.plain.total() + self.failed.total() + len(self.skipped)
 
     @property
     def is_complete(self) -> bool:
-        """True if all files were read by readers for their suffixes."""
-        return not self.plain and not self.skipped
+        """True if all files were read by readers for their suffixes, and in UTF-8."""
+        return not (self.plain or self.skipped or self.failed or self.encodings)
 
     def __str__(self) -> str:
         parts = [f"{self.read.total()} read{_listed(self.read)}"]
@@ -102,6 +112,9 @@ class Inventory:
                 reasons.setdefault(reason, Counter())[_kind(name)] += 1
             listed = "; ".join(f"{reason}: {_listed(kinds)[2:-1]}" for reason, kinds in reasons.items())
             parts.append(f"{len(self.skipped)} skipped ({listed})")
+        parts += [f"{self.failed.total()} failed{_listed(self.failed)}"] if self.failed else []
+        parts += [f"{self.encodings.total()} not in UTF-8{_listed(self.encodings)}"] if self.encodings else []
+        parts += [f"chunked{_listed(self.chunkers)}"] if self.chunkers else []
         return f"{self.total} file{'s' * (self.total != 1)}: {', '.join(parts)}"
 
     def admit(self, name: str, head: bytes) -> bool:
@@ -110,10 +123,27 @@ class Inventory:
         if reason:
             self.skipped[name] = reason
         else:
-            (self.read if formats.is_supported(name) or is_archive(name) or is_jsonl(name) else self.plain)[
-                _kind(name)
-            ] += 1
+            self._counter_of(name)[_kind(name)] += 1
+            self._admitted.add(hash(name))
         return not reason
+
+    def settle(
+        self, name: str, encodings: Iterable[str] = (), chunkers: Iterable[str] = (), *, is_failed: bool = False
+    ) -> None:
+        """Note what became of a file that was counted: the encodings and chunkers of its documents, or that there are none."""
+        if hash(name) not in self._admitted:
+            return
+        if is_failed:
+            self._admitted.remove(hash(name))
+            counter = self._counter_of(name)
+            counter[_kind(name)] -= 1
+            counter += Counter()  # without those at zero
+            self.failed[_kind(name)] += 1
+        self.encodings.update(encodings)
+        self.chunkers.update(f"{_kind(name)} by {chunker}" for chunker in chunkers)
+
+    def _counter_of(self, name: str) -> Counter[str]:
+        return self.read if formats.is_supported(name) or is_archive(name) or is_jsonl(name) else self.plain
 
 
 def _listed(kinds: Mapping[str, int]) -> str:
@@ -138,18 +168,7 @@ def _refusal(name: str, head: bytes) -> str:
         return "output of advchunk"
     if is_archive(name) or formats.is_supported(name) or is_jsonl(name):
         return ""
-    return "" if _is_text(head) else "no reader"
-
-
-def _is_text(head: bytes) -> bool:
-    """Return True for the beginning of a text in UTF-8, or in UTF-16 with its mark."""
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return True
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)  # which may end within a character
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in head and not magic.file_type(head)
+    return "" if encodings.is_text(head) else "no reader"
 
 
 def is_jsonl(name: str) -> bool:
@@ -166,7 +185,9 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith((".zip", *_TARS))
 
 
-def find_files(paths: Iterable[str | Path], inventory: Inventory, exclude: Iterable[str | Path] = ()) -> Iterator[str]:
+def find_files(
+    paths: Iterable[str | Path], inventory: Inventory, exclude: str | Path | Iterable[str | Path] = ()
+) -> Iterator[str]:
     """Yield the files that paths stand for, each once: a folder stands for those in it and below, in order.
 
     In folders, hidden files and folders are passed over. What else is not read is in the inventory: links, which may lead out
@@ -175,32 +196,41 @@ def find_files(paths: Iterable[str | Path], inventory: Inventory, exclude: Itera
     Parameters
     ----------
     inventory : where the files in folders are counted.
-    exclude : files in folders to pass over, such as the output of the call.
+    exclude : one or several files and folders in the folders to pass over, or patterns such as "*.log" or "old/*"
+        (`pathlib.PurePath.match`).
     """
-    seen, excluded = set[str](), {os.path.realpath(path) for path in exclude}
+    excluded = [str(item) for item in ([exclude] if isinstance(exclude, (str, os.PathLike)) else exclude)]
+    patterns = [item for item in excluded if _PATTERN.search(item)]
+    places = {os.path.realpath(item) for item in excluded if item not in patterns}
+
+    def is_excluded(path: Path) -> bool:
+        return os.path.realpath(path) in places or any(map(path.match, patterns))
+
+    seen = set[str]()
     for path in map(str, paths):
-        for name in _walk(path, inventory, excluded) if Path(path).is_dir() else [path]:
+        for name in _walk(path, inventory, is_excluded) if Path(path).is_dir() else [path]:
             place = name if name == "-" else str(Path(name).absolute())
             if place not in seen:
                 seen.add(place)
                 yield name
 
 
-def _walk(folder: str, inventory: Inventory, excluded: Set[str]) -> Iterator[str]:
+def _walk(folder: str, inventory: Inventory, is_excluded: Callable[[Path], bool]) -> Iterator[str]:
     def report(error: OSError) -> None:
         inventory.skipped[str(error.filename)] = "not readable"
 
     for place, folders, names in os.walk(folder, onerror=report):
         links = [item for item in folders if Path(place, item).is_symlink()]
         inventory.skipped |= {str(Path(place, item)): "a link" for item in links if item[0] != "."}
-        folders[:] = sorted(item for item in folders if item[0] != "." and item not in links)
+        own = sorted(item for item in folders if item[0] != "." and item not in links)
+        folders[:] = [item for item in own if not is_excluded(Path(place, item))]
         for name in sorted(item for item in names if item[0] != "."):
             path = Path(place, name)
             if path.is_symlink():
                 inventory.skipped[str(path)] = "a link"
             elif not path.is_file():
                 inventory.skipped[str(path)] = "not a regular file"
-            elif os.path.realpath(path) not in excluded and inventory.admit(str(path), _head_of(path)):
+            elif not is_excluded(path) and inventory.admit(str(path), _head_of(path)):
                 yield str(path)
 
 
@@ -232,7 +262,7 @@ def read_sources(name: str, inventory: Inventory, *, of_lines: bool | None = Non
     """
     if is_jsonl(name) if of_lines is None else of_lines:
         with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(file if name == "-" else _lines(file), 1):
                 if line.strip():
                     yield FileSource(f"{name}:{number}", line, is_line=True)
     elif is_archive(name):
@@ -243,21 +273,39 @@ def read_sources(name: str, inventory: Inventory, *, of_lines: bool | None = Non
         yield FileSource(name, sys.stdin.buffer.read() if name == "-" else None)
 
 
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a text; one in UTF-16 or UTF-32, whose line ends are several bytes, is given in UTF-8."""
+    encoding = encodings.find_unicode(file.read(_HEAD))
+    file.seek(0)
+    if not encoding:
+        yield from file
+        return
+    for line in TextIOWrapper(file, encoding, newline="\n"):
+        yield line.removeprefix("\ufeff").encode()
+
+
 def _read_parts(name: str) -> Iterator[FileSource]:
-    """Yield the parts of a file of separated values, each of whole records and with the first, which may be the header."""
+    """Yield the parts of a file of separated values, each of whole records and with the first if that is the header."""
     with Path(name).open("rb") as file:
         head, number, first, size, part = b"", 0, 1, 0, list[bytes]()
-        for record in _read_records(file):
+        for record in _read_records(_lines(file)):
             number += 1
             if size + len(record) > MAX_PART and part:
-                yield FileSource(_part_name(name, first, number - 1), head + b"".join(part))
-                first, size, part = number, 0, []
-            if number == 1:
-                head = record
-            else:
-                part.append(record)
+                yield FileSource(_part_name(name, first, number - 1), b"".join(part))
+                head = (head or _head_of_table(part)) if first == 1 else head
+                first, size, part = number, len(head), [head]
+            part.append(record)
             size += len(record)
-        yield FileSource(_part_name(name, first, number), head + b"".join(part))
+        yield FileSource(_part_name(name, first, number), b"".join(part))
+
+
+def _head_of_table(part: Sequence[bytes]) -> bytes:
+    """Return the records above the first row of values, which name the columns and the separator; b"" if there are none."""
+    sample = b"".join(part[:_SAMPLE])
+    text = sample.decode("latin-1")
+    start = declaration_end(text)
+    kind = separation(text[start:])
+    return sample[: start + head_end(text[start:], kind)] if kind else part[0]
 
 
 def _part_name(name: str, first: int, last: int) -> str:

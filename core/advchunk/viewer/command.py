@@ -67,9 +67,13 @@ def view_command(
     first = next(iter(chunkers.values()))
     inventory = Inventory()
     names = list_inputs(files, inventory, out)
-    documents = [
-        document for file in names for document in _read(first, "markup" not in options, encoding, file, inventory)
-    ]
+    documents, failures = list[Document](), list[str]()
+    for file in names:
+        documents += _read(first, "markup" not in options, encoding, file, inventory, failures)
+    if failures and not documents:
+        raise click.ClickException("\n".join(failures))
+    for failure in failures:
+        click.echo(f"advchunk: {failure}", err=True)
     report_inventory(inventory)
     explanations = {name: [chunker.explain(document) for document in documents] for name, chunker in chunkers.items()}
     cutter = PassageCutter(language=options.get("language"), tokenizer=first.counter)
@@ -78,25 +82,32 @@ def view_command(
         page = View(explanations, title=title, question=question, budget=budget, cutter=cutter).html
     with open_output(out) as target:
         target.write(page)
-    if out == "-":
-        return
-    click.echo(out)
-    if in_browser:
-        click.launch(Path(out).resolve().as_uri())
+    if out != "-":
+        click.echo(out)
+        if in_browser:
+            click.launch(Path(out).resolve().as_uri())
+    if failures:
+        click.get_current_context().exit(1)
 
 
-def _read(chunker: Chunker, by_name: bool, encoding: str | None, file: str, inventory: Inventory) -> list[Document]:
-    """Read a file, or exit with an error message that names it."""
-    name = file
-    try:
-        documents = list[Document]()
-        for source in read_sources(file, inventory):
+def _read(
+    chunker: Chunker, by_name: bool, encoding: str | None, file: str, inventory: Inventory, failures: list[str]
+) -> list[Document]:
+    """Read the sources of a file, and add the name of each that fails, with the reason, to ``failures``."""
+    documents, name, sources = list[Document](), file, read_sources(file, inventory)
+    while True:
+        try:
+            if (source := next(sources, None)) is None:
+                return documents
             name = source.name
-            documents += read_input(chunker, source, by_name=by_name, encoding=encoding)
-    except (OSError, ConfigurationError, MissingExtra) as error:
-        msg = f"{name}: {reason_of(error)}"
-        raise click.ClickException(msg) from error
-    return documents
+            own = read_input(chunker, source, by_name=by_name, encoding=encoding)
+            inventory.settle(
+                name, {document.metadata["encoding"] for document in own if "encoding" in document.metadata}
+            )
+            documents += own
+        except (OSError, ConfigurationError, MissingExtra) as error:
+            inventory.settle(name, is_failed=True)
+            failures.append(f"{name}: {reason_of(error)}")
 
 
 def _options_of(method: str) -> set[str]:

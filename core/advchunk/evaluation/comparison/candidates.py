@@ -207,6 +207,7 @@ def external(label: str, split: Callable[[str], Iterable[str]], *, fingerprint: 
     fingerprint : the library's name and version and all settings that change its chunks, so that its result can be stored.
     settings : of the splitter; ``max_tokens`` or ``target_tokens`` is its target size.
     """
+    fingerprint = fingerprint and f"{label}: {fingerprint}"  # candidates with the same chunks are measured once
     return Candidate(label, partial(_split_externally, label, split), "external", settings, fingerprint)
 
 

@@ -36,7 +36,6 @@ Source = Literal["docling", "layoutparser", "doctr"]
 
 _MOST_CELLS = 200_000  # of a table, its spans filled
 _VERBATIM = frozenset({"table", "figure", "code", "formula"})
-_FARTHEST = 1e15
 _INSIDE = 0.5  # of a text inside a block without text, whose content it is
 _JSON_START = 256  # characters within which a JSON text begins
 _KEYS: Mapping[str, Source] = {
@@ -173,27 +172,13 @@ def _rectangle(block: Object) -> Box | None:
 
 def _box(item: Object, key: str) -> Box | None:
     """Return the bounding box of points: pairs, or alternating x and y."""
-    points = _numbers(item, key)
+    points = item.numbers(key)
     x, y = points[::2], points[1::2]
     return (min(x), min(y), max(x), max(y)) if len(x) == len(y) > 1 else None
 
 
-def _numbers(item: Object, key: str) -> list[float]:
-    """Return the numbers of a list, flattened."""
-    numbers, stack = list[float](), item.values(key)[::-1]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, list):
-            stack += value[::-1]
-        else:
-            valid = isinstance(value, int | float) and abs(value) < _FARTHEST
-            require(valid, f"{item.at(key)} must be a list of numbers", value)
-            numbers.append(float(value))
-    return numbers
-
-
 def _doctr_page(page: Object) -> Page:
-    height, width = (*_numbers(page, "dimensions"), 0.0, 0.0)[:2]
+    height, width = (*page.numbers("dimensions"), 0.0, 0.0)[:2]
     sheet = Sheet(page.integer("page_idx") + 1, width or 1.0, height or 1.0)
 
     def box_of(item: Object) -> Box:

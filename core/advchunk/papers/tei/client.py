@@ -20,7 +20,7 @@ from advchunk.models.atomic import open_atomic
 from advchunk.models.connection import is_plain_url
 from advchunk.models.retrying import TransientError, retry_after, retrying
 from advchunk.papers import tei
-from advchunk.readers.files import decode_text
+from advchunk.readers.encodings import decode_text
 from advchunk.readers.magic import require_pdf
 from advchunk.readers.writing import squeeze
 from advchunk.records import Document

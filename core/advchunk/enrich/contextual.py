@@ -1,0 +1,249 @@
+"""Contextual retrieval: say where each chunk belongs in its document."""
+
+import json
+import logging
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from os.path import commonprefix
+from typing import ClassVar, Final
+
+from advchunk.engine import ChatRequest, Plan
+from advchunk.enrich.base import Enricher, Pairs, check_placeholders, has_text
+from advchunk.enrich.document_context import DocumentContext
+from advchunk.enrich.estimates import Estimate
+from advchunk.enrich.prompts import ContextPrompts
+from advchunk.errors import BadModelOutput, is_integer, require
+from advchunk.models.cache import Cached
+from advchunk.models.chat import usable_answer
+from advchunk.models.prompts import fill_prompt, single_line
+from advchunk.records import Chunk, with_context, written_metadata
+from advchunk.text.sentences import sentences
+
+_log = logging.getLogger("advchunk")
+
+_WORDS_PER_TOKEN: Final = 0.7
+_SPARE: Final = 2  # times context_tokens that an answer may have, so that a longer one is told from a complete one
+# Models begin their answers with a line that ends in a colon, or with words such as these.
+_PREAMBLE = re.compile(
+    r"\A[^\n]{1,160}[:：][*_]*[ \t]*\n\s*(?![-*•\d])"  # unless a list follows
+    r"|\A[*_#\s]*(?:(?:sure|certainly|of course|okay|ok)\b[^\n:]{0,160}[:!.]\s*)?"
+    r"(?:here(?:'s|’s| is| are)\b[^\n:]{1,160}:|(?:short |succinct |brief )?(?:context|answer)\s*:)[*_]*\s*",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"\A```\w*\n(.*?)\n?```\s*\Z", re.DOTALL)
+_TAGGED = re.compile(r"\A<(\w+)>(.*)</\1>\s*\Z", re.DOTALL)
+_STOP = re.compile(r"[.!?…。！？।؟][\"'”’»」)\]]*\Z")  # the end of a sentence, not of a part of a long one
+_QUOTES: Final = ('""', "''", "“”", "„“", "«»", "»«", "「」", "『』", "``", "**", "__")
+
+
+@dataclass(kw_only=True)
+class ContextualEnricher(Enricher):
+    r"""Add a sentence or two about the place of each chunk in its document to the chunk's ``context``.
+
+    The sentences follow titles and headings in ``context``, so they are embedded and searched with the text and count in
+    ``tokens``; they are also in ``metadata["added_context"]``. The text does not change.
+
+    Without a model, they are the document's own words: title and headings, the caption of the chunk's table or figure, and the
+    document's first sentence, as far as the chunk lacks them.
+
+    With a model, one request for each chunk shows the beginning of the document, the headings above the chunk, what the chunks
+    before and after it say, and the chunk. So the tokens of all prompts grow in proportion to the document; the beginning
+    comes first, for endpoints with a prefix cache; and, with a ``cache``, after an edit only the chunks whose prompts have
+    changed are asked about: the edited one and its neighbors, or all if the edit is in the beginning. `estimate` tells the
+    cost before. An answer is plain text; what models put around it, such as quotes and "Here is the context:", is removed.
+
+    A chunk without an answer, because the answer is empty or too long, the endpoint fails, or the ``budget`` is spent, gets the
+    document's own words, and ``metadata["added_context_status"]`` is such as "failed: BadModelOutput". Sentences for which
+    ``max_tokens`` leaves no room are left out; the status is then "shortened" or "over max_tokens".
+
+    Parameters
+    ----------
+    llm : as in `Enricher`; None takes the document's own words.
+    context_tokens : maximum tokens of the sentences, >= 8.
+    beginning_tokens : maximum tokens of the beginning of the document in a prompt, >= 0. Of a longer text, the first words.
+    neighbor_tokens : maximum tokens of each of the two neighbors in a prompt, >= 0.
+    attempts : as in `Enricher`; by default a chunk is asked about once.
+    prompts : the prompt and its version. What comes before ``{beginning}`` and the beginning itself are the prefix.
+
+    References
+    ----------
+    Anthropic 2024, "Introducing contextual retrieval", which shows the whole document in each prompt. The prompt here, what it
+    shows, and the document's own words are ours.
+
+    Examples
+    --------
+    >>> from advchunk import RecursiveChunker
+    >>> text = "# Cats and courts\n\nA text on cats and courts.\n\nCats nap all day.\n\nCourts rule on law."
+    >>> chunks = RecursiveChunker(max_tokens=8).chunk(text)
+    >>> ContextualEnricher().enrich(text, chunks)[-1].embed_text
+    'Cats and courts\nA text on cats and courts.\n\nCourts rule on law.'
+    >>> enricher = ContextualEnricher(llm=lambda prompt: "How courts rule, from a text on cats and courts.")
+    >>> enricher.enrich(text, chunks)[-1].embed_text
+    'How courts rule, from a text on cats and courts.\n\nCourts rule on law.'
+    >>> enricher.estimate([(text, chunks)]).requests == len(chunks)
+    True
+    """
+
+    writes: ClassVar[str] = "added_context"
+    requires_model: ClassVar[bool] = False
+    outcome: ClassVar[str] = "has its document's own words as context"
+    context_tokens: int = 100
+    beginning_tokens: int = 400
+    neighbor_tokens: int = 150
+    attempts: int = 1
+    prompts: ContextPrompts = field(default=ContextPrompts(), repr=False)
+
+    def check(self) -> None:
+        """Raise `ConfigurationError` if a parameter is invalid."""
+        for name, minimum in {"context_tokens": 8, "beginning_tokens": 0, "neighbor_tokens": 0}.items():
+            value = getattr(self, name)
+            require(is_integer(value, minimum), f"{name} must be a whole number >= {minimum}", value)
+        check_placeholders(self.prompts, ContextPrompts, situate=("passage",))
+
+    def estimate(self, pairs: Pairs) -> Estimate:
+        """Return the requests that `enrich_many` would send for documents with their chunks, and their tokens.
+
+        Answers in the ``cache`` cost nothing. Tokens are counted by ``tokenizer``, without the few that a chat template adds.
+        Retries after unusable answers or failed calls are not included.
+
+        >>> from advchunk import RecursiveChunker
+        >>> text = "Cats nap all day. Courts rule on law."
+        >>> enricher = ContextualEnricher(llm=lambda prompt: "A text on cats and courts.", tokenizer="words")
+        >>> enricher.estimate([(text, RecursiveChunker(max_tokens=6).chunk(text))]).completion_tokens
+        400
+        """
+        requests = prompt_tokens = prefix_tokens = 0
+        for chunks, context in self.in_context(pairs) if self.asks else ():
+            asked = [self._request(chunk, context) for chunk in chunks if has_text(chunk)]
+            prompts = [request.messages[0][1] for request in self._unanswered(filter(self._fits, asked))]
+            requests += len(prompts)
+            prompt_tokens += sum(map(self.counter, prompts))
+            count = cache(self.counter)  # most prefixes are the same
+            prefixes = (commonprefix((prompts[0], prompt)) for prompt in prompts[1:])  # noqa: RUF071 - characters are compared
+            prefix_tokens += sum(map(count, prefixes))
+        return Estimate(requests, prompt_tokens, prefix_tokens, requests * _SPARE * self.context_tokens)
+
+    def _unanswered(self, requests: Iterable[ChatRequest]) -> list[ChatRequest]:
+        chat, requests = self.chat, list(requests)
+        return chat.missing("complete", requests) if isinstance(chat, Cached) else requests
+
+    def plan(self, chunk: Chunk, context: DocumentContext) -> Plan[Chunk]:
+        """Ask for the sentences, or take the document's own words."""
+        if not self.asks:
+            return self._with_own_words(chunk, context)
+        request = self._request(chunk, context)
+        if not self._fits(request):
+            msg = f"the prompt for a chunk of {chunk.tokens} tokens must fit in max_context={self.max_context}"
+            raise ValueError(msg)
+        answer = yield from usable_answer(self.chat, request, self._parse, self.attempts)
+        room = self._room(chunk)
+        kept = leading_sentences(answer, room)
+        if not kept:
+            _log.warning("chunk %d has no room for a context: over max_tokens", chunk.index)
+            return self._with_own_words(chunk, context, "over max_tokens")
+        return self._add(chunk, kept, None if kept == answer else "shortened")
+
+    def without_answer(self, chunk: Chunk, context: DocumentContext, status: str) -> Chunk:
+        """Return a chunk whose plan failed with the document's own words, and a status that says why."""
+        return self._with_own_words(chunk, context, status)
+
+    def _request(self, chunk: Chunk, context: DocumentContext) -> ChatRequest:
+        beginning = context.beginning(self.beginning_tokens)
+        before, after = context.neighbors(chunk, self.neighbor_tokens, len(beginning))
+        prompt = fill_prompt(
+            self.prompts.situate,
+            words=str(int(self.context_tokens * _WORDS_PER_TOKEN)),
+            beginning=beginning,
+            place=context.place(chunk),
+            before=before,
+            passage=chunk.text,
+            after=after,
+        )
+        return self.request(prompt, None, _SPARE * self.context_tokens)
+
+    def _fits(self, request: ChatRequest) -> bool:
+        return self.counter(request.messages[0][1]) + request.max_tokens <= self.max_context
+
+    def _parse(self, answer: str) -> str:
+        """Return the sentences in an answer that have at most ``context_tokens``."""
+        plain = unwrapped_sentences(answer)
+        kept = leading_sentences(plain, lambda text: self.counter(text) <= self.context_tokens)
+        if not kept:
+            rule = f"an answer must be one or two sentences of at most {self.context_tokens} tokens"
+            msg = f"{rule}, got {self.counter(plain)} tokens: {plain[:80]!r}"
+            raise BadModelOutput(msg)
+        return kept
+
+    def _with_own_words(self, chunk: Chunk, context: DocumentContext, status: str | None = None) -> Chunk:
+        """Return a chunk with as much of the document's own words as it lacks and has room for."""
+        lines, room, text = list[str](), self._room(chunk), single_line(f"{self._titles(chunk)} {chunk.text}")
+        for line in context.own_words(chunk):
+            if line and line not in text and room("\n".join([*lines, line])):
+                lines.append(line)
+        return self._add(chunk, "\n".join(lines), status)
+
+    def _room(self, chunk: Chunk) -> Callable[[str], bool]:
+        """Return a function that tells whether a text can be added to a chunk."""
+
+        def fits(added: str) -> bool:
+            whole = with_context(_join(self._titles(chunk), added), chunk.text)
+            limited = self.max_tokens is None or self.counter(whole) <= self.max_tokens
+            return limited and self.counter(added) <= self.context_tokens
+
+        return fits
+
+    def _titles(self, chunk: Chunk) -> str:
+        """Return the context of a chunk without what an earlier call has added."""
+        added = written_metadata(chunk.metadata).get(self.writes, "")
+        return chunk.context.removesuffix(added).rstrip("\n") if added else chunk.context
+
+    def _add(self, chunk: Chunk, added: str, status: str | None) -> Chunk:
+        context = _join(self._titles(chunk), added)
+        changes = {"context": context, "tokens": self.counter(with_context(context, chunk.text))}
+        if context != chunk.context:
+            changes |= {"vector": None, "rows": None, "row_spans": (), "row_texts": ()}
+        return self.set_result(chunk, added or None, status, **changes)
+
+
+def unwrapped_sentences(answer: str) -> str:
+    r"""Return the sentences in an answer as one line, without the quotes, tags, and phrases that models put around them.
+
+    >>> unwrapped_sentences('Here is the context:\n\n"How courts rule."'), unwrapped_sentences('{"context": "How courts rule."}')
+    ('How courts rule.', 'How courts rule.')
+    """
+    text, before = answer.strip(), None
+    while text != before:
+        before = text
+        text = _of_json(_FENCE.sub(r"\1", text))
+        text = _TAGGED.sub(r"\2", _PREAMBLE.sub("", text)).strip()
+        if any(text[:1] == opens and text[-1:] == closes and len(text) > 1 for opens, closes in _QUOTES):
+            inner = text[1:-1].strip()
+            text = text if text[0] in inner and text[-1] in inner else inner
+    return single_line(text)
+
+
+def _of_json(text: str) -> str:
+    """Return the text that is all of a JSON object, else the text as it is."""
+    try:
+        values = list(json.loads(text).values()) if text.startswith("{") else []
+    except (ValueError, RecursionError):
+        return text
+    return values[0].strip() if len(values) == 1 and isinstance(values[0], str) else text
+
+
+def leading_sentences(text: str, fits: Callable[[str], bool]) -> str:
+    """Return a text if it fits, else as many of its first sentences as do; "" if none does.
+
+    >>> leading_sentences("Of cats. Of courts.", lambda text: len(text) <= 12)
+    'Of cats.'
+    """
+    if fits(text):
+        return text
+    ends = sentences(text).edges.tolist()[-2:0:-1]
+    return next((kept for end in ends if _STOP.search(kept := text[:end].rstrip()) and fits(kept)), "")
+
+
+def _join(titles: str, added: str) -> str:
+    return "\n".join(filter(None, (titles, added)))

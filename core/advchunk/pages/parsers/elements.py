@@ -1,0 +1,153 @@
+"""Make blocks of the elements of other parsers."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from advchunk.errors import ConfigurationError, first_line, require
+from advchunk.readers import html, markdown
+from advchunk.readers.imrad import NumberedHeadings
+from advchunk.readers.json import Object, load_json
+from advchunk.readers.writing import Furniture, Writer, squeeze
+from advchunk.records import BlockKind, Document, Place
+
+_MARKED = re.compile(r"(?:[^\w\s(]|\[[ x]\]|\(?\w{1,4}[.)])(?!\S)")  # a list item with its marker
+_EXPORTS: Mapping[str, Mapping[str, Any]] = {
+    "as_dict": {}, "model_dump": {"mode": "json", "by_alias": True}, "to_dict": {}, "tolist": {},
+}  # fmt: skip
+
+
+class ElementWriter(Writer):
+    r"""A `Writer` of elements, which are text, Markdown or HTML; without ``keeps_furniture``, that is left out.
+
+    >>> writer = ElementWriter("mineru")
+    >>> writer.add_element("heading", "2.1 Green\ntea", 1)
+    >>> writer.add_element("item", "sencha", 1)
+    >>> writer.document().text
+    '2.1 Green tea\n\n- sencha'
+    """
+
+    def __init__(self, markup: str, *, keeps_furniture: bool = False) -> None:
+        super().__init__(markup)
+        self._keeps_furniture, self._headings = keeps_furniture, NumberedHeadings()
+
+    def add_element(
+        self,
+        kind: BlockKind,
+        text: str,
+        level: int = 0,
+        *,
+        title: str | None = None,
+        places: Iterable[Place] = (),
+    ) -> None:
+        """Add an element as a block.
+
+        A heading is one line, and below that of its number's first part; an item gets a marker unless it has one.
+        """
+        if kind == "furniture" and not self._keeps_furniture:
+            return
+        if kind == "heading":
+            text = squeeze(text)
+            level = self._headings.level(text, max(level, 1))
+        elif kind == "item" and text.strip() and not _MARKED.match(text.strip()):
+            text = f"- {text.strip()}"
+        self.add(kind, text, level, title=title, places=places)
+
+    def add_markdown(self, text: str, places: Sequence[Place] = ()) -> None:
+        """Add the blocks of a Markdown text."""
+        for block in markdown.blocks(text):
+            own = text[slice(*block.span)]
+            if block.kind == "heading":
+                own = block.title or own
+            self.add_element(block.kind, own, block.level, places=places)
+
+    def add_html(self, text: str, kind: BlockKind | None = None, places: Sequence[Place] = ()) -> None:
+        """Add the blocks of an HTML fragment, or its text as one block of a kind; a table keeps its rows."""
+        part = html.read(text)
+        blocks = part.blocks or ()
+        if kind is None or (kind == "table" and any(block.kind == "table" for block in blocks)):
+            for block in blocks:
+                self.add_element(block.kind, part.text[slice(*block.span)], block.level, places=places)
+        else:
+            self.add_element(kind, part.text, int(kind == "item"), places=places)
+
+
+@dataclass(frozen=True)
+class ElementReader:
+    """Reads the documents of a parser.
+
+    Parameters
+    ----------
+    markup : the name of the format.
+    write : writes the elements, and returns the document, with its own metadata.
+    key : that of the elements, if they are a list without anything else.
+    """
+
+    markup: str
+    write: Callable[[Object, ElementWriter], Document]
+    key: str = ""
+
+    def read(
+        self, text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, furniture: Furniture = "drop"
+    ) -> Document:
+        """Read the JSON of a document.
+
+        Parameters
+        ----------
+        metadata : values that override those of the document.
+        furniture : whether page headers and footers are dropped, or kept as blocks.
+
+        Raises
+        ------
+        ConfigurationError : the JSON cannot be parsed, or is not of this parser; the message has the path.
+        MissingExtra : it has HTML, whose parser is not installed.
+        """
+        return self._build(load_json(text), id, metadata, furniture)
+
+    def document(
+        self, result: Any, *, id: str = "", metadata: Mapping[str, Any] | None = None, furniture: Furniture = "drop"
+    ) -> Document:
+        """Read a result of the parser, its objects or what is in its JSON; see `read`."""
+        return self._build(to_plain(result), id, metadata, furniture)
+
+    def _build(self, value: Any, id: str, metadata: Mapping[str, Any] | None, furniture: str) -> Document:
+        require(furniture in {"drop", "keep"}, "furniture must be 'drop' or 'keep'", furniture)
+        writer = ElementWriter(self.markup, keeps_furniture=furniture == "keep")
+        root = Object({self.key: value} if self.key and isinstance(value, list) else value)
+        own = self.write(root, writer)
+        return replace(
+            own, id=id, metadata={key: value for key, value in own.metadata.items() if value} | dict(metadata or {})
+        )
+
+
+def to_plain(result: Any) -> Any:
+    """Return the content of an object, or of a list of them, as in its JSON."""
+    try:
+        return json.loads(json.dumps(result, default=_export))
+    except (TypeError, ValueError, RecursionError) as error:
+        msg = f"a result must be JSON, or objects with {', '.join(_EXPORTS)}, got {type(result).__name__}: {first_line(error)}"
+        raise ConfigurationError(msg) from None
+
+
+def _export(item: Any) -> Any:
+    name = next((name for name in _EXPORTS if hasattr(item, name)), None)
+    require(name is not None, "no JSON has a value of this type", type(item).__name__)
+    return getattr(item, str(name))(**_EXPORTS[str(name)])
+
+
+def check_keys(item: Object, *keys: str) -> Object:
+    """Return an object that has at least one of the keys that all of its kind have; raise `ConfigurationError` if it does not."""
+    rule = f"{item.path or 'the root'} must have {' or '.join(keys)}"
+    require(any(key in item for key in keys), rule, [*item][:10])
+    return item
+
+
+def points_place(page: int, points: Sequence[float], scale: float = 1.0) -> Place:
+    """Return a place whose box is that around points, alternating x and y, times ``scale``; without a box if there are none."""
+    if len(points) < 2:
+        return Place(page)
+    sides = min(points[::2]), min(points[1::2]), max(points[::2]), max(points[1::2])
+    left, top, right, bottom = (round(side * scale, 2) for side in sides)
+    return Place(page, (left, top, right, bottom))

@@ -1,0 +1,57 @@
+"""The pages have the tables that benchmarks printed, and say how they were measured."""
+
+import json
+import random
+import re
+
+import figures
+import pytest
+
+REGIONS = [(path, match) for path in figures.PAGES for match in figures.REGION.finditer(path.read_text("utf-8"))]
+
+
+def test_no_page_has_a_table_that_was_not_printed():
+    notes, faults = figures.check()
+    assert faults == []
+    assert all(name in figures.MANIFEST for name in (note.partition(":")[0] for note in notes))
+
+
+def test_ten_rows_of_the_pages_were_printed_by_the_benchmark_that_they_name():
+    rows = [(match["name"], row) for _, match in REGIONS for row in re.findall(r"^\|.*\d.*\|$", match[0], re.MULTILINE)]
+    for name, row in random.Random(0).sample(rows, 10):
+        assert row in figures.read(name)["output"]
+
+
+@pytest.mark.parametrize("name", figures.MANIFEST)
+def test_what_is_measured_is_there(name):
+    row = figures.MANIFEST[name]
+    assert (figures.ROOT / "benchmarks" / row["run"].split()[0]).exists()
+    assert all((figures.ROOT / path).exists() for path in row["code"])
+
+
+def test_a_changed_figure_and_a_former_version_are_told(tmp_path, monkeypatch):
+    record = figures.read("features")
+    page = tmp_path / "PAGE.md"
+    monkeypatch.setattr(figures, "PAGES", [page])
+    monkeypatch.setattr(figures, "ROOT", tmp_path)
+    page.write_text(figures.filled("<!-- figures: features -->\n<!-- end -->\n"), "utf-8")
+    assert "former versions" not in page.read_text("utf-8")
+    assert not [fault for fault in figures.check()[1] if "PAGE.md" in fault]
+    page.write_text(page.read_text("utf-8").replace("100.00%", "99.00%", 1), "utf-8")
+    assert [fault for fault in figures.check()[1] if "PAGE.md" in fault]
+    record["chunkers"]["recursive"] = 1
+    (tmp_path / "features.json").write_text(json.dumps(record), "utf-8")
+    monkeypatch.setattr(figures, "RECORDS", tmp_path)
+    assert "of former versions: recursive 1)" in figures.filled("<!-- figures: features -->\n<!-- end -->\n")
+
+
+def test_a_section_is_chosen_by_its_heading(monkeypatch):
+    output = ["## Small", "", "| a |", "|---|", "| 1 |", "", "## Large", "", "In kB", "", "| a |", "|---|", "| 2 |"]
+    monkeypatch.setattr(
+        figures, "read", lambda _: {**figures.circumstances(), "command": "x.py", "seconds": 1, "output": output}
+    )
+    shown = figures.filled("<!-- figures: features / Large -->\n<!-- end -->\n")
+    assert "In kB\n\n| a |\n|---|\n| 2 |\n" in shown
+    assert "| 1 |" not in shown
+    with pytest.raises(SystemExit, match="no section 'Huge'"):
+        figures.filled("<!-- figures: features / Huge -->\n<!-- end -->\n")
