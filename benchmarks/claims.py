@@ -32,7 +32,7 @@ from advchunk.biomedical.claims import numeric_claims
 from advchunk.evaluation import read_corpus, read_folder, read_questions
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
-from advchunk.numerics.graphs import detect_communities, modularity, neighbor_edges
+from advchunk.numerics.graphs import Edges, components, detect_communities, modularity, neighbor_edges
 from advchunk.retrieval import LexicalIndex
 from advchunk.semantic.margin import MarginSamplingChunker
 from advchunk.semantic.mst.distances import MSTSemanticParams, adaptive_lambda, document_stats, edges_within
@@ -234,16 +234,21 @@ def fuse(*rankings: Sequence[int]) -> list[int]:
 
 
 def communities(data: Path | None) -> Json:
-    """Return the modularity of both methods on the graph of each text's nearest sentences."""
-    results = {}
-    for document in read_corpus(folder(data, "chroma")):
-        edges_of = neighbor_edges(as_embedder().embed(sentences(document.text).strings()[:1000]), 10)
-        n = int(max(edges_of.left.max(), edges_of.right.max())) + 1
-        results[document.id] = {
-            method: modularity(edges_of, detect_communities(n, edges_of, method)) for method in ("louvain", "leiden")
-        }
-    means = {method: float(np.mean([row[method] for row in results.values()])) for method in ("louvain", "leiden")}
-    return {**results, "mean": means}
+    """Return the modularity of both methods on the graph of each text's nearest sentences, and their parts without connection."""
+    texts = [document.text for document in read_corpus(folder(data, "chroma"))]
+    graphs = [neighbor_edges(as_embedder().embed(sentences(text).strings()[:1000]), 10) for text in texts]
+    results: Json = {}
+    for method in ("louvain", "leiden"):
+        values, parts, found = list[float](), 0, 0
+        for edges in graphs:
+            n = int(max(edges.left.max(), edges.right.max())) + 1
+            labels = detect_communities(n, edges, method)
+            values.append(modularity(edges, labels))
+            within = labels[edges.left] == labels[edges.right]
+            inner = Edges(edges.left[within], edges.right[within], edges.weight[within])
+            parts, found = parts + len(np.unique(components(n, [inner]))), found + len(np.unique(labels))
+        results[method] = {"modularity": float(np.mean(values)), "communities": found, "more parts": parts - found}
+    return results
 
 
 def surprise(data: Path | None) -> Json:

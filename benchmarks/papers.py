@@ -20,12 +20,13 @@ import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 from xml.etree import ElementTree
 
-import advchunk
+from figures import circumstances
+
+from advchunk.chunkers.catalog import describe, names
 from advchunk.errors import ConfigurationError, require
 
 Json: TypeAlias = dict[str, Any]
@@ -136,8 +137,7 @@ def execute(name: str, command: str, folders: Mapping[str, Path | None], limit: 
     report = BUILD / "tests.xml"
     tests = filled.startswith("-m pytest")
     words = [sys.executable, *shlex.split(filled), *([f"--junitxml={report}"] if tests else [])]
-    git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    start = time.monotonic()
+    around, start = circumstances(), time.monotonic()
     try:
         done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=limit, check=False)
     except subprocess.TimeoutExpired:
@@ -148,14 +148,11 @@ def execute(name: str, command: str, folders: Mapping[str, Path | None], limit: 
     except (ConfigurationError, OSError) as error:
         print(f"{name}: exit status {done.returncode}: {error}", file=sys.stderr)
         return None
-    return {
-        "command": command,
-        "date": datetime.now(UTC).date().isoformat(),
-        "commit": git.stdout.strip(),
-        "version": advchunk.__version__,
-        "seconds": round(time.monotonic() - start),
-        "output": output,
-    }
+    seconds = round(time.monotonic() - start)
+    versions = ", ".join(f"{name} {number}" for name, number in around["packages"].items() if number)
+    where = f"{around['machine']}; Python {around['python']}, {versions}"
+    known = {key: around[key] for key in ("date", "commit")}
+    return {"command": command, **known, "where": where, "seconds": seconds, "output": output}
 
 
 def measure(papers: Json, results: Json, args: argparse.Namespace) -> None:
