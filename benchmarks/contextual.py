@@ -1,25 +1,26 @@
-"""Measure what a context for each chunk gains: by the document's own words, and by a small chat model. See VECTORS.md.
+"""Measure what a context for each chunk gains and costs: by the document's own words, and by a small chat model. See VECTORS.md.
 
-python benchmarks/contextual.py --data DIR [--sets chroma ...] [--model --documents state_of_the_union.md]
+python benchmarks/contextual.py --data DIR [--sets chroma ...] [--model --documents state_of_the_union.md ...]
 
 DIR holds a folder for each set, with texts and questions.jsonl. Chunks are those of `recursive`, of at most 130 tokens. A context is
 embedded and searched, and is not returned: the budget is of the chunks' own text, in whole chunks. Rows are ways of search; each
 cell has the recall without a context, and the paired difference with it, with its 95 % interval over questions. --model asks
-SmolLM2-135M about each chunk of some documents, and prints what it costs.
+SmolLM2-135M about each chunk of some documents. The last table has the cost of a model: as estimated, and with --model as it was.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 import torch
 from question_time import EVERY, SETS, SIZE, Piece, Set, fill, scores
+from transformers import DynamicCache
 
 from advchunk import Chunk, RecursiveChunker
 from advchunk.enrich import ContextualEnricher
@@ -39,25 +40,31 @@ WAYS = {
 DEPTH = 100
 
 
-@dataclass
 class SmallModel:
-    """SmolLM2-135M-Instruct as a function of a prompt."""
+    """SmolLM2-135M-Instruct as a function of a prompt. Like a server with a prefix cache, it keeps what two prompts begin with."""
 
     model_name = "smollm2"
-    reader: Any = field(default_factory=lambda: load_reader("smollm2"))
-    seconds: float = 0.0
-    prompt_tokens: int = 0
-    answer_tokens: int = 0
+
+    def __init__(self) -> None:
+        self.reader: Any = load_reader("smollm2")
+        self.kept, self.cache = list[int](), DynamicCache()
+        self.seconds, self.answer_tokens = 0.0, 0
 
     def __call__(self, prompt: str) -> str:
         """Return the most likely answer of at most 60 tokens."""
         start = time.perf_counter()
         text = f"<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n"
-        ids = self.reader.tokenizer(text, return_tensors="pt").input_ids
+        ids = self.reader.tokenizer(text).input_ids
+        shared = len(commonprefix((ids, self.kept)))  # noqa: RUF071 - tokens are compared
+        if (others := self.cache.get_seq_length() - shared) > 0:
+            self.cache.crop(-others)
+        self.kept = ids
         with torch.inference_mode():
-            answer = self.reader.model.generate(ids, max_new_tokens=60, do_sample=False)[0, ids.shape[1] :]
+            rows = self.reader.model.generate(
+                torch.tensor([ids]), past_key_values=self.cache, max_new_tokens=60, do_sample=False
+            )
+        answer = rows[0, len(ids) :]
         self.seconds += time.perf_counter() - start
-        self.prompt_tokens += ids.shape[1]
         self.answer_tokens += len(answer)
         return str(self.reader.tokenizer.decode(answer, skip_special_tokens=True))
 
@@ -77,9 +84,8 @@ def recalls(data: Set, chunks: Mapping[str, Sequence[Chunk]]) -> dict[str, Float
     return results
 
 
-def table(data: Set, contexts: Mapping[str, ContextualEnricher]) -> str:
+def gains(data: Set, groups: Sequence[Sequence[Chunk]], contexts: Mapping[str, ContextualEnricher]) -> str:
     """Return a table of the gains of each kind of context."""
-    groups = RecursiveChunker(max_tokens=SIZE, language=data.language).chunk_many(data.documents)
     plain = recalls(data, {document.id: group for document, group in zip(data.documents, groups, strict=True)})
     head = [
         "",
@@ -100,6 +106,23 @@ def table(data: Set, contexts: Mapping[str, ContextualEnricher]) -> str:
                 cell = f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]"
                 cells.append(f"**{cell}**" if low > 0 or high < 0 else cell)
         rows.append(cells)
+    return markdown(head, rows)
+
+
+def costs(data: Set, groups: Sequence[Sequence[Chunk]], model: SmallModel | None) -> list[str]:
+    """Return the cost of asking a model about each chunk: as estimated, and by a model as it was."""
+    count = data.embedder.counter
+    estimate = ContextualEnricher(llm=lambda prompt: prompt).estimate(zip(data.documents, groups, strict=True))
+    tokens = [count(document.text) for document in data.documents]
+    own, whole = sum(tokens), sum(n * len(group) for n, group in zip(tokens, groups, strict=True))
+    cells = [data.name, f"{own:,}", f"{estimate.requests:,}", f"{estimate.prompt_tokens:,}"]
+    cells += [f"{number:,.1f}" for number in (estimate.prompt_tokens / own, whole / own)]
+    cells.append(f"{100 * estimate.prefix_tokens / estimate.prompt_tokens:.0f}")
+    return cells + ([f"{model.answer_tokens:,}", f"{model.seconds:.0f}"] if model else [])
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table."""
     return "".join(f"| {' | '.join(cells)} |\n" for cells in (head, ["---"] * len(head), *rows))
 
 
@@ -111,18 +134,21 @@ def main() -> None:
     parser.add_argument("--model", action="store_true", help="also ask SmolLM2-135M")
     parser.add_argument("--documents", nargs="+", help="names of the documents to use")
     args = parser.parse_args()
-    model = SmallModel() if args.model else None
+    cost = []
     for name in args.sets:
         data = Set.read(args.data, name, as_embedder(), 1 if args.documents else EVERY.get(name, 1))
         if args.documents:
-            data.documents = [document for document in data.documents if document.id in args.documents]
-            data.questions = [
-                q for q in data.questions if {document for document, _ in q.references} <= {*args.documents}
-            ]
+            used = {*args.documents}
+            data.documents = [document for document in data.documents if document.id in used]
+            data.questions = [q for q in data.questions if {document for document, _ in q.references} <= used]
+        groups = RecursiveChunker(max_tokens=SIZE, language=data.language).chunk_many(data.documents)
+        model = SmallModel() if args.model else None
         contexts = {"own words": ContextualEnricher()} | ({"model": ContextualEnricher(llm=model)} if model else {})
-        print(f"## {name}: {len(data.questions)} questions\n\n{table(data, contexts)}", flush=True)
-    if model:
-        print(f"{model.prompt_tokens:,} tokens of prompts, {model.answer_tokens:,} of answers, {model.seconds:.0f} s")
+        print(f"## {name}: {len(data.questions)} questions\n\n{gains(data, groups, contexts)}", flush=True)
+        cost.append(costs(data, groups, model))
+    head = ["", "tokens", "calls", "tokens of prompts", "times the text", "with whole documents", "shared, %"]
+    head += ["tokens of answers", "seconds"] if args.model else []
+    print(f"## The cost of a model\n\n{markdown(head, cost)}")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ the versions; a run that is interrupted goes on with the benchmarks that have no
 it measured. --again runs them all, and --only those of some names; "smoke" stands for `SMOKE`, which need no data.
 
 Tables stand in the pages between two comments, `<!-- figures: NAME -->` and `<!-- end -->`; after NAME may follow "/ SECTION",
-of the tables below a heading. --fill writes them. --check finds tables that are not those of the files, names that are in no page, and
+of the tables below a heading. --fill writes them, and draws the pictures. --check finds tables and pictures that are not those of the files, names that are in no page, and
 chunkers whose version is not the one that was measured, if the page does not say it; it lists what was measured before the
 code was changed, which may matter or not.
 """
@@ -68,6 +68,13 @@ def main() -> None:
         run_all(args.data, SMOKE if args.only == ["smoke"] else args.only, args.jobs, args.again)
     for path in PAGES:
         path.write_text(filled(path.read_text("utf-8")), "utf-8")
+    for name, picture in pictures().items():
+        subprocess.run([sys.executable, ROOT / "benchmarks" / f"{name}.py", picture], check=True)
+
+
+def pictures() -> Record:
+    """Return the files of the pictures of what was measured, which NAME.py draws."""
+    return {name: ROOT / row["picture"] for name, row in MANIFEST.items() if "picture" in row and read(name)}
 
 
 def run_all(data: Path | None, only: Sequence[str] | None, jobs: int, again: bool) -> None:
@@ -181,10 +188,15 @@ def shown(name: str, section: str | None) -> str:
         (f"**{table.heading}**" * (not section and bool(table.heading)), table.lines, table.text) for table in chosen
     )
     text = "".join("\n\n".join(filter(None, part)) + "\n" for part in parts)
-    source = f"{record['date']}, commit {record['commit']}, {record['machine']}, {record['seconds']:,} s"
+    measured = source(record)
     if former := former_versions(record):
-        source += f"; of former versions: {', '.join(former)}"
-    return f"{text}(`{record['command']}`, {source})\n"
+        measured += f"; of former versions: {', '.join(former)}"
+    return f"{text}(`{record['command']}`, {measured})\n"
+
+
+def source(record: Record) -> str:
+    """Return when and where something was measured."""
+    return f"{record['date']}, commit {record['commit']}, {record['machine']}, {record['seconds']:,} s"
 
 
 def filled(page: str) -> str:
@@ -218,6 +230,9 @@ def _faults() -> Iterator[str]:
         regions = {match["name"] for match in REGION.finditer(page)}
         yield from (f"{path.relative_to(ROOT)}: {name} has not been measured" for name in regions if not read(name))
         placed |= regions
+    for name, picture in pictures().items():
+        if not picture.exists() or source(read(name)) not in picture.read_text("utf-8"):
+            yield f"{picture.relative_to(ROOT)}: not of figures/{name}.json: make figures"
     yield from (f"{name}: in no page" for name in MANIFEST if read(name) and name not in placed)
     yield from (f"{path.name}: not in figures.toml" for path in RECORDS.glob("*.json") if path.stem not in MANIFEST)
 

@@ -1,7 +1,7 @@
 """Compare passages that are cut when the question is known with chunks of fixed sizes, and with other ways to use hits. See QUESTION_TIME.md.
 
 python benchmarks/question_time.py --data DIR [--sets chroma ohr/law ...] [--embedder minilm] [--only index store scale]
-    [--every 1] [--store DIR] [--chunks 10000 100000 1000000]
+    [--every 1] [--store DIR] [--chunks 10000 100000 1000000] [--processes N]
 
 DIR holds a folder for each set, with texts and questions.jsonl. Every row returns passages or chunks that are whole and within
 the budget, and is scored by the characters of the answers in them. The rows:
@@ -14,20 +14,26 @@ store  the first 50 hits by vectors of LangChain's chunks of 800 characters: as 
        LlamaIndex's SentenceEmbeddingOptimizer, by BM25 (as Lucene's UnifiedHighlighter); the best sentences with two on either side
        (as QASC, arXiv 2605.22834); cut again, with nothing around them, and with the texts
 scale  time and memory over 10,000, 100,000 and 1,000,000 chunks
+
+The time of a question is that of search and of what follows in 1,000 tokens, with the questions one after another; that of indexing
+is the time to split, to embed, and to build the index.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
+import pickle
 import resource
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +63,14 @@ SETS = (
 )  # fmt: skip
 EVERY = {"covidqa": 2, "xquad/en": 4, "xquad/de": 4}  # questions of large sets that are used
 BUDGETS = (200, 500, 1000, 2000, 4000)
+BUDGET = 1000  # in which questions are timed
 SIZES = (60, 130, 260, 512)
 SIZE = 130
 DEPTH = 200  # chunks that are ranked
 HITS = 50
 CHARACTERS = 800
 QUESTION_TIME, BEST = "question time", "best of these sizes, chosen afterwards"
+FUSED = "the four sizes, fused by rank"
 AS_IS, CUT, CUT_WITH_TEXTS = "hits as they are", "cut again, nothing around", "cut again, with the texts"
 
 
@@ -88,7 +96,7 @@ class Set:
     questions: Sequence[Question]
     embedder: Any
     kinds: Sequence[str] = ()
-    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    indexing: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def read(cls, folder: Path, name: str, embedder: Any, every: int) -> Set:
@@ -105,27 +113,15 @@ class Set:
         """The code of the language of the set."""
         return self.name.rpartition("/")[2] if self.name.startswith("xquad/") else "en"
 
-    @cached_property
-    def vectors(self) -> Floats:
-        """The vectors of the questions."""
-        rows: Floats = self.embedder.for_questions().embed([question.text for question in self.questions])
-        return rows
+    def vector(self, i: int) -> Floats:
+        """Return the vector of a question."""
+        row: Floats = self.embedder.for_questions().embed([self.questions[i].text])[0]
+        return row
 
     @cached_property
     def texts(self) -> dict[str, str]:
         """The texts of the documents by name."""
         return {document.id: document.text for document in self.documents}
-
-    def timed(self, label: str, row: Callable[[int, int], Sequence[Piece]]) -> Row:
-        """Return a row that notes the time of each call."""
-
-        def run(i: int, budget: int) -> Sequence[Piece]:
-            start = time.perf_counter()
-            pieces = row(i, budget)
-            self.seconds[label].append(time.perf_counter() - start)
-            return pieces
-
-        return lambda i: lambda budget: run(i, budget)
 
 
 def pieces_of(passages: Sequence[Any]) -> list[Piece]:
@@ -183,9 +179,13 @@ def index_rows(data: Set) -> dict[str, Row]:
     """Return the rows of chunks of fixed sizes, and of question time."""
     retrievers = dict[int, Retriever]()
     for size in SIZES:
+        start = time.perf_counter()
         groups = RecursiveChunker(max_tokens=size, language=data.language).chunk_many(data.documents)
         by_name = {document.id: group for document, group in zip(data.documents, groups, strict=True)}
         retrievers[size] = Retriever(by_name, embedder=data.embedder, language=data.language)
+        data.indexing[f"chunks of {size}"] = time.perf_counter() - start
+    data.indexing[FUSED] = sum(data.indexing.values())
+    data.indexing[QUESTION_TIME] = data.indexing[f"chunks of {SIZE}"]
 
     def ranked(size: int, i: int) -> list[Hit]:
         return retrievers[size].search(data.questions[i].text, DEPTH)
@@ -212,10 +212,8 @@ def index_rows(data: Set) -> dict[str, Row]:
         f"chunks of {size}": (lambda i, size=size: assembled(ranked(size, i)))  # type: ignore[misc]
         for size in SIZES
     }
-    rows["the four sizes, fused by rank"] = lambda i: assembled(fused(i))
-    rows[QUESTION_TIME] = data.timed(
-        QUESTION_TIME, lambda i, budget: pieces_of(retrievers[SIZE].passages(data.questions[i].text, budget))
-    )
+    rows[FUSED] = lambda i: assembled(fused(i))
+    rows[QUESTION_TIME] = lambda i: lambda budget: pieces_of(retrievers[SIZE].passages(data.questions[i].text, budget))
     return rows
 
 
@@ -228,6 +226,7 @@ class Store:
     def __init__(self, data: Set) -> None:
         from langchain_text_splitters import RecursiveCharacterTextSplitter
 
+        begin = time.perf_counter()
         splitter = RecursiveCharacterTextSplitter(chunk_size=CHARACTERS, chunk_overlap=0, add_start_index=True)
         chunks, self.names = list[Chunk](), list[str]()
         for document in data.documents:
@@ -238,7 +237,11 @@ class Store:
         self.data, self.chunks = data, count_tokens(chunks, data.embedder.counter)
         self.positions = ChunkPositions.of(self.chunks, self.names)
         self.vectors = VectorIndex([row[None] for row in data.embedder.embed([chunk.text for chunk in chunks])])
-        self.rankings = [self.vectors.search(vector, HITS) for vector in data.vectors]
+        self.seconds = time.perf_counter() - begin
+
+    def ranking(self, i: int) -> Ranking:
+        """Return the first hits of a question by vectors."""
+        return self.vectors.search(self.data.vector(i), HITS)
 
     def hits(self, ranking: Ranking) -> list[Hit]:
         """Return the chunks of a ranking."""
@@ -247,15 +250,15 @@ class Store:
 
     def by_words(self, i: int) -> Ranking:
         """Rank the hits of a question by BM25."""
-        numbers = np.sort(self.rankings[i].chunks)
+        numbers = np.sort(self.ranking(i).chunks)
         words = LexicalIndex([self.chunks[n].text for n in numbers.tolist()], self.data.language)
         ranking = Ranking.from_scores(words.scores(self.data.questions[i].text))
         return Ranking(numbers[ranking.chunks], ranking.scores)
 
     def expanded(self, i: int) -> list[Hit]:
         """Return hits with the chunk on either side of each right after it."""
-        hits, seen = list[Hit](), set[int]()
-        for n, score in zip(self.rankings[i].chunks.tolist(), self.rankings[i].scores.tolist(), strict=True):
+        hits, seen, ranking = list[Hit](), set[int](), self.ranking(i)
+        for n, score in zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True):
             for other in (n, n - 1, n + 1):
                 if 0 <= other < len(self.chunks) and self.names[other] == self.names[n] and other not in seen:
                     seen.add(other)
@@ -265,7 +268,7 @@ class Store:
     def sentences(self, i: int) -> list[Hit]:
         """Return the sentences of the hits of a question, unranked."""
         parts = list[Hit]()
-        for hit in self.hits(self.rankings[i]):
+        for hit in self.hits(self.ranking(i)):
             edges = sentences(hit.chunk.text, language=self.data.language).edges + hit.chunk.start
             text = self.data.texts[hit.document]
             spans = [Span(a, b) for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)]
@@ -277,7 +280,6 @@ class Store:
 def store_rows(data: Set) -> dict[str, Row]:
     """Return the rows of what is done with the hits of a store."""
     store, counter = Store(data), data.embedder.counter
-    cutter = PassageCutter(language=data.language, tokenizer=counter)
 
     def assembled(hits: Callable[[int], list[Hit]]) -> Row:
         def row(i: int) -> Callable[[int], Sequence[Piece]]:
@@ -286,13 +288,9 @@ def store_rows(data: Set) -> dict[str, Row]:
 
         return row
 
-    def cut(i: int, budget: int, *, with_texts: bool) -> Sequence[Piece]:
-        texts = data.texts if with_texts else None
-        return pieces_of(cutter.cut(data.questions[i].text, store.hits(store.rankings[i]), budget, texts=texts))
-
     def by_cosine(i: int) -> list[Hit]:
         parts = store.sentences(i)
-        scores = data.embedder.embed([part.chunk.text for part in parts]) @ data.vectors[i]
+        scores = data.embedder.embed([part.chunk.text for part in parts]) @ data.vector(i)
         return [Hit(parts[n].chunk, parts[n].document, float(scores[n])) for n in np.argsort(-scores, kind="stable")]
 
     def by_bm25(i: int) -> list[Hit]:
@@ -303,7 +301,7 @@ def store_rows(data: Set) -> dict[str, Row]:
     def seeds(i: int) -> list[Hit]:
         """Return the best sentences by cosine, each followed by two on either side."""
         parts = store.sentences(i)
-        scores = data.embedder.embed([part.chunk.text for part in parts]) @ data.vectors[i]
+        scores = data.embedder.embed([part.chunk.text for part in parts]) @ data.vector(i)
         ranked, seen = list[Hit](), set[int]()
         for n in np.argsort(-scores, kind="stable").tolist():
             for other in (n, n - 1, n + 1, n - 2, n + 2):
@@ -313,8 +311,8 @@ def store_rows(data: Set) -> dict[str, Row]:
                     ranked.append(Hit(parts[other].chunk, parts[other].document, float(scores[n])))
         return ranked
 
-    return {
-        AS_IS: assembled(lambda i: store.hits(store.rankings[i])),
+    rows = {
+        AS_IS: assembled(lambda i: store.hits(store.ranking(i))),
         "re-ranked by words": assembled(lambda i: store.hits(store.by_words(i))),
         "and by neighbors among them": assembled(
             lambda i: store.hits(rerank_by_neighbors(store.by_words(i), store.positions, hits_only=True))
@@ -325,9 +323,22 @@ def store_rows(data: Set) -> dict[str, Row]:
         "LlamaIndex SentenceEmbeddingOptimizer": _sentence_optimizer(store),
         "sentences by BM25": assembled(by_bm25),
         "best sentences and two on either side": assembled(seeds),
-        CUT: data.timed(CUT, lambda i, budget: cut(i, budget, with_texts=False)),
-        CUT_WITH_TEXTS: data.timed(CUT_WITH_TEXTS, lambda i, budget: cut(i, budget, with_texts=True)),
+        CUT: _cut(store, None),
+        CUT_WITH_TEXTS: _cut(store, data.texts),
     }
+    data.indexing.update(dict.fromkeys(rows, store.seconds))
+    return rows
+
+
+def _cut(store: Store, texts: Mapping[str, str] | None) -> Row:
+    """Return the hits, cut again, with what stands around them in the texts."""
+    cutter = PassageCutter(language=store.data.language, tokenizer=store.data.embedder.counter)
+
+    def row(i: int) -> Callable[[int], Sequence[Piece]]:
+        question, hits = store.data.questions[i].text, store.hits(store.ranking(i))
+        return lambda budget: pieces_of(cutter.cut(question, hits, budget, texts=texts))
+
+    return row
 
 
 def _embeddings_filter(store: Store) -> Row:
@@ -352,7 +363,7 @@ def _embeddings_filter(store: Store) -> Row:
     chain = DocumentCompressorPipeline(transformers=[splitter, EmbeddingsFilter(embeddings=Model(), k=10_000)])
 
     def row(i: int) -> Callable[[int], Sequence[Piece]]:
-        hits = store.hits(store.rankings[i])
+        hits = store.hits(store.ranking(i))
         documents = [
             LangChainDocument(hit.chunk.text, metadata={"name": hit.document, "start": hit.chunk.start}) for hit in hits
         ]
@@ -396,7 +407,7 @@ def _sentence_optimizer(store: Store) -> Row:
 
     def row(i: int) -> Callable[[int], Sequence[Piece]]:
         parts = list[tuple[str, int, str]]()
-        for hit in store.hits(store.rankings[i]):
+        for hit in store.hits(store.ranking(i)):
             own = sentences(hit.chunk.text, language=data.language).strings()
             node = NodeWithScore(node=TextNode(text=hit.chunk.text), score=hit.score)
             try:
@@ -419,14 +430,19 @@ def _located(parts: Iterable[tuple[str, int, str]], data: Set) -> Iterator[Piece
         yield Piece(name, spans, int(data.embedder.counter(text)))
 
 
+PARTS: Mapping[str, Callable[[Set], dict[str, Row]]] = {"index": index_rows, "store": store_rows}
+
+
 # Tables.
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of one row on one set: (questions, budgets, 5)."""
+    """The scores of one row on one set: (questions, budgets, 5), seconds of each question, and of indexing a megabyte."""
 
     values: Floats
+    seconds: Floats
+    indexing: float
 
     def of(self, budget: int, column: int = 0) -> Floats:
         """Return one score of each question."""
@@ -434,46 +450,59 @@ class Scores:
         return own
 
 
-def measure(data: Set, part: str, rows: Callable[[Set], dict[str, Row]], store: Path | None) -> dict[str, Scores]:
-    """Return the scores of all rows, which a store keeps for the next call."""
-    path = store and store / f"{part}-{data.name.replace('/', '-')}.npz"
-    if path and path.exists():
-        with np.load(path) as kept:
-            data.seconds.update({key[1:]: kept[key].tolist() for key in kept if key.startswith("@")})
-            return {key: Scores(kept[key]) for key in kept if not key.startswith("@")}
+Results = Mapping[str, Mapping[str, Scores]]
+"""Scores by set and row."""
+
+
+def measure(folder: Path, name: str, part: str, embedder: str | None, every: int) -> dict[str, Scores]:
+    """Return the scores of all rows of a part on a set."""
+    data = Set.read(folder, name, as_embedder(embedder), every)
+    megabytes = sum(len(text.encode()) for text in data.texts.values()) / 1e6
     results = dict[str, Scores]()
-    for label, row in rows(data).items():
-        values = list[list[tuple[float, ...]]]()
+    for label, row in PARTS[part](data).items():
+        values, seconds = list[list[tuple[float, ...]]](), list[float]()
         for i, question in enumerate(data.questions):
+            start = time.perf_counter()
             answer = row(i)
+            answer(BUDGET)
+            seconds.append(time.perf_counter() - start)
             values.append([scores(answer(budget), question) for budget in BUDGETS])
-        results[label] = Scores(np.array(values))
-        print(
-            data.name,
-            label,
-            np.round(100 * results[label].values[:, :, 0].mean(axis=0), 1),
-            file=sys.stderr,
-            flush=True,
-        )
-    if path:
-        arrays: dict[str, Any] = {label: own.values for label, own in results.items()}
-        np.savez(path, **arrays | {f"@{label}": np.array(own) for label, own in data.seconds.items()})
+        results[label] = own = Scores(np.array(values), np.array(seconds), data.indexing[label] / megabytes)
+        print(name, label, np.round(100 * own.values[:, :, 0].mean(axis=0), 1), file=sys.stderr, flush=True)
     return results
+
+
+def kept(store: Path | None, *job: Any) -> dict[str, Scores]:
+    """Return what `measure` returns, which a store keeps for the next call."""
+    _, name, part, *_ = job
+    path = store and store / f"{part}-{name.replace('/', '-')}.pickle"
+    if path and path.exists():
+        own: dict[str, Scores] = pickle.loads(path.read_bytes())
+        return own
+    own = measure(*job)
+    if path:
+        path.write_bytes(pickle.dumps(own))
+    return own
 
 
 def with_best(results: dict[str, Scores]) -> dict[str, Scores]:
     """Return the results with the best fixed size for each budget, chosen afterwards."""
     sizes = [results[f"chunks of {size}"] for size in SIZES]
-    best = [max(sizes, key=lambda own: own.of(budget).mean()).values[:, n] for n, budget in enumerate(BUDGETS)]
-    return {**results, BEST: Scores(np.stack(best, axis=1))}
+    best = [max(sizes, key=lambda own: own.of(budget).mean()) for budget in BUDGETS]
+    values = np.stack([own.values[:, n] for n, own in enumerate(best)], axis=1)
+    return {**results, BEST: replace(best[BUDGETS.index(BUDGET)], values=values)}
 
 
-def table(results: dict[str, dict[str, Scores]], ours: str) -> str:
+def table(title: str, results: Results, ours: str) -> str:
     """Return for each budget the recall of each row, and the difference of ours to it, bold if its interval excludes 0."""
     lines = list[str]()
     names = list(results)
     for budget in BUDGETS:
-        lines += [f"\n**{budget:,} tokens**\n", f"| | {' | '.join(names)} |", "| --- " * (len(names) + 1) + "|"]
+        lines += [
+            f"\n## {title} in {budget:,} tokens\n",
+            f"| | {' | '.join(names)} |",
+            "| --- " * (len(names) + 1) + "|",
+        ]
         for label in next(iter(results.values())):
             cells = list[str]()
             for name in names:
@@ -488,9 +517,13 @@ def table(results: dict[str, dict[str, Scores]], ours: str) -> str:
     return "\n".join(lines)
 
 
-def figures(results: dict[str, dict[str, Scores]], labels: Sequence[str], budget: int = 1000) -> str:
+def figures(title: str, results: Results, labels: Sequence[str], budget: int = BUDGET) -> str:
     """Return precision, IoU, number and tokens of the passages of some rows."""
-    lines = [f"| {budget:,} tokens | set | precision | IoU | passages | tokens of each |", "| --- " * 6 + "|"]
+    lines = [
+        f"## {title}: passages in {budget:,} tokens\n",
+        "| | set | precision | IoU | passages | tokens of each |",
+        "| --- " * 6 + "|",
+    ]
     for name, own in results.items():
         for label in labels:
             _, precision, iou, number, tokens = own[label].values[:, BUDGETS.index(budget)].mean(axis=0)
@@ -499,15 +532,32 @@ def figures(results: dict[str, dict[str, Scores]], labels: Sequence[str], budget
     return "\n".join(lines)
 
 
-def kinds_table(sets: dict[str, Set], results: dict[str, dict[str, Scores]], budget: int = 500) -> str:
+def kinds_table(kinds: Mapping[str, Sequence[str]], results: Results, budget: int = 500) -> str:
     """Return the recall by the kind of the question."""
-    lines = [f"| {budget} tokens | kind | questions | best fixed size | question time |", "| --- " * 5 + "|"]
-    for name, data in sets.items():
-        if len(set(data.kinds)) > 1:
-            for kind in sorted(set(data.kinds)):
-                own = np.array([k == kind for k in data.kinds])
+    lines = [
+        f"## By kind of question in {budget} tokens\n",
+        "| set | kind | questions | best fixed size | question time |",
+    ]
+    lines.append("| --- " * 5 + "|")
+    for name, of_questions in kinds.items():
+        if len(set(of_questions)) > 1:
+            for kind in sorted(set(of_questions)):
+                own = np.array([k == kind for k in of_questions])
                 best, ours = (100 * results[name][label].of(budget)[own].mean() for label in (BEST, QUESTION_TIME))
                 lines.append(f"| {name} | {kind} | {own.sum()} | {best:.1f} | {ours:.1f} |")
+    return "\n".join(lines)
+
+
+def cost_table(results: Results) -> str:
+    """Return recall, the time of a question, and that of indexing: means over the sets, of medians over questions."""
+    lines = ["## Cost\n", "| | recall in 200 tokens | in 1,000 | ms a question | indexing, s/MB |", "| --- " * 5 + "|"]
+    for label in next(iter(results.values())):
+        rows = [own[label] for own in results.values()]
+        few, many = (100 * np.mean([row.of(budget).mean() for row in rows]) for budget in (200, BUDGET))
+        milliseconds = 1e3 * np.mean([np.median(row.seconds) for row in rows])
+        lines.append(
+            f"| {label} | {few:.1f} | {many:.1f} | {milliseconds:.1f} | {np.mean([row.indexing for row in rows]):.2f} |"
+        )
     return "\n".join(lines)
 
 
@@ -550,28 +600,32 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], help="of the scale")
     parser.add_argument("--store", type=Path, help="folder for scores, to resume from")
     parser.add_argument("--every", type=int, default=1, help="use every so many questions")
+    parser.add_argument("--processes", type=int, default=1)
     args = parser.parse_args()
     os.environ["HF_HUB_OFFLINE"] = "1"
     if args.store:
         args.store.mkdir(parents=True, exist_ok=True)
-    embedder = as_embedder(args.embedder)
-    sets = {name: Set.read(args.data, name, embedder, args.every * EVERY.get(name, 1)) for name in args.sets}
-    if "index" in args.only:
-        results = {name: with_best(measure(data, "index", index_rows, args.store)) for name, data in sets.items()}
+    every = {name: args.every * EVERY.get(name, 1) for name in args.sets}
+    jobs = [
+        (args.data, name, part, args.embedder, every[name]) for part in PARTS if part in args.only for name in args.sets
+    ]
+    with ProcessPoolExecutor(args.processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+        measured = dict(zip(jobs, pool.map(partial(kept, args.store), *zip(*jobs, strict=True)), strict=True))
+    results = {part: {name: own for (_, name, of, *_), own in measured.items() if of == part} for part in PARTS}
+    if index := {name: with_best(own) for name, own in results["index"].items()}:
+        kinds = {name: Set.read(args.data, name, None, every[name]).kinds for name in args.sets}
+        print(table("An index of ours", index, QUESTION_TIME), figures("An index of ours", index, (BEST, QUESTION_TIME)),
+              kinds_table(kinds, index), sep="\n\n")  # fmt: skip
+    if store := results["store"]:
         print(
-            table(results, QUESTION_TIME),
-            figures(results, (BEST, QUESTION_TIME)),
-            kinds_table(sets, results),
+            table("Hits of a store", store, CUT_WITH_TEXTS),
+            figures("Hits of a store", store, (AS_IS, CUT, CUT_WITH_TEXTS)),
             sep="\n\n",
         )
-    if "store" in args.only:
-        results = {name: measure(data, "store", store_rows, args.store) for name, data in sets.items()}
-        print(table(results, CUT_WITH_TEXTS), figures(results, (AS_IS, CUT, CUT_WITH_TEXTS)), sep="\n\n")
-    for name, data in sets.items():
-        for label, seconds in data.seconds.items():
-            print(f"{name}, {label}: {1e3 * np.median(seconds):.0f} ms a question")
+    if measured:
+        print(cost_table({name: index.get(name, {}) | store.get(name, {}) for name in args.sets}))
     if "scale" in args.only:
-        print(scale_table(next(iter(sets.values())), args.chunks))
+        print(scale_table(Set.read(args.data, args.sets[0], as_embedder(args.embedder), 1), args.chunks))
 
 
 if __name__ == "__main__":

@@ -350,7 +350,7 @@ def measure(data: Set, built: dict[str, Engine]) -> dict[str, list[Floats]]:
     overlaps = find_overlaps(by_name, data.questions, tokens=tokens)
     positions = ChunkPositions.of(chunks, names)
     vectors = VectorIndex([row[None] for row in data.embedder.embed(texts)])
-    dense = [vectors.search(vector, DEPTH) for vector in data.vectors]
+    dense = [vectors.search(data.vector(i), DEPTH) for i in range(len(data.questions))]
     cutter = PassageCutter(language=data.language, tokenizer=data.embedder.counter)
 
     def recall(rankings: Sequence[Ranking]) -> Floats:

@@ -12,7 +12,7 @@ from langchain_core.documents import BaseDocumentTransformer, Document
 from advchunk import Chunk, Failure
 from advchunk import Document as Source
 from advchunk.chunkers.reassembly import text_and_metadata, to_document
-from advchunk.enrich import Enricher
+from advchunk.enrich import Enricher, Estimate
 from advchunk.errors import require
 from advchunk.records import with_context, written_metadata
 from langchain_advchunk.reassembly import group_by_source, source_name, to_framework_chunk
@@ -63,6 +63,10 @@ class ChunkEnricher(BaseDocumentTransformer):
         pairs = _pairs(documents, groups, kwargs.get("parents", ()))
         results = await self.enricher.aenrich_many(pairs, on_error=self.on_error, progress=self.show_progress)
         return self._update(documents, groups, results)
+
+    def estimate(self, documents: Sequence[Document], *, parents: Iterable[Document] = ()) -> Estimate:
+        """Return the requests that `transform_documents` would send, and their tokens (`ContextualEnricher.estimate`)."""
+        return self.enricher.estimate(_pairs(documents, group_by_source(documents), parents))
 
     def _update(
         self, documents: Sequence[Document], groups: list[list[int]], results: list[list[Chunk]]

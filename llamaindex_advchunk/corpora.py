@@ -55,6 +55,7 @@ def update_nodes(index: VectorStoreIndex, nodes: Sequence[BaseNode]) -> None:
     for name in old.keys() - new.keys():
         index.index_struct.nodes_dict.pop(name, None)
         docstore.delete_document(name)
+    index.storage_context.index_store.add_index_struct(index.index_struct)  # which is saved with the index
 
 
 def _unfinished(node: BaseNode) -> TextNode:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from advchunk import Chunk
 from advchunk import Document as Source
 from advchunk.chunkers.reassembly import FrameworkChunk, text_and_metadata, to_document
-from advchunk.enrich import Enricher
+from advchunk.enrich import Enricher, Estimate
 from advchunk.records import remove_written, write_metadata, written_metadata
 from llamaindex_advchunk.base import Resource, chunk_spans, hidden_keys, users_metadata
 
@@ -60,6 +60,10 @@ class ChunkEnricher(TransformComponent):
         groups = _group_by_source(nodes)
         results = await self.enricher.aenrich_many(_pairs(groups), on_error=self.on_error, progress=self.show_progress)
         return self._update(nodes, groups, results)
+
+    def estimate(self, nodes: Sequence[BaseNode]) -> Estimate:
+        """Return the requests that a call would send, and their tokens (`ContextualEnricher.estimate`)."""
+        return self.enricher.estimate(_pairs(_group_by_source(nodes)))
 
     def _update(
         self, nodes: Sequence[BaseNode], groups: list[list[TextNode]], results: list[list[Chunk]]

@@ -71,7 +71,7 @@ BASES: dict[type, Base] = {
     ),
     Enricher: Base(
         "Enrichers",
-        ("enrich", "aenrich", "enrich_many", "aenrich_many", "stream", "astream"),
+        ("enrich", "aenrich", "enrich_many", "aenrich_many", "stream", "astream", "estimate"),
         ("plan", "ask", "check", "set_result", "drop_result", "fill_in_document", "load", "chat", "counter"),
     ),
     AdvchunkSplitter: Base(

@@ -30,6 +30,7 @@ MOVED: Final[Mapping[str, str]] = {
     "cli.evaluation": "evaluation.commands",
     "cli.viewing": "viewer.command",
     "enrich.reassembly": "chunkers.reassembly",
+    "enrich.summaries": "enrich.contextual",
     "evaluation.comparison.snippets": "evaluation.comparison.recommendation",
     "evaluation.metrics.claims": "biomedical.claim_recall",
     "models.topics": "experimental.topics",

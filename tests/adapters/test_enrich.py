@@ -19,7 +19,7 @@ from llama_index.core.node_parser import HierarchicalNodeParser, TokenTextSplitt
 from llama_index.core.schema import ImageDocument, IndexNode, MetadataMode, NodeRelationship, TextNode
 
 from advchunk import ConfigurationError, MissingModel, OpenAIChat
-from advchunk.enrich import ContextPrompts, ContextualEnricher, Rewriting
+from advchunk.enrich import ContextPrompts, ContextualEnricher, Estimate, Rewriting
 from advchunk.records import remove_written, written_keys
 from langchain_advchunk import MSTSemanticSplitter, RecursiveSplitter, chunk_spans
 from langchain_advchunk.enrich import ChunkEnricher
@@ -243,6 +243,24 @@ def test_documents_without_an_answer_get_their_own_words():
         ChunkEnricher(ContextualEnricher(llm=lambda _: ""), on_error="raise").transform_documents(chunks)
 
 
+@pytest.mark.parametrize("splitter", SPLITTERS)
+def test_the_cost_of_documents_is_told_before(splitter):
+    scribe, parents = Scribe(), [Document(CATS, id="c"), Document(LAWS, id="l")]
+    chunks = SPLITTERS[splitter].split_documents(parents)
+    component = ChunkEnricher(ContextualEnricher(llm=scribe, cache={}, tokenizer="words"))
+    for some, more in ((chunks[1:2], {"parents": parents}), (chunks, {})):
+        estimate = component.estimate(some, **more)
+        assert scribe.prompts == []
+        component.transform_documents(some, **more)
+        assert estimate.requests == len(scribe.prompts) > 0
+        assert estimate.prompt_tokens == sum(len(prompt.split()) for prompt in scribe.prompts)
+        assert component.estimate(some, **more) == Estimate()
+        scribe.prompts.clear()
+        component.enricher.cache.clear()
+    with pytest.raises(ConfigurationError, match="the cost of Rewriting is not known before"):
+        ChunkEnricher(Rewriting(llm=scribe)).estimate(chunks)
+
+
 # LlamaIndex.
 
 
@@ -442,6 +460,17 @@ def test_serialization_omits_keys_and_pickling_keeps_them(monkeypatch):
     assert again.to_dict() == copied.to_dict() == component.to_dict()
     with pytest.raises(ValueError, match="Extra inputs"):
         NodeEnricher(enricher=component.enricher, enrichr=1)
+
+
+def test_the_cost_of_nodes_is_told_before():
+    scribe, nodes = Scribe(), RecursiveNodeParser(max_tokens=12)(documents())
+    component = NodeEnricher(enricher=ContextualEnricher(llm=scribe, cache={}, tokenizer="words"))
+    estimate = component.estimate([*nodes, IndexNode(text="An index.", index_id="i")])
+    assert scribe.prompts == []
+    component(nodes)
+    assert estimate.requests == len(scribe.prompts) == len(nodes)
+    assert estimate.prompt_tokens == sum(len(prompt.split()) for prompt in scribe.prompts)
+    assert component.estimate(nodes) == Estimate()
 
 
 def test_an_llm_of_llamaindex():

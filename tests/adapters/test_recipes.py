@@ -13,7 +13,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.indexing import InMemoryRecordManager, index
@@ -315,6 +315,7 @@ def same(contents, expected):
 @pytest.mark.filterwarnings("ignore:.*sunset:DeprecationWarning")
 @pytest.mark.parametrize("kind", RECIPES, ids=lambda kind: kind.__name__)
 @settings(max_examples=8)
+@example(history=({}, [("insert", "a.md", 0, PARAGRAPHS[0]), ("drop", "a.md", 0), ("restart", "a.md")]))
 @given(history=histories)
 def test_an_index_follows_its_documents(kind, history):
     documents, steps = history

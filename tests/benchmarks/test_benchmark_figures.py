@@ -55,3 +55,26 @@ def test_a_section_is_chosen_by_its_heading(monkeypatch):
     assert "| 1 |" not in shown
     with pytest.raises(SystemExit, match="no section 'Huge'"):
         figures.filled("<!-- figures: features / Huge -->\n<!-- end -->\n")
+
+
+def test_the_first_table_of_the_readme_is_of_the_record():
+    rows = {
+        "the hits as they are": "hits as they are",
+        "LangChain `EmbeddingsFilter`": "LangChain EmbeddingsFilter",
+        "LlamaIndex `SentenceEmbeddingOptimizer`": "LlamaIndex SentenceEmbeddingOptimizer",
+        "sentences by BM25, as search engines highlight them": "sentences by BM25",
+        "**cut again**": "cut again, nothing around",
+        "**cut again, with what stands around the hits** (`texts=`)": "**cut again, with the texts**",
+    }
+    printed = {table.heading: cells_of(table.text) for table in figures.tables(figures.read("question-time")["output"])}
+    many, few = (printed[f"Hits of a store in {budget} tokens"] for budget in ("1,000", "200"))
+    places = [many[""].index(name) for name in ("chroma", "covidqa", "ohr/law", "ohr/manual")]
+    readme = cells_of((figures.ROOT / "README.md").read_text("utf-8"))
+    for label, row in rows.items():
+        assert readme[label] == [f"{many[row][place].split()[0]} ({few[row][place].split()[0]})" for place in places]
+
+
+def cells_of(text):
+    """Return the cells of the rows of tables by the first cell."""
+    rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in text.splitlines() if line.startswith("|")]
+    return {row[0]: row[1:] for row in reversed(rows)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 
+import figures
 import pytest
 
 import biomedical as script
@@ -36,20 +37,21 @@ def data(tmp_path):
 
 def test_output_has_every_figure(data, monkeypatch):
     monkeypatch.setattr(script, "SAMPLE", 20)
-    figures = json.loads(run("biomedical", "--data", data))
-    assert figures["sections"] == {"lines": 1.0, "one line": 1.0}
-    assert figures["seconds_per_1000"].keys() == {"wall", "cpu"}
-    for rows in figures["guard"].values():
-        assert rows.keys() == {"biomedical-abstract", "fixed windows", "recursive"}
-        assert rows["biomedical-abstract"]["broken"] == 0
-        assert {row["sentences"] for row in rows.values()} == {20}
-        assert {row["parentheses"] for row in rows.values()} == {40}
-    assert {f"target {size}, overlap {overlap}" for size in (325, 350, 500) for overlap in (0, 50)} < figures[
-        "knobs"
-    ].keys()
-    for row in figures["knobs"].values():
-        assert row["recall"]["10"] >= row["recall"]["1"]
-        assert row["recall"]["10"] > 0
+    tables = {
+        table.heading: table.text.splitlines()
+        for table in figures.tables(run("biomedical", "--data", data).splitlines())
+    }
+    assert tables["Sections and speed"][2].startswith("| 100.0% | 100.0% |")
+    head, _, *rows = ([cell.strip() for cell in row.strip("|").split("|")] for row in tables["Numbers"])
+    broken = head.index("biomedical-abstract, broken")
+    assert {row[broken] for row in rows} == {"0"}
+    assert {"fixed windows", "recursive", "fixed windows, broken", "recursive, broken"} < {*head}
+    head, _, *rows = ([cell.strip() for cell in row.strip("|").split("|")] for row in tables["Sizes and reranking"])
+    settings = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
+    assert {f"target {size}, overlap {overlap}" for size in (325, 350, 500) for overlap in (0, 50)} < settings.keys()
+    for row in settings.values():
+        assert float(row["@10"]) >= float(row["@1"])
+        assert float(row["@10"]) > 0
 
 
 def test_missed_sections_are_counted():

@@ -18,6 +18,7 @@ from advchunk.distributed.storing import put
 from advchunk.models.static import StaticEmbedder
 from advchunk.retrieval import StoredRetriever
 from advchunk.retrieval.index_file import IndexFile
+from processes import write_to_folder
 
 TEXTS = {f"d{i}": f"Tea number {i} is hot. Sailors drank it in 19{i}0. Naïve \u8336." for i in range(9)}
 TABLE = pa.table({"id": [*TEXTS], "text": [*TEXTS.values()], "year": [*range(9)]})
@@ -146,14 +147,6 @@ def test_chunking_takes_each_shard_into_an_index(folder, tmp_path, monkeypatch):
     path.unlink()
     chunk_shards(inputs, out, "recursive", workers=1, into=path, **OPTIONS)
     assert content(path) == model
-
-
-def write_to_folder(documents):
-    """Write each chunk to a file of its id."""
-    store = Path(os.environ["ADVCHUNK_STORE"])
-    for name, chunks in documents.items():
-        for chunk in chunks:
-            (store / chunk.id).write_text(f"{name}: {chunk.text}", "utf-8")
 
 
 @pytest.mark.parametrize("workers", [1, 2])

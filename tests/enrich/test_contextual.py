@@ -320,6 +320,18 @@ def test_an_estimate_is_what_is_asked_then():
         estimate.cost(-1, 0)
 
 
+def test_the_beginning_is_counted_once_for_all_chunks_of_a_document():
+    text, counted = manual(), []
+
+    def tokens(text):
+        counted.append(text)
+        return len(text.split())
+
+    chunks = pieces(text)
+    ContextualEnricher(llm=Model(), tokenizer=tokens, beginning_tokens=50).estimate([(text, chunks)])
+    assert sum(text.startswith("# Pump manual") for text in counted) < len(chunks)
+
+
 def test_an_endpoint_counts_what_was_estimated():
     def step(body):
         assert body["max_tokens"] == 200

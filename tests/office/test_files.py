@@ -30,7 +30,7 @@ from advchunk.office import containers
 from advchunk.office.files import read
 
 pytest.importorskip("markitdown")
-READ = [suffix for suffix in SAMPLES if suffix not in {".odt", ".rtf"}]
+READ = [*SAMPLES]
 TABLE = "| Kind | Degrees |\n| --- | --- |\n| Green | 80 |\n| Black | 95 |"
 
 
@@ -145,8 +145,12 @@ HOSTILE = {
     "prose": (b"Green tea.", "got b'Green tea.'"),
     "half": (report()[:900], "got a damaged archive"),
     "archive": (zipped({"tea.txt": "Tea."}), "got an archive of tea.txt"),
-    "OpenDocument": (open_text(), "x.docx must be saved as .docx"),
-    "RTF": (rich_text(), "x.docx must be saved as .docx"),
+    "a sheet of OpenDocument": (
+        zipped({"mimetype": "application/vnd.oasis.opendocument.spreadsheet"}), "x.docx must be saved as .xlsx or .pptx"
+    ),
+    "OpenDocument without a text": (
+        zipped({"mimetype": "application/vnd.oasis.opendocument.text"}), "x.docx must not be damaged"
+    ),
     "encrypted": (compound({"EncryptedPackage": b"\0" * 64}), "got an encrypted one"),
     "old": (compound({"WordDocument": b"\0" * 64}), "got one in the format before 2007"),
     "no document": (zipped({"word/other.xml": "<a/>"}), "x.docx must not be damaged"),
@@ -219,7 +223,7 @@ def test_nothing_outside_is_read(tmp_path):
 
 def test_a_folder_goes_on_after_a_bad_file(tmp_path):
     (tmp_path / "a.docx").write_bytes(b"no")
-    (tmp_path / "b.odt").write_bytes(open_text())
+    (tmp_path / "b.odt").write_bytes(b"PK")
     (tmp_path / "c.xlsx").write_bytes(workbook())
     made = chunk_files(tmp_path, RecursiveChunker())
     assert [document.id for document, _ in made] == [str(tmp_path / "c.xlsx")]
@@ -243,3 +247,37 @@ def test_damaged_files_are_read_or_refused(suffix):
         else:
             assert all(block.span.end <= len(document.text) for block in document.blocks)
     assert refused
+
+
+def test_texts_of_open_document_have_headings_lists_tables_and_notes():
+    document = read(open_text(), metadata={"source": "tea"})
+    assert layout(document) == [
+        ("heading", 1, "Kinds"), ("paragraph", 0, "Tea is made of leaves.[^1]"), ("heading", 2, "Steamed"), ("item", 1, "- Sencha"),
+        ("item", 2, "  - from Uji"), ("item", 1, "- Gyokuro"), ("heading", 2, "Temperatures"), ("table", 0, TABLE), ("footnote", 0, f"[^1]: {NOTE}"),
+    ]  # fmt: skip
+    assert document.metadata == {"source": "tea"}
+
+
+def test_what_open_document_has_besides():
+    with zipfile.ZipFile(BytesIO(open_text())) as archive:
+        content = archive.read("content.xml").decode()
+    extra = (
+        '<text:p># no heading</text:p><text:p>a<text:s text:c="2"/>b<text:tab/>c<office:annotation><text:p>rum</text:p>'
+        "</office:annotation></text:p><text:p><office:frame/></text:p>"
+    )
+    data = replaced(open_text(), "content.xml", content.replace("</office:text>", f"{extra}</office:text>"))
+    meta = '<m xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>All tea</dc:title><dc:creator>Ann</dc:creator></m>'
+    document = read(replaced(data, "meta.xml", meta))
+    assert "\\# no heading" in document.text
+    assert "a  b\tc" in document.text
+    assert "rum" not in document.text.replace(NOTE, "")
+    assert document.metadata == {"title": "All tea", "authors": "Ann", "left_out": ["1 comment", "1 picture"]}
+
+
+def test_rtf_has_headings_lists_and_tables():
+    document = read(rich_text())
+    assert layout(document) == [
+        ("heading", 1, "Kinds"), ("paragraph", 0, "Tea is made of leaves…"), ("heading", 2, "Steamed"), ("item", 1, "- Sencha"),
+        ("item", 1, "- Gyokuro"), ("heading", 2, "Temperatures"), ("table", 0, TABLE), ("paragraph", 0, "End."),
+    ]  # fmt: skip
+    assert document.metadata == {"left_out": ["1 note"]}

@@ -233,6 +233,7 @@ def test_wrong_arguments_are_named(tmp_path, arguments, rule):
         chunk_files(tmp_path, **arguments)
 
 
+@pytest.mark.room("data_files", "semantic")
 def test_the_inventory_says_what_failed_what_is_not_in_utf_8_and_which_chunker_auto_took(tmp_path):
     write(
         tmp_path,

@@ -1,4 +1,8 @@
+import os
+import subprocess
+import sys
 from math import log
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -123,3 +127,21 @@ def test_indexing_takes_time_in_proportion_to_the_texts():
         return [f"tea {i % 997} rum {i % 89} boat sails w{i}" for i in range(count)]
 
     check_growth(lambda texts: LexicalIndex(texts).search("tea 7"), make, 4000)
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+def test_a_search_by_words_does_not_start_jax(tmp_path, loaded):
+    (tmp_path / "jax").mkdir()
+    (tmp_path / "jax" / "__init__.py").touch()
+    (tmp_path / "jax" / "lax.py").write_text("raise SystemExit('JAX has started')")
+    program = """
+        from advchunk.retrieval import LexicalIndex
+        assert LexicalIndex(["Tea is hot."]).scores("hot tea").any()
+        import jax  # as before
+    """
+    program = "import jax\n" * loaded + dedent(program)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, encoding="utf-8", check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -280,9 +280,10 @@ def chunk_files(
     ConfigurationError : a parameter is out of range.
 
     >>> from tempfile import TemporaryDirectory
+    >>> from advchunk import RecursiveChunker
     >>> with TemporaryDirectory() as folder:
     ...     _ = Path(folder, "tea.md").write_text("# Tea\n\nGreen."), Path(folder, "cup.png").write_bytes(b"\x89PNG")
-    ...     files = chunk_files(folder)
+    ...     files = chunk_files(folder, RecursiveChunker())
     ...     [len(chunks) for document, chunks in files], str(files.inventory)
     ([1], '2 files: 1 read (.md 1), 1 skipped (no reader: .png 1)')
     """

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 from advchunk.engine import ChatRequest, Job, Plan, completed
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner
 from advchunk.enrich.document_context import DocumentContext
+from advchunk.enrich.estimates import Estimate
 from advchunk.enrich.prompts import ContextPrompts, RewritingPrompts
 from advchunk.errors import BadModelOutput, ConfigurationError, first_line, is_integer, require
 from advchunk.models.cache import CacheLike, with_cache
@@ -173,6 +174,11 @@ class Enricher(ABC):
     ) -> AsyncIterator[list[Chunk]]:
         """Await `stream`."""
         return self._runner.astream(pairs, _first_of_each(on_error), concurrency)
+
+    def estimate(self, pairs: Pairs) -> Estimate:  # noqa: ARG002
+        """Return the requests that `enrich_many` would send; raise `ConfigurationError` if they depend on answers."""
+        msg = f"the cost of {type(self).__name__} is not known before, as its requests depend on answers"
+        raise ConfigurationError(msg)
 
     @property
     def _runner(self) -> Runner[tuple[str | Document, Sequence[Chunk]], Chunk | None]:

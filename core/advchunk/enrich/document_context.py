@@ -35,6 +35,7 @@ class DocumentContext:
     def __init__(self, document: Document, chunks: Iterable[Chunk], counter: Counter) -> None:
         self.document, self._counter, self._chunks = document, counter, [chunk for chunk in chunks if chunk.spans]
         self._headings = Headings(document.text, document.blocks or (), document.above)
+        self._beginnings = dict[int, str]()
         self._ends = [offset for chunk in self._chunks for span in chunk.spans for offset in span]
 
     @cached_property
@@ -59,7 +60,9 @@ class DocumentContext:
 
     def beginning(self, max_tokens: int) -> str:
         """Return the first words of the document."""
-        return first_words(self.document.text, max_tokens, self._counter)
+        if max_tokens not in self._beginnings:
+            self._beginnings[max_tokens] = first_words(self.document.text, max_tokens, self._counter)
+        return self._beginnings[max_tokens]
 
     def neighbors(self, chunk: Chunk, max_tokens: int, shown: int) -> tuple[str, str]:
         """Return the texts of the chunks before and after a chunk, at most ``max_tokens`` of each, without the first ``shown`` characters.

@@ -9,9 +9,8 @@ REGISTRATIONS = (
         kind="reader",
         name="office",
         path="advchunk.office.files",
-        summary="Word, PowerPoint, Excel, EPUB, and messages of Outlook",
+        summary="Word, PowerPoint, Excel, OpenDocument, RTF, EPUB, and messages of Outlook",
         extra="office",
-        # The last two are refused with a word of advice, which is better than reading RTF as plain text.
         suffixes=(".docx", ".pptx", ".xlsx", ".epub", ".msg", ".odt", ".rtf"),
         media_types=(
             f"{_OPEN_XML}wordprocessingml.document",
@@ -19,6 +18,8 @@ REGISTRATIONS = (
             f"{_OPEN_XML}spreadsheetml.sheet",
             "application/epub+zip",
             "application/vnd.ms-outlook",
+            "application/vnd.oasis.opendocument.text",
+            "application/rtf",
         ),
         takes="bytes",
     ),

@@ -14,11 +14,13 @@ _XML = (".xml", ".rels", ".opf", ".xhtml", ".html", ".htm", ".ncx")
 _MAX_MEMBERS = 10_000
 _ENTITY = re.compile(rb"<!ENTITY", re.IGNORECASE)
 _MESSAGE, _ENCRYPTED = (name.encode("utf-16-le") for name in ("__properties_version1.0", "EncryptedPackage"))
-_KNOWN = "a Word, PowerPoint or Excel file (.docx, .pptx, .xlsx), an EPUB or a message of Outlook (.msg)"
+_OPEN_DOCUMENT = "application/vnd.oasis.opendocument"
+_OPEN_TEXT = f"{_OPEN_DOCUMENT}.text"
+_KNOWN = "a Word, PowerPoint or Excel file (.docx, .pptx, .xlsx), a text of OpenDocument (.odt), RTF, an EPUB or a message of Outlook (.msg)"
 
 
 def kind_of(data: bytes, name: str) -> str:
-    r"""Return "docx", "pptx", "xlsx", "epub" or "msg", whatever the suffix of a file is.
+    r"""Return "docx", "pptx", "xlsx", "odt", "rtf", "epub" or "msg", whatever the suffix of a file is.
 
     The parts of an archive unpack to at most `readers.sources.MAX_MEMBER` bytes together, those of XML to `MAX_XML_LENGTH` each,
     and define no entities.
@@ -27,14 +29,13 @@ def kind_of(data: bytes, name: str) -> str:
     ------
     Unreadable : the file is none of these, damaged, encrypted, or too large unpacked.
 
-    >>> kind_of(b"{\\rtf1 Tea.}", "tea.rtf")
-    Traceback (most recent call last):
-    advchunk.errors.Unreadable: tea.rtf must be saved as .docx, which is read, got RTF
+    >>> kind_of(b"{\\rtf1 Tea.}", "tea.doc")
+    'rtf'
     """
     if zipfile.is_zipfile(BytesIO(data)):
         return _archive_kind(data, name)
     if data.startswith(b"{\\rtf"):
-        raise Unreadable(_saved_as_word(name, "RTF"))
+        return "rtf"
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         if _MESSAGE in data:
             return "msg"
@@ -65,8 +66,12 @@ def _archive_kind(data: bytes, name: str) -> str:
         for member in texts:
             _check_entities(archive.read(member), f"{name}/{member.filename}")
         names = [member.filename for member in members]
-        if "mimetype" in names and archive.read("mimetype").startswith(b"application/vnd.oasis.opendocument"):
-            raise Unreadable(_saved_as_word(name, "OpenDocument"))
+        kind = archive.read("mimetype").decode("latin-1") if "mimetype" in names else ""
+        if kind.startswith(_OPEN_TEXT):
+            return "odt"
+        if kind.startswith(_OPEN_DOCUMENT):
+            msg = f"{name} must be saved as .xlsx or .pptx, which are read, got {kind}"
+            raise Unreadable(msg)
     kinds = (kind for start, kind in _FOLDERS.items() if any(member.startswith(start) for member in names))
     if kind := next(kinds, ""):
         return kind
@@ -79,7 +84,3 @@ def _check_entities(data: bytes, name: str) -> None:
     if _ENTITY.search(data.replace(b"\0", b"") if b"\0" in data[:4] else data):
         msg = f"{name} must not define entities"
         raise Unreadable(msg)
-
-
-def _saved_as_word(name: str, got: str) -> str:
-    return f"{name} must be saved as .docx, which is read, got {got}"

@@ -1,10 +1,10 @@
-"""Read Office files as Markdown, by markitdown, and spreadsheets by openpyxl."""
+"""Read Office files as Markdown: by markitdown, spreadsheets by openpyxl, RTF by striprtf, and OpenDocument by its XML."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from io import BytesIO
 from typing import Any, NamedTuple
@@ -12,6 +12,8 @@ from zipfile import ZipFile
 
 from advchunk.errors import ConfigurationError, MissingExtra, Unreadable, first_line, import_extra
 from advchunk.office.containers import kind_of
+from advchunk.office.open_document import read_open_document
+from advchunk.office.rich_text import read_rich_text
 from advchunk.office.sheets import read_sheets
 from advchunk.office.slides import mark_lists
 from advchunk.readers import markdown
@@ -20,6 +22,7 @@ from advchunk.readers.xml import parse_xml
 from advchunk.records import Block, Document, Span
 
 _CONVERTERS = {"docx": "DocxConverter", "pptx": "PptxConverter", "epub": "EpubConverter", "msg": "OutlookMsgConverter"}
+_OWN: Mapping[str, Callable[[bytes], tuple[str, dict[str, Any]]]] = {"odt": read_open_document, "rtf": read_rich_text}
 _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
 _PROPERTIES = "docProps/core.xml"
 _NO_TITLE = re.compile(r"(?i)\s*|untitled.*|powerpoint presentation|(?:document|presentation|book|workbook)\s?\d*")
@@ -45,7 +48,7 @@ class _Part(NamedTuple):
 
 
 def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    """Read a Word, PowerPoint or Excel file, an EPUB or a message of Outlook; what it is, its bytes decide.
+    """Read a Word, PowerPoint or Excel file, a text of OpenDocument, RTF, an EPUB or a message of Outlook; its bytes decide which.
 
     The text is Markdown with headings, lists, tables and footnotes, and places are those in it. A slide is a ``page``, with its notes;
     a sheet begins with its name as heading, which is also its ``sheet``. A table that marks no header has its first row as header. Pictures are
@@ -54,9 +57,8 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
 
     Raises
     ------
-    Unreadable : the file is in none of these formats, damaged, encrypted, or would unpack to too much; RTF and OpenDocument
-        must be saved as .docx.
-    MissingExtra : markitdown or openpyxl is not installed.
+    Unreadable : the file is in none of these formats, damaged, encrypted, or would unpack to too much.
+    MissingExtra : markitdown, openpyxl, or striprtf is not installed.
     """
     name = id or "the file"
     try:
@@ -64,6 +66,10 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
         properties = _properties(data) if kind in {"docx", "pptx", "xlsx"} else {}
         if kind == "xlsx":
             parts = [_Part(f"# {title}\n\n{table}", sheet=title) for title, table in read_sheets(data)]
+        elif kind in _OWN:
+            text, fields = _OWN[kind](data)
+            properties |= fields
+            parts = [_Part(text)]
         else:
             text, fields = _convert(mark_lists(data) if kind == "pptx" else data, kind)
             properties |= fields
@@ -79,8 +85,9 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
         raise Unreadable(msg) from error
     pictures = sum(len(_PICTURE.findall(part.text)) for part in parts)
     if pictures:
-        properties["left_out"] = [left_out := f"{pictures} picture{'s' * (pictures > 1)}"]
-        _log.info("%s: left out %s", name, left_out)
+        properties["left_out"] = [f"{pictures} picture{'s' * (pictures > 1)}"]
+    if left_out := properties.get("left_out"):
+        _log.info("%s: left out %s", name, ", ".join(left_out))
     return _document(parts, id, {**properties, **(metadata or {})})
 
 

@@ -21,6 +21,7 @@ from advchunk.text.terms import (
     Terms,
     Wording,
     check_language,
+    import_bm25s,
     language_of_all,
     make_stemmer,
     searchable_words,
@@ -136,9 +137,7 @@ class LexicalIndex:
         ids = [terms.ids for terms in self._terms]
         if not any(map(len, ids)):
             return None
-        from bm25s import BM25
-
-        index = BM25(k1=_K1, b=_B, csc_backend="scipy")
+        index = import_bm25s().BM25(k1=_K1, b=_B, csc_backend="scipy")
         index.scores = index.build_index_from_ids(list(range(len(self._numbers))), ids, show_progress=False)
         return index
 

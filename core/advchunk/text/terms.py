@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -251,12 +253,25 @@ def stop_words(which: StopWords, language: str) -> frozenset[str]:
     """
     code = language_code(language)
     if which == "snowball" and code in _SNOWBALL:
-        from bm25s import stopwords
-
-        return frozenset(getattr(stopwords, f"STOPWORDS_{_SNOWBALL[code]}"))
+        return frozenset(getattr(import_bm25s().stopwords, f"STOPWORDS_{_SNOWBALL[code]}"))
     if which == "glasgow":
         return frozenset(import_extra("sklearn.feature_extraction.text", "cluster").ENGLISH_STOP_WORDS)
     return frozenset()
+
+
+@cache
+def import_bm25s() -> Any:
+    """Import bm25s without JAX, of which it needs nothing here: it starts JAX, which takes most of the memory of a GPU."""
+    hidden = "jax.lax" if "jax" in sys.modules else "jax"
+    before = sys.modules.get(hidden)
+    sys.modules[hidden] = None  # type: ignore[assignment]  # raises ImportError when it is imported
+    try:
+        return import_module("bm25s")
+    finally:
+        if before is None:
+            del sys.modules[hidden]
+        else:
+            sys.modules[hidden] = before
 
 
 def _words(text: str, content: str) -> list[str]:
