@@ -263,7 +263,7 @@ def chunker_row(chunker: registry.Registration, papers: Json, results: Json) -> 
         if chunker.name in claim.get("chunkers", source.get("chunkers", ()))
     ]
     counts = Counter(judge(claim, results) for claim in claims)
-    found = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    found = "; ".join(f"{verdict}: {counts[verdict]}" for verdict in VERDICTS if counts[verdict])
     return [f"`{chunker.name}`", chunker.source, found or papers["no_claims"][chunker.name]]
 
 
