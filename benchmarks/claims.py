@@ -222,15 +222,20 @@ def communities(data: Path | None) -> Json:
     graphs = [neighbor_edges(as_embedder().embed(sentences(text).strings()[:1000]), 10) for text in texts]
     results: Json = {}
     for method in ("louvain", "leiden"):
-        values, parts, found = list[float](), 0, 0
+        values, parts, communities = list[float](), 0, 0
         for edges in graphs:
             n = int(max(edges.left.max(), edges.right.max())) + 1
             labels = detect_communities(n, edges, method)
             values.append(modularity(edges, labels))
             within = labels[edges.left] == labels[edges.right]
             inner = Edges(edges.left[within], edges.right[within], edges.weight[within])
-            parts, found = parts + len(np.unique(components(n, [inner]))), found + len(np.unique(labels))
-        results[method] = {"modularity": float(np.mean(values)), "communities": found, "more parts": parts - found}
+            parts += len(np.unique(components(n, [inner])))
+            communities += len(np.unique(labels))
+        results[method] = {
+            "modularity": float(np.mean(values)),
+            "communities": communities,
+            "more parts": parts - communities,
+        }
     return results
 
 

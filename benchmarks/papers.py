@@ -150,8 +150,8 @@ def execute(name: str, command: str, folders: Mapping[str, Path | None], limit: 
     seconds = round(time.monotonic() - start)
     versions = ", ".join(f"{name} {number}" for name, number in around["packages"].items() if number)
     where = f"{around['machine']}; Python {around['python']}, {versions}"
-    known = {key: around[key] for key in ("date", "commit")}
-    return {"command": command, **known, "where": where, "seconds": seconds, "output": output}
+    at = {key: around[key] for key in ("date", "commit")}
+    return {"command": command, **at, "where": where, "seconds": seconds, "output": output}
 
 
 def measure(papers: Json, results: Json, args: argparse.Namespace) -> None:
@@ -263,8 +263,8 @@ def chunker_row(chunker: registry.Registration, papers: Json, results: Json) -> 
         if chunker.name in claim.get("chunkers", source.get("chunkers", ()))
     ]
     counts = Counter(judge(claim, results) for claim in claims)
-    found = "; ".join(f"{verdict}: {counts[verdict]}" for verdict in VERDICTS if counts[verdict])
-    return [f"`{chunker.name}`", chunker.source, found or papers["no_claims"][chunker.name]]
+    verdicts = "; ".join(f"{verdict}: {counts[verdict]}" for verdict in VERDICTS if counts[verdict])
+    return [f"`{chunker.name}`", chunker.source, verdicts or papers["no_claims"][chunker.name]]
 
 
 def page(papers: Json, results: Json) -> str:
