@@ -1,4 +1,4 @@
-"""Measure MiniLM in batches of tokens, under chunkers, in half precision, and as ONNX. See EMBEDDING.md.
+"""Measure MiniLM in batches of tokens, under chunkers, in half precision, and as ONNX. See MODELS.md.
 
 OPENBLAS_NUM_THREADS=1 python benchmarks/backends.py FILE ... [--characters N] [--repeat N]
 """

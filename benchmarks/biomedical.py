@@ -1,4 +1,4 @@
-"""Evaluate the chunking of biomedical abstracts on PubMedQA: sections, numbers, sizes, and reranking. See BIOMEDICAL.md.
+"""Evaluate the chunking of biomedical abstracts on PubMedQA: sections, numbers, sizes, and reranking. See RETRIEVAL.md.
 
 python benchmarks/biomedical.py --data DIR
 
@@ -202,7 +202,7 @@ def _mean(values: Any) -> float:
 
 
 def main() -> None:
-    """Print every figure of BIOMEDICAL.md."""
+    """Print every figure of RETRIEVAL.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     records = articles(parser.parse_args().data / "pubmedqa")

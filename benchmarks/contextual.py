@@ -1,4 +1,4 @@
-"""Measure what a context for each chunk gains and costs: by the document's own words, and by a small chat model. See VECTORS.md.
+"""Measure what a context for each chunk gains and costs: by the document's own words, and by a small chat model. See RETRIEVAL.md.
 
 python benchmarks/contextual.py --data DIR [--sets chroma ...] [--model --documents state_of_the_union.md ...]
 

@@ -1,4 +1,4 @@
-"""Time passages cut from hits of a store, of texts that were not read before. Prints JSON. See QUESTION_TIME.md.
+"""Time passages cut from hits of a store, of texts that were not read before. Prints JSON. See RETRIEVAL.md.
 
 python benchmarks/cut_speed.py --data DIR [--sets chroma ohr/law qmsum covidqa xquad/de] [--questions 20] [--passages FILE]
 

@@ -1,4 +1,4 @@
-"""Compare the built-in embedder with its first version, hashed words, and BM25, and the cuts made with it. See EMBEDDING.md.
+"""Compare the built-in embedder with its first version, hashed words, and BM25, and the cuts made with it. See MODELS.md.
 
 python benchmarks/embedding.py --data DIR --first FILE [--set NAME ...] [--texts N] [--minilm]
 

@@ -1,4 +1,4 @@
-"""Compare what chunkers keep, whatever they are used for. Prints a table; see FEATURES.md.
+"""Compare what chunkers keep, whatever they are used for. Prints a table; see RELIABILITY.md.
 
 python -W ignore benchmarks/features.py [--size 400]
 

@@ -1,4 +1,4 @@
-"""Score the components of mst-semantic on long documents, and retrieval over its chunks. See QUALITY.md.
+"""Score the components of mst-semantic on long documents, and retrieval over its chunks. See CUTS.md.
 
 python benchmarks/grouping.py --data DIR [--pieces 100 300 1000 3000] [--documents 3] [--sets chroma covidqa]
 

@@ -1,4 +1,4 @@
-"""Evaluate retrieval over chunks cut with a causal language model, at equal mean chunk size. See LANGUAGE.md.
+"""Evaluate retrieval over chunks cut with a causal language model, at equal mean chunk size. See MODELS.md.
 
 python benchmarks/language.py --data DIR [--lm smollm2] [--documents NAME ...] [--mean 100] [--only LABEL ...]
 

@@ -1,4 +1,4 @@
-"""Measure how chunks respect the layout of parsed documents, with the five metrics of Adaptive Chunking. See LAYOUT.md.
+"""Measure how chunks respect the layout of parsed documents, with the five metrics of Adaptive Chunking. See STRUCTURE.md.
 
 python benchmarks/layout.py --data DIR [--sizes 1100 300] [--only NAME ...] [--weights 0 1] [--min-tokens N] [--all] [--json]
 python benchmarks/layout.py --data DIR --cost lectures meetings clinical choi ohr/law ohr/manual chroma [--only NAME ...]

@@ -1,4 +1,4 @@
-"""Measure re-ranking by neighbors, fusion, and the constants of both on questions with known answers. See RETRIEVERS.md.
+"""Measure re-ranking by neighbors, fusion, and the constants of both on questions with known answers. See RETRIEVAL.md.
 
 python benchmarks/neighbors.py --data DIR [--sets chroma qmsum covidqa xquad/de xquad/en] [--embedder minilm]
     [--overlap 30] [--grid]

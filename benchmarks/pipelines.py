@@ -1,4 +1,4 @@
-"""Compare whole pipelines, from chunks to the ranking, on several sets of questions. See RETRIEVERS.md.
+"""Compare whole pipelines, from chunks to the ranking, on several sets of questions. See RETRIEVAL.md.
 
 python benchmarks/pipelines.py --data DIR [--sets chroma qmsum covidqa xquad/en xquad/de] [--mean 60 80 100 120]
     [--embedder minilm] [--store DIR] [--processes N]

@@ -1,4 +1,4 @@
-"""Compare passages that are cut when the question is known with chunks of fixed sizes, and with other ways to use hits. See QUESTION_TIME.md.
+"""Compare passages that are cut when the question is known with chunks of fixed sizes, and with other ways to use hits. See RETRIEVAL.md.
 
 python benchmarks/question_time.py --data DIR [--sets chroma ohr/law ...] [--embedder minilm] [--only index store scale]
     [--every 1] [--store DIR] [--chunks 10000 100000 1000000] [--processes N]

@@ -1,4 +1,4 @@
-"""Measure whether questions about the rows of CSV files, and about the same records in JSON, find them. See TABLES.md.
+"""Measure whether questions about the rows of CSV files, and about the same records in JSON, find them. See STRUCTURE.md.
 
 python benchmarks/records.py --data DIR [--forms csv json jsonl] [--only recursive ...] [--questions 100]
 

@@ -1,4 +1,4 @@
-"""Score the sensitivity to each parameter on five types of documents. See ROBUSTNESS.md.
+"""Score the sensitivity to each parameter on five types of documents. See CUTS.md.
 
 python benchmarks/robustness.py --data DIR [--only NAME ...] [--types TYPE ...] [--texts N] [--judged] [--lm smollm2]
     [--processes N] [--write]
@@ -47,7 +47,7 @@ from algorithms import ALGORITHMS
 STAND_IN = "stand-in"  # for a language model
 TESTS = Path(__file__).parents[1] / "tests"
 TARGET = Path(catalog.__file__).with_name("sensitivity.json")
-PAGE = "benchmarks/ROBUSTNESS.md"
+PAGE = "benchmarks/CUTS.md"
 RULE = (
     f"brittle: changing one number (not a size) by 20 %, or the seed, costs at least {BRITTLE_LOSS:g} points on some type of "
     f"documents with an adjusted p below {SIGNIFICANCE_LEVEL:g}, or makes the chunker fail on a document"

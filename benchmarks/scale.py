@@ -1,4 +1,4 @@
-"""Measure search over very many chunks in the file of `StoredRetriever` and in Postgres, beside the index in memory. See SCALE.md.
+"""Measure search over very many chunks in the file of `StoredRetriever` and in Postgres, beside the index in memory. See RETRIEVAL.md.
 
 python benchmarks/scale.py build postgres --data DIR --store FOLDER --chunks 1000000
 python benchmarks/scale.py ask postgres --data DIR --store FOLDER [--questions 100] [--clients 8]

@@ -1,4 +1,4 @@
-"""Compare the sentence splitter with other libraries' on annotated sentences, as written and rewritten. See SENTENCES.md.
+"""Compare the sentence splitter with other libraries' on annotated sentences, as written and rewritten. See LANGUAGES.md.
 
 python benchmarks/sentences.py --data DIR
 

@@ -1,4 +1,4 @@
-"""Compare chunkers of source code: functions kept whole, names known, offsets, speed. See CODE.md.
+"""Compare chunkers of source code: functions kept whole, names known, offsets, speed. See STRUCTURE.md.
 
 python benchmarks/source_code.py --data DIR [--collect] [--size 2000]
 

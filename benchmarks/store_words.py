@@ -1,4 +1,4 @@
-"""Compare the words of stores with those of `LexicalIndex`. See RETRIEVERS.md.
+"""Compare the words of stores with those of `LexicalIndex`. See RETRIEVAL.md.
 
 python benchmarks/store_words.py --data DIR [--sets chroma ohr/law covidqa xquad/en xquad/de] [--only ENGINE ...] [--redis URL] [--every 1]
 

@@ -1,4 +1,4 @@
-"""Measure whether tables and formulas stay whole in chunks, and whether questions about tables are answered. See TABLES.md.
+"""Measure whether tables and formulas stay whole in chunks, and whether questions about tables are answered. See STRUCTURE.md.
 
 python benchmarks/tables.py --data DIR [--only whole recall] [--forms clean mineru html] [--chunkers recursive ...]
     [--most 60000]

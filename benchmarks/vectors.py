@@ -1,4 +1,4 @@
-"""Evaluate what a chunk's vector should represent, and analyze what retrieval still misses. See VECTORS.md.
+"""Evaluate what a chunk's vector should represent, and analyze what retrieval still misses. See RETRIEVAL.md.
 
 python benchmarks/vectors.py --data DIR [--embedder minilm] [--vectors-cache FILE] [--mean 60 100 140 200] [--recut 100]
 

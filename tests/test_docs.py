@@ -111,7 +111,7 @@ def test_a_picture_can_be_of_a_corpus(tmp_path):
 
 def test_pages_show_measured_figures():
     page = chunker_page("optimal-semantic")
-    quality = (ROOT / "benchmarks" / "QUALITY.md").read_text(encoding="utf-8")
+    quality = (ROOT / "benchmarks" / "CUTS.md").read_text(encoding="utf-8")
     row = next(line for line in quality.splitlines() if line.startswith("| **optimal-semantic** |"))
     assert row in page
 

@@ -37,10 +37,10 @@ class Figures(NamedTuple):
 
 FIGURES = (
     Figures("RETRIEVAL.md", "Default sizes", slice(4)),
-    Figures("QUALITY.md", "Real text"),
-    Figures("QUALITY.md", "Presets on real text"),
-    Figures("README.md", "Figures", slice(3)),
-    Figures("ROBUSTNESS.md", "Largest loss from a change of 20 %"),
+    Figures("CUTS.md", "Real text"),
+    Figures("CUTS.md", "Presets on real text"),
+    Figures("SPEED.md", "Figures", slice(3)),
+    Figures("CUTS.md", "Largest loss from a change of 20 %"),
 )
 
 

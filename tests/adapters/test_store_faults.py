@@ -306,7 +306,7 @@ def test_nodes_of_llamaindex_are_neither_lost_nor_twice(server, fault):
 
 
 def test_a_docstore_that_was_not_saved_makes_nodes_twice(server):
-    """LlamaIndex asks its docstore alone, and a new one does not know that the store has the nodes (benchmarks/SCALE.md)."""
+    """LlamaIndex asks its docstore alone, and a new one does not know that the store has the nodes (benchmarks/RETRIEVAL.md)."""
     store, documents = llamaindex_store(server), [LlamaDocument(text=text, id_=name) for name, text in TEXTS.items()]
     for _ in range(2):
         IngestionPipeline(

@@ -480,7 +480,7 @@ def test_brittle_and_warned_of_are_the_same(read):
         assert entry["brittle"] == ("warning" in entry)
         if entry["brittle"]:
             assert f"`{entry['parameter']}`" in entry["warning"]
-            assert f"measured {entry['measured']}, see benchmarks/ROBUSTNESS.md" in entry["warning"]
+            assert f"measured {entry['measured']}, see benchmarks/CUTS.md" in entry["warning"]
             assert entry["failed"] or (entry["points"] <= -BRITTLE_LOSS and entry["p"] < 0.05)
             assert entry["warning"] in describe(label.partition(",")[0])["warnings"]
             assert brittleness_notes([label]) == {label: entry["warning"]}

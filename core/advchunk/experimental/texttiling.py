@@ -43,7 +43,7 @@ class TextTilingParams(LexicalParams):
 
     On real text these presets cut about six times too often. There take "coarse", chosen on every other lecture, meeting
     and clinical chapter: on the rest its Pk is .40, .41 and .35, that of the default .44, .51 and .40, and that of no
-    boundary at all .43, .36 and .32 (benchmarks/QUALITY.md).
+    boundary at all .43, .36 and .32 (benchmarks/CUTS.md).
 
     Departs from the paper: units are sentences, not sequences of 20 words, so boundaries need not be moved; words are
     stemmed; gaps near the ends of the text are scored too, with shorter blocks, as in NLTK; a boundary is always a peak

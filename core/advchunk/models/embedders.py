@@ -267,7 +267,7 @@ class HybridEmbedder:
     them lacks either. This brings most of what lexical search knows into a vector store without a text index.
 
     Meant for vectors that are stored and searched, not for cutting: sentences share few words, so that their cosines
-    shrink by a third to a half, below the thresholds of chunkers, and most chunkers cut worse (benchmarks/EMBEDDING.md).
+    shrink by a third to a half, below the thresholds of chunkers, and most chunkers cut worse (benchmarks/MODELS.md).
 
     Parameters
     ----------

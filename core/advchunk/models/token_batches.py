@@ -10,7 +10,7 @@ from advchunk.records import Floats, Ints
 
 _T = TypeVar("_T")
 
-BUDGET = 1024  # tokens with padding; on a processor, larger batches only add padding (benchmarks/EMBEDDING.md)
+BUDGET = 1024  # tokens with padding; on a processor, larger batches only add padding (benchmarks/MODELS.md)
 
 
 def token_batches(tokens: Ints, budget: int = BUDGET) -> list[Ints]:

@@ -74,7 +74,7 @@ class PassageCutter:
 
     Needs no model and no index: frequencies of words are those in the hits, which is as good. Ours; it joins passages of
     arbitrary place and length (Callan 1994; Kaszkiel and Zobel 2001, Effective ranking with arbitrary passages) with the
-    spread of evidence to its neighbors (Lv and Zhai 2009, Positional language models). See benchmarks/QUESTION_TIME.md.
+    spread of evidence to its neighbors (Lv and Zhai 2009, Positional language models). See benchmarks/RETRIEVAL.md.
 
     Units are sentences, table rows, code blocks and, in source code, definitions, of up to a third of the budget and 300 tokens. A heading stays with the
     sentence below it. No passage crosses a gap in the known text.

@@ -39,7 +39,7 @@ def rerank_by_neighbors(
     the rule independent of the scale of the scores (cosines, BM25, fused ranks, negated distances), and lets only good
     matches support others: without it, the many mediocre ones around a chunk would outweigh the few good ones. The chunks
     beside a match that were not found themselves have p = 0, and are found by the support of their neighbors. No model, no
-    second index and no other vectors are needed. Ours; see benchmarks/RETRIEVERS.md for how the constants were chosen.
+    second index and no other vectors are needed. Ours; see benchmarks/RETRIEVAL.md for how the constants were chosen.
 
     The gain is largest where answers are long and documents have an order, as in meetings, and small where an answer is a
     single sentence. Do not use it with vectors that include the context already (``vectors="context"`` or "late"), or for

@@ -50,7 +50,7 @@ class SparseWords:
     Qdrant's ``Modifier.IDF``). Use one of them: both would square it.
 
     Texts that are stored later without `add` are found; only the rarities are those of before. ``mean`` never changes by itself,
-    since vectors by different means are not comparable; benchmarks/RETRIEVERS.md says what a wrong one costs.
+    since vectors by different means are not comparable; benchmarks/RETRIEVAL.md says what a wrong one costs.
 
     The index of a term is a hash, the same in every process, language and version of Python. Of n different terms,
     about n² / (2 · ``dimensions``) pairs share an index, such as 233 of a million terms, and count as one term.

@@ -34,7 +34,7 @@ class OptimalSemanticParams(Params):
 
     With a weak embedder, such as the default one, segments of 3 to 5 sentences are often missed. A text of fewer than
     about 8 sentences is rarely cut. Where sections change no more than paragraphs do, as in a textbook, it cuts
-    too often: a penalty of 3 to 4 is better there. ``benchmarks/QUALITY.md`` has the figures.
+    too often: a penalty of 3 to 4 is better there. ``benchmarks/CUTS.md`` has the figures.
 
     Ours. Model: Searle, Casella & McCulloch 1992, "Variance Components", chapter 3. Words: Utiyama & Isahara 2001, "A
     Statistical Model for Domain-Independent Text Segmentation", ACL. Penalties in ln(n): Zhang & Siegmund 2007, "A

@@ -36,7 +36,7 @@ class UniversalSemanticParams(Params):
     The signal of `explain` shows it: such cuts stand at the first place allowed. A percentile of the document's own
     similarities transfers. ``preset="relative"`` takes the fifth, so chunks end at the least similar neighbors only; they have
     943 tokens on average, too many for most retrieval: recall in 1,000 tokens is 50.7 instead of 69.8 on Chroma's corpora.
-    For that take ``threshold_percentile=50, min_chunk_size=100`` (70.8; benchmarks/QUALITY.md).
+    For that take ``threshold_percentile=50, min_chunk_size=100`` (70.8; benchmarks/CUTS.md).
 
     Departs from the published code (Project Alexandria, "Universal Semantic Chunking Technical Specification", 2026):
     text is verbatim, and short sentences are not dropped. Both limits apply: ``max_chunk_size`` in words and

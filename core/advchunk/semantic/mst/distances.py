@@ -30,7 +30,7 @@ class MSTSemanticParams(GroupedParams):
     The published ``scaling_factor`` is .03. The mean distance, from which lambda is computed, then grows with the
     document, and from some 300 pieces on everything is connected: chunks are paragraphs packed in order. The default, 0,
     gives the same result below 200 pieces, and a lambda that does not depend on the number of pieces. On 1,000 paragraphs
-    of interleaved papers the V measure of the components is .77 instead of 0 (benchmarks/QUALITY.md).
+    of interleaved papers the V measure of the components is .77 instead of 0 (benchmarks/CUTS.md).
     ``preset="published"`` restores .03. If one component holds more than half of at least 50 pieces, a warning is logged,
     ``component_status`` in the metadata is "dominant", and `explain` shows the share as ``largest_component``, beside
     ``labels``, the component of each piece before headings join the text below them.
