@@ -12,7 +12,7 @@ from typing import Any
 from advchunk import moved
 from advchunk.lazy import by_module, lazy_names, warn_of_former
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _NAMES = by_module({
     ".chunkers.auto": "AutoChunker",
