@@ -3,7 +3,7 @@
 python benchmarks/store_words.py --data DIR [--sets chroma ohr/law covidqa xquad/en xquad/de] [--only ENGINE ...] [--redis URL] [--every 1]
 
 DIR holds a folder for each set, with texts and questions.jsonl. Chunks are those of `recursive`, of at most 130 tokens. Each engine
-ranks the same chunks by their words, 100 a question; a question is asked as any of its words, but for rows that say otherwise.
+ranks the same chunks by their words, 100 a question; a question is asked as any of its words, except in rows that say otherwise.
 Three tables have recall: of whole chunks in 1,000 tokens, of these chunks with vectors and neighbors, and of passages cut from
 the first 50 in 200 tokens. Each cell has the recall and the paired difference from `LexicalIndex`. Engines that are not installed
 are left out, and named on stderr.

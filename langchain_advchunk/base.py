@@ -300,7 +300,7 @@ class LinearSplitter(AdvchunkSplitter):
         return core
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; after a parameter, the core chunker is built anew when it is next needed."""
+        """Set an attribute; after a parameter, the core chunker is built again when it is next needed."""
         super().__setattr__(name, value)
         if not name.startswith("_"):  # as LangChain's own do
             self.__dict__.pop("_core", None)

@@ -22,6 +22,7 @@ BRITISH = re.compile(
     r"|capitalis|optimis|minimis|maximis|standardis|analys(e|ed|es|ing)\b|labelled|modelling|licence|formulae|artefact)",
     re.IGNORECASE,
 )
+ARCHAIC = re.compile(r"\b(anew|but for|whereof|thereof|that (is|are) no (?!longer|more)\w+)\b", re.IGNORECASE)
 
 
 def tree(path):
@@ -75,6 +76,14 @@ def test_spelling_is_american():
         return [match.group() for match in BRITISH.finditer(path.read_text(encoding="utf-8"))]
 
     assert offenders([path for path in [*PATHS, *PAGES] if path != Path(__file__)], british) == {}
+
+
+def test_words_are_those_of_today():
+    def archaic(path):
+        texts = [path.read_text(encoding="utf-8")] if path.suffix == ".md" else docstrings(path)
+        return [match.group() for text in texts for match in ARCHAIC.finditer(text)]
+
+    assert offenders([*PACKAGES, *PAGES], archaic) == {}
 
 
 def test_comments_are_sentences():

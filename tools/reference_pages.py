@@ -144,7 +144,7 @@ def parameters() -> str:
 
 
 def _callables() -> Iterator[tuple[str, Any]]:
-    """Yield the functions, classes, and methods that the reference shows, but for the adapters of chunkers, by path."""
+    """Yield the functions, classes, and methods that the reference shows, except the adapters of chunkers, by path."""
     for module in MODULES:
         loaded = import_module(module)
         for name in _public(loaded):

@@ -172,7 +172,7 @@ def _led_in(text: str, blocks: Sequence[Block], place: int) -> Iterator[int]:
 
 
 def _last_mark(text: str, start: int, end: int) -> str:
-    """Return the last character of a block that is no bracket, quotation mark or digit; "" if those alone end it."""
+    """Return the last character of a block that is not a bracket, quotation mark, or digit; "" if those alone end it."""
     end = _text_end(text, start, end)
     return text[max(end - _CLOSING, start) : end].rstrip(_CLOSERS)[-1:]
 

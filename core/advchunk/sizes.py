@@ -675,7 +675,7 @@ def _piece_size(sizes: RunSizes, piece: Sequence[int], limits: Limits) -> int:
 
 
 def _halves(sizes: RunSizes, left: Sequence[int], right: Sequence[int], limits: Limits) -> list[range]:
-    """Divide two runs anew at the strongest edge (the most even if tied) that leaves none short; [] if there is none.
+    """Divide two runs again at the strongest edge (the most even if tied) that leaves none short; [] if there is none.
 
     With a target, no part is below its range, except the second if ``right`` is.
     """

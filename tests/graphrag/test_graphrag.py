@@ -422,7 +422,7 @@ def test_updates_refuse_what_does_not_fit(caplog, monkeypatch):
     monkeypatch.setattr(leiden, "leiden_version", lambda: "0.0.1")
     with caplog.at_level(logging.WARNING):
         updated = CHUNKER.update(corpus)
-    assert "found anew by 0.0.1" in caplog.text
+    assert "found again by 0.0.1" in caplog.text
     assert updated.leiden == "0.0.1"
 
 

@@ -251,7 +251,7 @@ class Chunker(Params, ABC):
 
         For the algorithms and the formats of `chunk_stream`, only the text around the edit is chunked: from a chunk before it
         to the first place behind it where a chunk ends as before. Others, and texts that may have numbered units (``outline``),
-        are chunked anew; with a ``cache``, only
+        are chunked again; with a ``cache``, only
         what was edited is embedded.
 
         Parameters

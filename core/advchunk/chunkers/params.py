@@ -39,7 +39,7 @@ class Params:
     r"""Hyper-parameters: JSON-able, with immutable defaults, documented here for all front ends.
 
     A ``preset`` sets the parameters that are not given. One that is given keeps its value, also if that is the default.
-    `dataclasses.replace` gives all of them, so it cannot change a preset: build the chunker anew.
+    `dataclasses.replace` gives all of them, so it cannot change a preset: build the chunker again.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Params:
         """Return a size in tokens; a default too large for ``max_tokens`` keeps its share of it.
 
         Overlap and minima are too large over half of ``max_tokens``, other sizes over all of it. Two chunks can be divided
-        anew at any edge that leaves both the minimum only if two minima fit in one chunk.
+        again at any edge that leaves both the minimum only if two minima fit in one chunk.
         """
         value: int = getattr(self, name)
         default: Any = type(self)

@@ -121,7 +121,7 @@ def _check_arguments(files: Sequence[str], question: str, index: str | None) -> 
 
 
 def _word_filter(question: str, language: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a word has the stem of one in the question that is no stop word."""
+    """Return a function that tells whether a word has the stem of a word of the question, stop words aside."""
     stem, left_out = make_stemmer("snowball", language), stop_words("snowball", language)
     asked = {stem(word.lower()) for word in searchable_words(question) if word.lower() not in left_out}
     return lambda word: word.lower() not in left_out and stem(word.lower()) in asked

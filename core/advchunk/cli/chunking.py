@@ -65,7 +65,7 @@ def chunk_command(
 
     The file name determines the format: .md, .markdown, .mdx, .qmd and .rmd are Markdown; .html, .htm and .xhtml are HTML; .vtt and .srt are captions; the content of .xml, .json and .nbib files is detected (TEI, JATS, PubMed, HTML, Docling, chats, other XML), and .txt files may be transcripts; .py, .js, .ts, .java, .c, .cpp, .cs, .go, .rs, .rb, .php, .sql, .sh and the like are source code, with the extra "code"; all other files are plain text. Standard input is Markdown. Override it with --markup NAME, or detect the format of all files with --markup auto.
 
-    Each line of a .jsonl file is a document: {"id": ..., "text": ...}, Markdown unless --markup says otherwise; all other keys are its metadata. The memory needed does not depend on the number of lines, but for some 100 bytes a document to find ids that are used twice.
+    Each line of a .jsonl file is a document: {"id": ..., "text": ...}, Markdown unless --markup says otherwise; all other keys are its metadata. The memory needed does not depend on the number of lines, except for about 100 bytes a document, to find ids that are used twice.
 
     With --resume, which needs --format jsonl and --out, the output is PATH.*.partial until the run is complete. The same command continues it; what failed before is tried again.
     """

@@ -69,7 +69,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, 
 
 
 def code_blocks(text: str, language: str) -> tuple[Block, ...]:
-    r"""Return the blocks of source code, which cover it but for white space between them.
+    r"""Return the blocks of source code, which cover it, except for white space between them.
 
     A definition is a block of code with its name as title and its depth as level. One that contains others is a heading, which
     ends where its first statement or definition begins. Comments, decorators and attributes above a definition are a heading
@@ -182,7 +182,7 @@ class _Outline:
             self._add_statement(before[0], level)
 
     def _add_nested(self, node: Node, level: int, before: tuple[int, ...], depth: int) -> None:
-        """Add the parts in a node that is no definition, but has some."""
+        """Add the parts in a node that is not a definition, but has some."""
         if node.type in _WRAPPERS:
             self.add_parts(node, level, "wrapper", before, depth)
         else:

@@ -91,12 +91,12 @@ def _parse(line: bytes, place: str) -> dict[str, Any] | Refused:
 
 
 def find_parts(path: str | Path) -> list[InputPart]:
-    """Return the parts of a file, or of the files in a folder, but for those with a hidden name."""
+    """Return the parts of a file, or of the files in a folder, except those with a hidden name."""
     return [part for file in find_tables(path) for part in _parts_of(file)]
 
 
 def find_tables(path: str | Path) -> list[str]:
-    """Return the path of a file, or of the files of our formats in a folder, but for those with a hidden name."""
+    """Return the path of a file, or of the files of our formats in a folder, except those with a hidden name."""
     system, inner = file_system(path)
     info = system.get_file_info(inner)
     require(info.type.name != "NotFound", "an input must exist", str(path))

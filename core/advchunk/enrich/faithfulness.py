@@ -157,7 +157,7 @@ def _left_out(source: Sequence[Word], own: set[str], words: Wordlist) -> list[Wo
 def unfaithful_edit(before: str, after: str, additions: Sequence[str], language: str) -> str:
     """Return the first edit from one text to another that may change what it says; an empty string if there is none.
 
-    Each word must stay where it is, but for these, by the lists of wording.toml: words of one meaning take each other's place;
+    Each word must stay where it is, with these exceptions, by the lists of wording.toml: words of one meaning take each other's place;
     articles come and go; words of the ``additions`` come in, in their order, with words that link them; a pronoun, an
     abbreviation of them, and "this" with the word after it give way to them; a phrase of time or place moves to the other end of
     its sentence; and a sentence that says by whom something is done is active or passive. A language without a list has only
@@ -269,7 +269,7 @@ def _is_passive_of(active: Sequence[Word], passive: Sequence[Word], words: Wordl
 def _not_of(
     gained: Sequence[Word], content: Sequence[Word], additions: Sequence[Sequence[Word]], words: Wordlist
 ) -> list[Word]:
-    """Return the words of an insertion that are no part of an addition, where a part has a word of content."""
+    """Return the words of an insertion that are not part of an addition, where a part has a word of content."""
     runs = [[token.form for token in addition] for addition in additions]
     at, tokens = 0, list(content) if len(content) < len(gained) else list(gained)
     while at < len(tokens):

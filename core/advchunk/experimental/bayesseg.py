@@ -65,7 +65,7 @@ class BayesSegParams(WindowedParams, LexicalParams):
     prior_strength : pseudo-counts of the prior, > 0; per word if uniform, in total if "text". Higher values give words
         less weight, and fewer segments.
     min_segment_tokens : minimum tokens of a segment, 0..max_tokens; the default shrinks in proportion to a smaller
-        max_tokens. A chunk is smaller only if no neighbor can be divided anew with it.
+        max_tokens. A chunk is smaller only if no neighbor can be divided again with it.
     lexical_model : terms that are counted: "unigram" (words) or "bigram" (pairs of adjacent words of a sentence).
     likelihood : "dirichlet", or "utiyama-isahara", which uses ``n_segments`` and ``min_segment_tokens`` only.
     n_segments : number of segments, >= 1, before those over ``max_tokens`` are cut.

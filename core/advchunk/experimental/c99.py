@@ -52,7 +52,7 @@ class C99Params(WindowedParams, LexicalParams):
     n_segments : number of segments, >= 1, before those over ``max_tokens`` are cut; fewer if ``min_segment_length``
         requires it.
     min_segment_length : minimum tokens of a segment, 0..max_tokens; the default shrinks in proportion to a smaller
-        max_tokens. A chunk is smaller only if no neighbor can be divided anew with it.
+        max_tokens. A chunk is smaller only if no neighbor can be divided again with it.
     window : distance in sentences at which pairs are no longer compared, >= 2; limits memory to 16 bytes * window per
         sentence, of at most ``max_units``. None compares all. With a window shorter than about ten segments, a long text may not be cut at all.
     """

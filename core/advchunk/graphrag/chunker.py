@@ -227,7 +227,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         Parameters
         ----------
         corpus : made with the same parameters. If it was made with another version of graspologic-native, its communities
-            are found anew, with a warning in the log.
+            are found again, with a warning in the log.
         removed : names of documents in the corpus.
         """
         return run_phases(self._phases(added, on_error, corpus, tuple(removed)))
@@ -416,7 +416,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         if previous is not None and _is_current(previous):
             return leiden.update_hierarchy(previous.communities, graph.neighbors, self.max_community, **options)
         if previous is not None:
-            message = "communities were found by graspologic-native %s, and are found anew by %s"
+            message = "communities were found by graspologic-native %s, and are found again by %s"
             _log.warning(message, previous.leiden, leiden.leiden_version())
         edges = ((a, b, edge.weight) for (a, b), edge in graph.edges.items())
         return leiden.detect_hierarchy(edges, self.max_community, **options)

@@ -136,7 +136,7 @@ def update_hierarchy(
     nowhere, the group becomes a community of its own. A community without parts is divided when it has grown beyond twice
     ``max_size``.
 
-    The communities depend on the order of updates. Detect them anew after many.
+    The communities depend on the order of updates. Detect them again after many.
 
     Parameters
     ----------

@@ -137,7 +137,7 @@ class IndexFile:
             file.execute("COMMIT")
 
     def replace(self, settings: Mapping[str, Any], documents: Iterable[StoredDocument]) -> None:
-        """Make the file anew in place of one that is there, when it is complete."""
+        """Make the file again in place of one that is there, when it is complete."""
         with TemporaryDirectory(prefix=".advchunk-", dir=self.path.absolute().parent) as folder:
             new = IndexFile(Path(folder, "index"))
             new.create(settings, documents)
@@ -194,7 +194,7 @@ class IndexFile:
             raise self.damage(reason)
 
     def damage(self, reason: str) -> ConfigurationError:
-        """Return the error of a file that is no index, or damaged."""
+        """Return the error of a file that is not an index, or is damaged."""
         return ConfigurationError(
             f"path must be an index that a retriever has saved, got {str(self.path)!r} ({reason})"
         )

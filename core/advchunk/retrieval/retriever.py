@@ -31,7 +31,7 @@ class Retriever(BaseRetriever):
 
     Chunks with vectors (``vectors=`` of every chunker) keep them; the others are embedded. A chunk with several rows is as
     similar as its best row. For chunks in a vector store, use the retrievers of `langchain_advchunk` and
-    `llamaindex_advchunk`, which do the same. A query without a word that is no stop word finds nothing by words.
+    `llamaindex_advchunk`, which do the same. A query of stop words alone finds nothing by words.
 
     Parameters
     ----------

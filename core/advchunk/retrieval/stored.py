@@ -27,7 +27,7 @@ from advchunk.retrieval.search import LEXICAL_WEIGHT, Search, SearchMode
 from advchunk.retrieval.vector_index import similarity
 from advchunk.text.detection import AUTO
 
-_MOST_COSINE = 1.01  # of unit vectors, but for rounding
+_MOST_COSINE = 1.01  # of unit vectors, with rounding
 
 
 class StoredRetriever(BaseRetriever):

@@ -339,7 +339,7 @@ def _one_by_one(texts: Texts) -> Callable[[list[str]], list[str | None]]:
 class FolderTexts:
     """The texts of the files in a folder, by their paths below it, as `advchunk.read_file` reads them.
 
-    A name that is no file, or leads out of the folder, is not known. A file is read when it is asked for, and again after it
+    A name that is not a file, or leads out of the folder, is not known. A file is read when it is asked for, and again after it
     has changed; the latest are remembered, up to 64 million characters. Any number of threads may ask.
 
     Parameters

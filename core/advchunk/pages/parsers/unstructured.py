@@ -28,7 +28,7 @@ _FROM_BELOW = frozenset({"PointSpace", "RelativeCoordinateSystem"})  # whose y g
 def restore_layout(element: Document) -> Document | None:
     """Return an element that a loader returned as a document, with its layout; None for any other document.
 
-    Its metadata stays. The text of a table is written anew, from its HTML.
+    Its metadata stays. The text of a table is written again, from its HTML.
 
     >>> element = Document("Tea", metadata={"element_id": "a", "category": "Title", "page_number": 3})
     >>> [(block.kind, block.places) for block in restore_layout(element).blocks]

@@ -169,7 +169,7 @@ def _parts(text: str, start: int, end: int) -> Iterator[int]:
 
 
 def _phrase_ends(text: str, start: int, end: int) -> Iterator[int]:
-    """Yield the ends of the units of Thai or Lao in a part of a text, but for the last."""
+    """Yield the ends of the units of Thai or Lao in a part of a text, except the last."""
     at = start
     for match in _PHRASE_END.finditer(text, start, end):
         if match.start() - at >= _MIN_PHRASES:

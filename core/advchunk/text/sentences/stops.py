@@ -272,7 +272,7 @@ def _never_last(stop: Stop) -> bool | None:
 
 
 def _ordinary(stop: Stop) -> bool | None:
-    """End after a word that is no abbreviation."""
+    """End after a word that is not an abbreviation."""
     return None if _may_abbreviate(stop.name, stop.words) else True
 
 
