@@ -1,4 +1,6 @@
-"""Draw what each way to answer brings, and what it costs: python benchmarks/cost.py FILE.
+"""Draw what each way to answer brings, and what it costs.
+
+python benchmarks/cost.py FILE
 
 Recall in 200 and in 1,000 tokens, means over the sets of figures/question-time.json, beside the milliseconds of a question and
 the seconds of indexing a megabyte, of figures/cost.json, whose questions were asked in one process.
@@ -6,7 +8,7 @@ the seconds of indexing a megabyte, of figures/cost.json, whose questions were a
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 
 from figures import read, source, tables
@@ -65,4 +67,6 @@ def draw(file: Path) -> None:
 
 
 if __name__ == "__main__":
-    draw(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path, help="an .svg or a .png file")
+    draw(parser.parse_args().file)

@@ -286,7 +286,10 @@ def test_even_components_join_the_nearest_pieces_that_fit(document, most, contex
             groups[-1].add(i)
         else:
             groups.append({i})
-    for _, i, j in sorted((weight, *pair) for pair, weight in slow(rows, lengths, p)[1].items()):
+    every = joined(
+        mst.edges_within(rows, lengths, mst.document_stats(rows, lengths, p), inf, p)
+    )  # so that ties are the same
+    for _, i, j in sorted(zip(every.weight.tolist(), every.left.tolist(), every.right.tolist(), strict=True)):
         a, b = (next(group for group in groups if piece in group) for piece in (i, j))
         if a is not b and sum(lengths[piece] for piece in a | b) <= most - context:
             groups = [group for group in groups if group not in (a, b)] + [a | b]
