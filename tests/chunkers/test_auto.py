@@ -20,6 +20,7 @@ from advchunk import (
     create,
     settings,
 )
+from advchunk.chunkers import auto
 from advchunk.chunkers.catalog import is_general_purpose
 from advchunk.chunkers.sources import chunk_files
 from advchunk.readers import formats, markdown
@@ -66,25 +67,26 @@ def test_many_documents_come_in_their_order():
     assert [chunks[0].metadata["chunker"] for chunks in results] == [chunker.algorithm for chunker in CHUNKERS.values()]
 
 
-def test_experimental_chunkers_must_be_allowed(monkeypatch):
+def test_without_experimental_chunkers_the_default_takes_their_documents_which_is_said_once(monkeypatch, caplog):
     monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
-    with pytest.raises(ConfigurationError, match="grobid-section, which tei documents need, is experimental: pass exp"):
-        create("auto").chunk(TEI)
-    failures = create("auto").chunk_many([NOTES, TEI, RECORD, DOCLING], on_error="collect").failures
-    assert [(failure.index, type(failure.error)) for failure in failures] == [
-        (1, ConfigurationError),
-        (3, ConfigurationError),
+    auto._report_stable.cache_clear()
+    results = create("auto").chunk_many([NOTES, TEI, TEI, RECORD, DOCLING], on_error="raise")
+    chunkers = [chunks[0].metadata["chunker"] for chunks in results]
+    assert chunkers == [*["universal-semantic"] * 3, "biomedical-abstract", "universal-semantic"]
+    said = [record.getMessage() for record in caplog.records]
+    assert [line.partition(":")[0] for line in said] == [
+        "universal-semantic chunks tei documents",
+        "universal-semantic chunks docling documents",
     ]
-    assert create("auto", experimental=True).chunk(TEI)
+    assert create("auto", experimental=True).chunk(TEI)[0].metadata["chunker"] == "grobid-section"
 
 
 def test_the_setting_is_read_when_a_document_is_chunked(monkeypatch):
     monkeypatch.setenv("ADVCHUNK_EXPERIMENTAL", "0")
     chunker = create("auto")
     settings(experimental=True)
-    assert chunker.chunk(TEI)
-    with pytest.raises(ConfigurationError, match="experimental"):
-        create("auto", experimental=False).chunk(TEI)
+    assert chunker.chunk(TEI)[0].metadata["chunker"] == "grobid-section"
+    assert create("auto", experimental=False).chunk(TEI)[0].metadata["chunker"] == "universal-semantic"
 
 
 def test_parameters_apply_to_all_chunkers_and_defaults_to_each():

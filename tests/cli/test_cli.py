@@ -616,17 +616,15 @@ def test_chunkers_with_their_own_reader_use_it(tmp_path):
     assert "RESULTS: Seen (p < 0.05)." in run("chunk", path, "-m", "biomedical-abstract").output
 
 
-def test_auto_needs_the_experimental_flag_for_papers(tmp_path, monkeypatch):
+def test_auto_takes_papers_to_their_chunker_with_the_experimental_flag(tmp_path, monkeypatch):
     monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
     paper, notes = tmp_path / "paper.tei.xml", tmp_path / "notes.md"
     paper.write_text("<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>", "utf-8")
     notes.write_text("# Tea\n\nGreen tea.", "utf-8")
     args = ["chunk", paper, notes, "--method", "auto", "-f", "jsonl"]
     result = run(*args)
-    assert result.exit_code == 1
-    assert [row["document"] for row in lines(result.stdout)] == [str(notes)]
-    assert f"{paper}: grobid-section, which tei documents need, is experimental" in result.stderr
-    assert "--experimental" in result.stderr
+    assert result.exit_code == 0
+    assert [row["metadata"]["chunker"] for row in lines(result.stdout)] == ["universal-semantic"] * 2
     rows = lines(run(*args, "--experimental").stdout)
     assert [row["metadata"]["chunker"] for row in rows] == ["grobid-section", "universal-semantic"]
     assert rows[0]["metadata"]["imrad"] == "Results"

@@ -1,6 +1,8 @@
 """Chunk each document with the chunker for its format."""
 
+import logging
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,6 +19,15 @@ from advchunk.records import Document, Explanation, Segmentation, Units, write_m
 from advchunk.retrieval.vectors import ChunkVectors
 from advchunk.sizes import Limits
 
+_log = logging.getLogger("advchunk")
+
+
+@cache
+def _report_stable(name: str, markup: str, experimental: str) -> None:
+    """Log once that a stable chunker takes the documents of a format, and how the one for them is allowed."""
+    message = "%s chunks %s documents: %s, which is for them, is experimental (experimental=True, --experimental)"
+    _log.warning(message, name, markup, experimental)
+
 
 @dataclass(kw_only=True)
 class AutoParams(Params):
@@ -25,7 +36,7 @@ class AutoParams(Params):
     GROBID's TEI goes to ``grobid-section``, Docling's JSON and pages to ``layout-aware``, PubMed's records to
     ``biomedical-abstract``; tables of separated values, and records of JSON and YAML to ``recursive``; Markdown, plain text,
     source code, HTML, JATS and other XML to ``universal-semantic``. The first two are experimental: unless experimental
-    chunkers are allowed, such a document raises an error that explains how to allow them. Chunkers of other packages may name the
+    chunkers are allowed, such a document goes to ``universal-semantic``, too, which the log says once. Chunkers of other packages may name the
     formats that they are for (`registry`). A document from a reader is dispatched by its ``markup``; any other document with a
     layout is treated as text, or as separated values if it has tables alone.
     A parameter left at its default here takes the default of the document's chunker.
@@ -54,12 +65,7 @@ class AutoChunker(AutoParams, VectorsChunker):
     """
 
     def chunker_for(self, document: str | Document) -> Chunker:
-        """Return the chunker for a document.
-
-        Raises
-        ------
-        ConfigurationError : the chunker is experimental, and experimental chunkers are not allowed.
-        """
+        """Return the chunker for a document."""
         document = document if isinstance(document, Document) else Document(document)
         markup, options = document.markup, dict[str, Any]()
         if document.blocks and all(block.kind == "table" for block in document.blocks):
@@ -70,8 +76,9 @@ class AutoChunker(AutoParams, VectorsChunker):
             )
         special = next((row.name for row in registry.rows("chunker") if markup in row.formats), None)
         chunker: Any = chunker_class(special) if special else default_chunker()
-        if chunker.group == "experimental":
-            gate.require_experimental(f"{chunker.algorithm}, which {markup} documents need,", self.experimental)
+        if chunker.group == "experimental" and not gate.allows_experimental(self.experimental):
+            _report_stable(default_chunker().algorithm, markup, chunker.algorithm)
+            chunker = default_chunker()
         # Resources may have no useful ==.
         arguments = {name: value for name, value in parameters(self).items() if value != getattr(AutoChunker, name)}
         lent = {name: getattr(self, name) for name in resources(self)}

@@ -23,10 +23,15 @@ def check_experimental(experimental: object) -> None:
     require(valid, "experimental must be True, False or None", experimental)
 
 
+def allows_experimental(experimental: bool | None) -> bool:
+    """Return whether experimental chunkers are allowed; None follows `settings`."""
+    check_experimental(experimental)
+    return _is_switched_on() if experimental is None else experimental
+
+
 def require_experimental(name: str, experimental: bool | None) -> None:
     """Raise `ConfigurationError` unless experimental chunkers are allowed; None follows `settings`."""
-    check_experimental(experimental)
-    if _is_switched_on() if experimental is None else experimental:
+    if allows_experimental(experimental):
         return
     msg = f"{name} is experimental: pass experimental=True (--experimental on the command line), or set {_SWITCH}=1"
     raise ConfigurationError(msg)
