@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from uuid import UUID, uuid5
@@ -35,7 +36,7 @@ from advchunk.chunkers.sources import chunk_files
 from advchunk.engine.runner import error_handler
 from advchunk.engine.workers import check_workers
 from advchunk.errors import require
-from advchunk.layout import inherited_metadata
+from advchunk.layout import LINES, inherited_metadata
 from advchunk.models.cache import CacheLike
 from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
@@ -46,6 +47,7 @@ from advchunk.records import Span, remove_written, write_metadata, written_keys,
 from advchunk.retrieval.vectors import Vectors
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
+from advchunk.text.tiling import line_ends
 from llamaindex_advchunk.corpora import check_is_whole
 
 
@@ -272,7 +274,7 @@ class AdvchunkNodeParser(TextSplitter):
         if len(spans) > 1:
             values["spans"] = flatten_spans(spans, shift or 0)
         values |= {"context": chunk.context} if chunk.context else {}
-        metadata = framework_metadata(chunk, values)
+        metadata = framework_metadata(_with_lines_of_root(chunk, parent), values)
         of_corpus = is_of_corpus(chunk)
         users = users_metadata(parent.metadata) if self.include_metadata and not of_corpus else {}
         hidden = hidden_keys(metadata, users)
@@ -499,6 +501,20 @@ def presentation(node: BaseNode, metadata: Mapping[str, Any], hidden: Sequence[s
 
 def _has_media(node: BaseNode) -> bool:
     return any(getattr(node, f"{kind}_resource", None) for kind in ("image", "audio", "video"))
+
+
+def _with_lines_of_root(chunk: Chunk, parent: BaseNode) -> Chunk:
+    """Return a chunk of a node with lines of the root document as far as the node says its own, else without lines."""
+    lines, first = written_metadata(chunk.metadata), written_metadata(parent.metadata).get("start_line")
+    shift = _offset_in_root(parent)
+    if shift == 0 or "start_line" not in lines:
+        return chunk
+    metadata = remove_written(chunk.metadata, (*LINES, "start_column", "end_column"))
+    if first is not None and shift is not None:
+        text = parent.get_content(MetadataMode.NONE)
+        above = first - 1 - line_ends(text, 0, len(text) - len(text.lstrip()))
+        metadata = write_metadata(metadata, {key: lines[key] + above for key in ("start_line", "end_line")})
+    return replace(chunk, metadata=metadata)
 
 
 def _offset_in_root(node: BaseNode) -> int | None:

@@ -10,7 +10,13 @@ import pytest
 from llama_index.core import Settings, StorageContext, VectorStoreIndex
 from llama_index.core.ingestion import DocstoreStrategy, IngestionCache, IngestionPipeline
 from llama_index.core.ingestion.pipeline import get_transformation_hash
-from llama_index.core.node_parser import SentenceSplitter, TextSplitter, get_leaf_nodes, get_root_nodes
+from llama_index.core.node_parser import (
+    MarkdownNodeParser,
+    SentenceSplitter,
+    TextSplitter,
+    get_leaf_nodes,
+    get_root_nodes,
+)
 from llama_index.core.retrievers import AutoMergingRetriever
 from llama_index.core.schema import Document, ImageDocument, MetadataMode, TextNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
@@ -362,3 +368,19 @@ def test_papers_come_as_text():
     paper = "<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>"
     [node] = GrobidSectionNodeParser()([Document(text=paper, id_="a")])
     assert (node.text, node.metadata["imrad"], node.start_char_idx) == ("Results\n\nWeight fell.", "Results", None)
+
+
+def test_lines_of_nodes_that_are_parsed_again_are_those_of_the_document():
+    text = "# A\n\nOne two three. Four five six.\n\n\n# B\n\nSeven eight nine. Ten eleven.\n"
+    document = Document(text=text, id_="d")
+    once = RecursiveNodeParser(max_tokens=12)([document])
+    twice = RecursiveNodeParser(max_tokens=6)(once)
+    assert len(twice) > len(once) > 1
+    for node in twice:
+        start = node.start_char_idx + len(node.text) - len(node.text.lstrip())
+        end = node.start_char_idx + len(node.text.rstrip())
+        lines = text.count("\n", 0, start) + 1, text.count("\n", 0, end) + 1
+        assert (node.metadata["start_line"], node.metadata["end_line"]) == lines
+    of_another_parser = RecursiveNodeParser()(MarkdownNodeParser()([document]))
+    assert [node.start_char_idx for node in of_another_parser] == [0, text.index("# B")]
+    assert [node.metadata.get("start_line") for node in of_another_parser] == [1, None]  # it says no lines
