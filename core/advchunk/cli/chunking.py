@@ -15,13 +15,12 @@ import click
 from advchunk import registry
 from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.chunkers.sources import SourceChunker, SourceRun
+from advchunk.chunkers.sources import SourceChunker, SourceRun, document_name
 from advchunk.cli.common import RESOURCE_OPTIONS, reason_of, report_errors, split_method
 from advchunk.cli.contexts import context_option, create_enricher, enriching, take_model
 from advchunk.cli.files import list_inputs, open_output, open_resumable, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
-from advchunk.errors import ConfigurationError, require
-from advchunk.readers.files import read_record
+from advchunk.errors import require
 from advchunk.readers.sources import FileSource, Inventory, is_jsonl
 from advchunk.records import Chunk, Document
 from advchunk.retrieval.stored import StoredRetriever
@@ -173,14 +172,7 @@ class _Run:
                 self._bar.update()
 
     def _skip(self, source: FileSource) -> bool:
-        try:
-            name = (
-                read_record(source.data, name=source.name).id
-                if source.is_line and source.data is not None
-                else source.name
-            )
-        except ConfigurationError:
-            return False
+        name = document_name(source)
         is_done = hash(name) in self._done and self._is_done(name)
         self._bar.update(is_done)
         return is_done

@@ -115,16 +115,17 @@ def open_resumable(path: str, *settings: str) -> Iterator[tuple[IO[str], set[int
 
 
 def _drop_last_document(path: Path) -> set[int]:
-    """Remove the last document of a file of chunks, and return the hashes of the names of the others."""
-    done, last, start, at = set[int](), "", 0, 0
+    """Remove the last document of a file of chunks, a message with its attachments, and return the hashes of the names of the others."""
+    done, last, parts, start, at = set[int](), "", set[int](), 0, 0
     with path.open("r+b") as file:
         for line in file:
             if not line.endswith(b"\n"):
                 break
             name = json.loads(line)["document"]
-            if name != last:
-                done.add(hash(last))
-                last, start = name, at
+            if not last or not f"{name}/".startswith(f"{last}/"):
+                done |= parts
+                last, parts, start = name, set(), at
+            parts.add(hash(name))
             at += len(line)
         file.truncate(start)
-    return done - {hash("")}
+    return done

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from advchunk.enrich.rewriting import Rewriting, enriched_text
 
 __all__ = [
+    "REGISTRATIONS",
     "ChunkFailure",
     "ContextPrompts",
     "ContextualEnricher",
     "Enricher",
     "Estimate",
-    "REGISTRATIONS",
     "Rewriting",
     "RewritingPrompts",
     "enriched_text",
