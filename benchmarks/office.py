@@ -22,8 +22,8 @@ from typing import Any, TypeAlias
 
 import office_files as made
 
-from advchunk.office.files import read
 from advchunk.readers import markdown
+from advchunk.readers.files import read_documents
 from advchunk.text import tables
 
 Blocks: TypeAlias = list[tuple[str, str]]
@@ -82,7 +82,7 @@ def read_markdown(text: str) -> Blocks:
 
 def ours(name: str, data: bytes) -> Blocks:
     """Read a file by advchunk."""
-    return read_markdown(read(data, id=name).text)
+    return read_markdown(read_documents(name, data=data)[0].text)
 
 
 @cache

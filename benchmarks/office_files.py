@@ -253,49 +253,78 @@ def rich_text() -> bytes:
 _FREE, _END, _FAT = 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
 
 
-def compound(streams: Mapping[str, bytes]) -> bytes:
-    """Return a compound file (MS-CFB) of small streams by their names."""
-    minis, mini_fat, entries = b"", list[int](), list[tuple[str, int, int, int]]()
-    for name, data in sorted(streams.items(), key=lambda stream: (len(stream[0]), stream[0].upper())):
-        start, count = len(minis) // 64, -(-len(data) // 64)
-        mini_fat += [*range(start + 1, start + count), _END]
-        minis += data.ljust(64 * count, b"\0")
-        entries.append((name, 2, start, len(data)))
-    sectors = [-(-len(minis) // 512), -(-(len(entries) + 1) // 4), -(-4 * len(mini_fat) // 512)]
+def compound(streams: Mapping[str, Any]) -> bytes:
+    """Return a compound file (MS-CFB) of small streams by their names, of which mappings are folders."""
+    minis, mini_fat, entries = bytearray(), list[int](), [b""]
+
+    def add(folder: Mapping[str, Any]) -> int:
+        """Add the entries of a folder, each to the right of the one before, and return the place of the first."""
+        first = len(entries)
+        entries.extend([b""] * len(folder))
+        items = sorted(folder.items(), key=lambda item: (len(item[0]), item[0].upper()))
+        for place, (name, data) in enumerate(items, first):
+            right = place + 1 if place < first + len(folder) - 1 else _FREE
+            if isinstance(data, Mapping):
+                entries[place] = _entry(name, 1, 0, 0, right, add(data))
+                continue
+            start, count = len(minis) // 64, -(-len(data) // 64)
+            mini_fat.extend([*range(start + 1, start + count), _END] if count else [])
+            minis.extend(data.ljust(64 * count, b"\0"))
+            entries[place] = _entry(name, 2, start if count else _END, len(data), right, _FREE)
+        return first
+
+    child = add(streams)
+    sectors = [-(-len(minis) // 512), -(-len(entries) // 4), -(-4 * len(mini_fat) // 512)]
     fat, starts = list[int](), list[int]()
     for count in sectors:
         starts.append(len(fat))
         fat += [*range(len(fat) + 1, len(fat) + count), _END]
     fat.append(_FAT)
-
-    def entry(name: str, kind: int, start: int, size: int, right: int, child: int) -> bytes:
-        words = (name + "\0").encode("utf-16-le")
-        return words.ljust(64, b"\0") + struct.pack(
-            "<HBBIII16sIQQIQ", len(words), kind, 1, _FREE, right, child, b"", 0, 0, 0, start, size
-        )
-
-    made = entry("Root Entry", 5, starts[0], len(minis), _FREE, 1)
-    for number, (name, kind, start, size) in enumerate(entries, 1):
-        made += entry(name, kind, start, size, number + 1 if number < len(entries) else _FREE, _FREE)
+    entries[0] = _entry("Root Entry", 5, starts[0], len(minis), _FREE, child)
     head = struct.pack(
         "<8s16sHHHHH6xIIIIIIIIII", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"", 62, 3, 0xFFFE, 9, 6, 0, 1, starts[1], 0,
         4096, starts[2], sectors[2], _END, 0, len(fat) - 1,
     )  # fmt: skip
     head += struct.pack("<I", _FREE) * ((512 - len(head)) // 4)
-    body = minis.ljust(512 * sectors[0], b"\0") + made.ljust(512 * sectors[1], b"\0")
+    body = minis.ljust(512 * sectors[0], b"\0") + b"".join(entries).ljust(512 * sectors[1], b"\0")
     body += struct.pack(f"<{len(mini_fat)}I", *mini_fat).ljust(512 * sectors[2], b"\xff")
-    return head + body + struct.pack(f"<{len(fat)}I", *fat).ljust(512, b"\xff")
+    return head + bytes(body) + struct.pack(f"<{len(fat)}I", *fat).ljust(512, b"\xff")
 
 
-def outlook(subject: str = "Tea for two", body: str = "Green tea?\r\n\r\nYes.") -> bytes:
-    """Return a message of Outlook."""
-    texts = {"0037": subject, "0C1F": "ann@tea.org", "0E04": "Bob", "1000": body}
-    return compound(
-        {
-            "__properties_version1.0": b"\0" * 32,
-            **{f"__substg1.0_{tag}001F": text.encode("utf-16-le") for tag, text in texts.items()},
-        }
+def _entry(name: str, kind: int, start: int, size: int, right: int, child: int) -> bytes:
+    words = (name + "\0").encode("utf-16-le")
+    return words.ljust(64, b"\0") + struct.pack(
+        "<HBBIII16sIQQIQ", len(words), kind, 1, _FREE, right, child, b"", 0, 0, 0, start, size
     )
+
+
+def message_streams(
+    strings: Mapping[str, str], *, sent: int = 0, attached: Sequence[Mapping[str, Any]] = (), is_inner: bool = False
+) -> dict[str, Any]:
+    """Return the streams of a message of Outlook: strings by their tags, when it was sent, and the streams of attachments.
+
+    Parameters
+    ----------
+    sent : in units of 100 ns since 1601; 0 if it was not.
+    is_inner : it is in another message.
+    """
+    time = struct.pack("<HHIQ", 0x0040, 0x0039, 6, sent) if sent else b""
+    return {
+        "__properties_version1.0": b"\0" * (24 if is_inner else 32) + time,
+        **{f"__substg1.0_{tag}001F": text.encode("utf-16-le") for tag, text in strings.items()},
+        **{f"__attach_version1.0_#{number:08X}": streams for number, streams in enumerate(attached)},
+    }
+
+
+def attachment(name: str, data: bytes | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the streams of an attachment: its bytes, or the streams of a message."""
+    kind = "0102" if isinstance(data, bytes) else "000D"
+    return {"__substg1.0_3707001F": name.encode("utf-16-le"), f"__substg1.0_3701{kind}": data}
+
+
+def outlook(subject: str = "Tea for two", body: str = "Green tea?\r\n\r\nYes.", **more: Any) -> bytes:
+    """Return a message of Outlook; ``more`` as in `message_streams`."""
+    return compound(message_streams({"0037": subject, "0C1F": "ann@tea.org", "0E04": "Bob", "1000": body}, **more))
 
 
 SAMPLES: Mapping[str, Any] = {

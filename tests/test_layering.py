@@ -92,11 +92,11 @@ def test_no_public_name_is_defined_twice():
                 "_"
             ):
                 places.setdefault(node.name, []).append(str(path.relative_to(CORE)))
-    # Each reader is a module with `read`, or with `blocks` if the text stays as it is, and may have `restore_layout`.
+    # Each reader is a module with `read`, or with `blocks` if the text stays as it is, and may have `read_all` and `restore_layout`.
     assert {
         name: paths
         for name, paths in places.items()
-        if len(paths) > 1 and name not in {"read", "blocks", "restore_layout"}
+        if len(paths) > 1 and name not in {"read", "read_all", "blocks", "restore_layout"}
     } == {}
 
 

@@ -119,7 +119,7 @@ class Contexts:
             if inside:
                 start, end = block.span
                 head = tables.opening(self._document.text[start:end], inside)
-            whole = "\n".join(filter(None, [caption, head.text()]))
+            whole = "\n".join(filter(None, [caption if path[-1:] != (caption,) else "", head.text()]))
             yield from (title if title.endswith(whole) else with_context(title, whole) for title in [*titles, ""])
             yield head.text()
             yield from self._shortened(head)

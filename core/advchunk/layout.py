@@ -35,7 +35,7 @@ _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figur
 _CAPTIONED = _PROTECTED | {"caption"}
 _UNCUT = _PROTECTED | {"turn"}
 # The kinds of blocks that may begin a section.
-_TITLED: frozenset[BlockKind] = frozenset({"heading", "code", "paragraph"})
+_TITLED: frozenset[BlockKind] = frozenset({"heading", "code", "paragraph", "caption"})
 SPLIT_APART: frozenset[BlockKind] = frozenset({"table", "formula", "turn"})
 """The kinds of blocks that are split at levels of their own, or whose later pieces need a context (see `contexts`)."""
 _PROSE: frozenset[BlockKind] = frozenset({"paragraph", "item", "quote", "turn"})

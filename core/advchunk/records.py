@@ -102,7 +102,8 @@ class Block:
     span : its span in ``Document.text``.
     level : depth of a heading or a definition in source code, 1 the highest; nesting of a list item, 1 the outermost; else 0.
     title : the text of a heading without markup; None if that is the text of the block. The speaker of a turn. The summary
-        of a quote that is kept whole, "" for a table of contents. In source code the name of a definition, "" for other statements, and None for a block that continues the one before.
+        of a quote that is kept whole, "" for a table of contents. In source code the name of a definition, "" for other statements, and None for a block that continues the one before;
+        in data the path of a record, or of the caption of a table.
     places : its places on pages; several if it continues in another column or page.
     metadata : metadata of the chunks that have text of it, JSON-able (see `layout.Locator`): ``speakers``, ``start_time``,
         ``clause`` ...

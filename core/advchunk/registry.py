@@ -37,7 +37,9 @@ from advchunk.errors import first_line
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-Kind: TypeAlias = Literal["chunker", "reader", "embedder", "splitter", "cache", "engine", "metric", "command"]
+Kind: TypeAlias = Literal[
+    "chunker", "reader", "embedder", "splitter", "cache", "engine", "enricher", "metric", "command"
+]
 
 _KERNEL: Final = ("chunkers", "readers", "models", "text", "cli")
 """The packages whose rows are read first, so that their names load no other package."""

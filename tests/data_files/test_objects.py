@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import ConfigurationError, RecursiveChunker, chunk_files, read_file
+from advchunk import ConfigurationError, Document, RecursiveChunker, chunk_files, read_file
 from advchunk.data_files import notebooks, objects, yaml
+from advchunk.records import write_metadata
+from advchunk.retrieval import Retriever
 
 SCALARS = st.none() | st.booleans() | st.integers(-99, 99) | st.text(st.sampled_from("abc é\n"), max_size=9)
 VALUES = st.recursive(
@@ -65,7 +67,10 @@ def test_records_are_whole_with_their_path_and_flat_records_are_a_table(tmp_path
         assert "- tea: black\n    n: 2" in record.text
     (first,) = [chunk for chunk in chunks if "kind 30 |" in chunk.text]
     assert first.context.endswith("prices\n| tea | price |\n| --- | --- |")
-    assert first.metadata["json_path"] == "prices"
+    assert first.metadata["json_path"] == first.metadata["section"] == "prices"
+    titled = RecursiveChunker(max_tokens=90, include_context=True).chunk(document)
+    (first,) = [chunk for chunk in titled if "kind 30 |" in chunk.text]
+    assert first.context.count("prices") == 1
 
 
 def test_a_record_over_the_limit_is_cut_between_its_members():
@@ -141,3 +146,63 @@ def test_the_notebooks_of_this_repository_are_read():
 def test_values_of_yaml_stay_as_written_and_nothing_is_run():
     text = "on: push\nversion: 1.10\nat: 12:30:45\nmode: 0644\nrun: !!python/object/apply:os.system [ls]\n"
     assert yaml.read(text).text == "on: push\nversion: 1.10\nat: 12:30:45\nmode: 0644\nrun: ls"
+
+
+PUMPS = [
+    {
+        "id": i,
+        "name": f"Pump {i}",
+        "note": f"Stands in hall {i}. Oil it weekly.\n\nIts valve is number {7 * i}.\n",
+        "owner": {"mail": f"a{i}@b.org", "keys": ["brass", "steel"]},
+    }
+    for i in range(40)
+]
+
+
+def write_pumps(folder, form):
+    path = folder / f"pumps.{form}"
+    written = {
+        "jsonl": lambda: "\n".join(map(json.dumps, PUMPS)),
+        "json": lambda: json.dumps(PUMPS),
+        "yaml": lambda: pytest.importorskip("yaml").safe_dump(PUMPS, sort_keys=False),
+        "csv": lambda: "id,name,note\n" + "".join(f'{p["id"]},{p["name"]},"{p["note"]}"\n' for p in PUMPS),
+    }
+    path.write_text(written[form](), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["with-texts", "chunks-alone"])
+@pytest.mark.parametrize("form", ["jsonl", "json", "yaml", "csv"])
+def test_a_record_or_row_is_in_a_passage_whole_or_not_at_all(tmp_path, form, is_known):
+    documents = list(chunk_files(write_pumps(tmp_path, form), RecursiveChunker(max_tokens=200), on_error="raise"))
+    chunks = {document.id: chunks for document, chunks in documents}
+    texts = {document.id: document.text for document, _ in documents} if is_known else None
+    passages = Retriever(chunks, texts=texts).passages("What number has the valve of pump 17?", 150)
+    text = "\n".join(passage.text for passage in passages)
+    assert "Its valve is number 119." in text
+    for pump in PUMPS:
+        ends = [
+            f"hall {pump['id']}.",
+            f"number {7 * pump['id']}.",
+            *([] if form == "csv" else [f"a{pump['id']}@b.org"]),
+        ]
+        assert len({end in text for end in ends}) == 1
+    sections = {passage.section for passage in passages}
+    assert sections <= ({None} if form in {"jsonl", "csv"} else {f"[{i}]" for i in range(40)})
+
+
+def test_a_record_over_the_budget_is_cut_between_its_members():
+    record = {f"key {i}": "green tea " * 4 for i in range(20)} | {"leaf": "It is oolong."}
+    chunks = RecursiveChunker(markup="json").chunk(json.dumps([record, {"tea": ["black"]}]))
+    passages = Retriever({"a.json": chunks}).passages("Which leaf is oolong?", 100)
+    (passage,) = [passage for passage in passages if "leaf: It is oolong." in passage.text]
+    assert passage.text.startswith("key ")
+    assert passage.section == "[0]"
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("klmno"), VALUES, min_size=1, max_size=4), min_size=1, max_size=5))
+def test_the_layout_of_records_is_restored_from_their_text(records):
+    document = objects.read(json.dumps(records))
+    metadata = write_metadata({}, {"json_path": ""})
+    restored = objects.restore_layout(Document(document.text, metadata=metadata))
+    assert [(b.kind, b.span) for b in restored.blocks] == [(b.kind, b.span) for b in document.blocks]

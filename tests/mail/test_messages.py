@@ -1,12 +1,15 @@
 """Messages and mailboxes: headers as metadata, quotations apart, attachments as documents, anything hostile refused."""
 
+from contextlib import suppress
 from email.message import EmailMessage
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, RecursiveChunker, chunk_files, read_file
+from advchunk.cli import files, main
 from advchunk.mail.messages import read, read_all
 
 
@@ -141,3 +144,21 @@ def test_a_text_that_is_not_in_the_declared_encoding_says_which_it_is_in():
     assert (document.text, document.metadata["encoding"]) == ("Der grüne Tee wird gedämpft.", "cp1252")
     declared = data.replace(b"utf-8", b"iso-8859-1")
     assert "encoding" not in read(declared).metadata
+
+
+def test_a_message_is_done_with_its_attachments(tmp_path):
+    mail = message()
+    mail.add_attachment("tea,price\ngreen,2\n", filename="prices.csv", subtype="csv")
+    path, out = tmp_path / "tea.eml", tmp_path / "out.jsonl"
+    path.write_bytes(mail.as_bytes())
+    names = [document.id for document, _ in chunk_files(tmp_path, RecursiveChunker())]
+    assert [*chunk_files(tmp_path, RecursiveChunker(), done=names[:1])] == []
+    arguments = ["chunk", str(path), "-m", "recursive", "-f", "jsonl", "--out", str(out)]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    whole = out.read_text("utf-8")
+    with suppress(KeyboardInterrupt), files.open_resumable(str(out), RecursiveChunker().fingerprint()) as (file, _):
+        file.write(whole[:-20])
+        raise KeyboardInterrupt
+    out.unlink()
+    assert CliRunner().invoke(main, [*arguments, "--resume"]).exit_code == 0
+    assert out.read_text("utf-8") == whole

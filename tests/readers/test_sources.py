@@ -213,6 +213,21 @@ def test_workers_give_the_same_results(tmp_path):
     ]
 
 
+def test_a_call_goes_on_where_one_was_interrupted(tmp_path):
+    (tmp_path / "a.md").write_text("Tea.", encoding="utf-8")
+    (tmp_path / "b.jsonl").write_text('{"id": 1, "text": "Rum."}\n{"tea": "green"}\nno\n', encoding="utf-8")
+    with zipfile.ZipFile(tmp_path / "c.zip", "w") as archive:
+        archive.writestr("d.md", "Milk.")
+        archive.writestr("e.md", "Water.")
+    chunker = RecursiveChunker()
+    names = [document.id for document, _ in chunk_files(tmp_path, chunker)]
+    assert len(names) == 5
+    for first in range(6):
+        rest = chunk_files(tmp_path, chunker, done=names[:first])
+        assert [document.id for document, _ in rest] == names[first:]
+        assert [failure.source for failure in rest.failures] == [f"{tmp_path}/b.jsonl:3"]
+
+
 def test_progress_counts_files(tmp_path):
     write(tmp_path, {"a.md": b"Tea.", "b.zip": zipped({"x.md": b"X.", "y.md": b"Y."}), "c.md": b"\xff\xfe\xfa"})
     counts = list[int]()

@@ -61,6 +61,16 @@ def read_source(
     return chunker.read_documents(source.name, by_name=by_name, data=source.data, **options)
 
 
+def document_name(source: FileSource) -> str:
+    """Return the name of the document in a source, or of the first of several: the id of a line, or the name of the file."""
+    if not source.is_line or source.data is None:
+        return source.name
+    try:
+        return read_record(source.data, name=source.name).id
+    except ConfigurationError:  # reading it says why
+        return source.name
+
+
 def _keep_all(document: Document, chunks: list[Chunk], _: float) -> tuple[Document, list[Chunk]]:
     return document, chunks
 
@@ -253,6 +263,7 @@ def chunk_files(
     encoding: str | None = None,
     metadata_key: str = "",
     exclude: str | Path | Iterable[str | Path] = (),
+    done: Iterable[str] = (),
     on_error: OnErrors = "collect",
     progress: Progress = None,
     workers: int = 1,
@@ -270,6 +281,8 @@ def chunk_files(
     encoding : of texts; see `readers.files.read_file`.
     metadata_key : metadata key for the name of the file; "" for none.
     exclude : one or several files, folders, or patterns such as "*.log" in the folders, which are passed over.
+    done : names of documents that are kept from an earlier call. Files, members of archives and lines of these names are passed
+        over, a message with its attachments, so that a call goes on where that one was interrupted.
     on_error : how to handle a file or document that fails: "collect" it in ``failures``; "raise" its error; "skip" it, with a
         warning in the log; or a callable that takes each `Failure`.
     progress : called with the number of files done; True shows a progress bar.
@@ -292,12 +305,15 @@ def chunk_files(
     require(is_integer(workers, 1), "workers must be a whole number >= 1", workers)
     rule = "workers must be 1 for a chunker of all documents together"
     require(workers == 1 or not chunker.is_corpus_level, rule, workers)
+    require(not isinstance(done, str), "done must be names of documents, not one text", done)
+    kept = frozenset(done)
     error_handler("skip" if on_error == "collect" else on_error)  # raises if it is invalid
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     process = SourceChunker(chunker, _keep_all, partial(read_source, encoding=encoding, key=metadata_key))
 
     def run(inventory: Inventory) -> SourceRun:
         chunker.load()
-        return SourceRun(process, list(find_files(paths, inventory, exclude)), inventory, workers=workers)
+        files = list(find_files(paths, inventory, exclude))
+        return SourceRun(process, files, inventory, skip=lambda source: document_name(source) in kept, workers=workers)
 
     return ChunkedFiles(run, on_error, progress)

@@ -12,6 +12,7 @@ from typing import Any, get_args
 import click
 
 from advchunk.cli.common import exit_on_termination, report_errors
+from advchunk.cli.contexts import context_option
 from advchunk.cli.files import open_output
 from advchunk.cli.indexing import METHOD, Library, make_reader
 from advchunk.cli.options import ChunkerCommand, options_but_sizes
@@ -62,6 +63,7 @@ from advchunk.text.terms import make_stemmer, searchable_words, stop_words
     show_default=True,
     help="Chunking method; see 'advchunk list'.",
 )
+@context_option
 @options_but_sizes
 def ask_command(
     files: tuple[str, ...], question: str, budget: int, form: str, order: PassageOrder, min_tokens: int,

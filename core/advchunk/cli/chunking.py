@@ -15,12 +15,12 @@ import click
 from advchunk import registry
 from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.chunkers.sources import SourceChunker, SourceRun
+from advchunk.chunkers.sources import SourceChunker, SourceRun, document_name
 from advchunk.cli.common import RESOURCE_OPTIONS, reason_of, report_errors, split_method
+from advchunk.cli.contexts import context_option, create_enricher, enriching, take_model
 from advchunk.cli.files import list_inputs, open_output, open_resumable, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
-from advchunk.errors import ConfigurationError, require
-from advchunk.readers.files import read_record
+from advchunk.errors import require
 from advchunk.readers.sources import FileSource, Inventory, is_jsonl
 from advchunk.records import Chunk, Document
 from advchunk.retrieval.stored import StoredRetriever
@@ -42,6 +42,8 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 )  # fmt: skip
 @click.option("-o", "--out", metavar="PATH", default="-", help="Output file, written only if the run completes.")
 @chunker_options
+@context_option
+@click.option("--estimate", is_flag=True, help="With --context and --llm, only tell what the model would be asked.")
 @click.option("--explain", is_flag=True, help="Show why each chunk ends; same as -p add_scores=true.")
 @click.option("--workers", metavar="N", type=click.IntRange(1), default=1, help="Number of processes that chunk.")
 @click.option(
@@ -56,7 +58,7 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 @click.option("--resume", is_flag=True, help="Keep the output of an interrupted run, and continue it when run again.")
 @click.option("--quiet", is_flag=True, help="Hide the progress bar.")
 def chunk_command(
-    files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None, explain: bool,
+    files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None, context: bool, estimate: bool, explain: bool,
     experimental: bool, workers: int, engine: str | None, into: str | None, jsonl: bool, resume: bool, quiet: bool, encoding: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
@@ -67,6 +69,8 @@ def chunk_command(
 
     Each line of a .jsonl file is a document: {"id": ..., "text": ...}, Markdown unless --markup says otherwise; all other keys are its metadata. The memory needed does not depend on the number of lines, except for about 100 bytes a document, to find ids that are used twice.
 
+    With --context, each chunk says where it belongs. Without --llm this is in its document's own words; with --llm, a model is asked once about each chunk (-p llm_model=NAME), and --cache keeps its answers. --estimate tells what this would cost.
+
     With --resume, which needs --format jsonl and --out, the output is PATH.*.partial until the run is complete. The same command continues it; what failed before is tried again.
     """
     options = {name: value for name, value in options.items() if value is not None}
@@ -76,7 +80,7 @@ def chunk_command(
     if engine:
         with report_errors():
             others: dict[str, object] = {
-                "--fallback": fallback, "--resume": resume, "--jsonl": jsonl, "--encoding": encoding, "--format json": form == "json",
+                "--fallback": fallback, "--resume": resume, "--jsonl": jsonl, "--encoding": encoding, "--context": context, "--format json": form == "json",
             }  # fmt: skip
             rule = f"--engine cannot be combined with {', '.join(others)}"
             require(not any(others.values()), rule, [name for name, value in others.items() if value])
@@ -93,14 +97,24 @@ def chunk_command(
     with report_errors():
         require(into is None, "--into needs --engine; 'advchunk index' reads files without it", into)
         require(not resume or (form == "jsonl" and out != "-"), "--resume needs --format jsonl and --out", out)
+        rule = "--estimate needs --context and a model, --llm"
+        require(not estimate or (context and "llm" in resources), rule, resources.get("llm"))
+    model = take_model(method, params, resources) if context else {}
     chunker = create_chunker(method, fallback, experimental or None, params, resources)
+    enricher = create_enricher(chunker, model) if context else None
     with report_errors():
         rule = f"--workers must be 1 for {method}, which chunks all documents together"
         require(workers == 1 or not chunker.is_corpus_level, rule, workers)
     read = partial(read_input, by_name="markup" not in params, encoding=encoding)
-    process, inventory = SourceChunker(chunker, _FORMATS[form], read), Inventory()
+    convert = enriching(enricher, chunker, _FORMATS[form]) if enricher else _FORMATS[form]
+    process, inventory = SourceChunker(chunker, _keep if estimate else convert, read), Inventory()
     names = list_inputs(files, inventory, out)
-    with open_resumable(out, chunker.fingerprint()) if resume else _open(out) as (file, done):
+    if estimate:
+        run = _Run(SourceRun(process, names, inventory, jsonl or None, workers=workers), set(), quiet=quiet)
+        _print_estimate(enricher.estimate(run.texts()))
+        click.get_current_context().exit(1 if run.failed or not names else 0)
+    settings = [part.fingerprint() for part in (chunker, enricher) if part]
+    with open_resumable(out, *settings) if resume else _open(out) as (file, done):
         # A bar would mix with chunks printed to a terminal.
         run = _Run(
             SourceRun(process, names, inventory, jsonl or None, workers=workers), done, quiet=quiet or file.isatty()
@@ -146,8 +160,8 @@ class _Run:
         hide = quiet or total == 1
         self._bar = tqdm(total=total, unit=unit, disable=True if hide else None)  # None hides it but on a terminal
 
-    def texts(self) -> Iterator[str]:
-        """Yield the chunks of each document, as text, and report failures."""
+    def texts(self) -> Iterator[Any]:
+        """Yield the chunks of each document, as text or as they were converted, and report failures."""
         with self._bar, closing(self._run.results()) as results:
             for _, _, result in results:
                 for failure in result.failures:
@@ -158,14 +172,7 @@ class _Run:
                 self._bar.update()
 
     def _skip(self, source: FileSource) -> bool:
-        try:
-            name = (
-                read_record(source.data, name=source.name).id
-                if source.is_line and source.data is not None
-                else source.name
-            )
-        except ConfigurationError:
-            return False
+        name = document_name(source)
         is_done = hash(name) in self._done and self._is_done(name)
         self._bar.update(is_done)
         return is_done
@@ -186,6 +193,15 @@ class _Run:
         self.failed = True
         self._bar.clear()
         click.echo(f"advchunk: {name}: {reason}", err=True)
+
+
+def _keep(document: Document, chunks: list[Chunk], _: float) -> tuple[Document, list[Chunk]]:
+    return document, chunks
+
+
+def _print_estimate(estimate: Any) -> None:
+    prompts = f"prompts of {estimate.prompt_tokens:,} tokens, {estimate.prefix_tokens:,} of them as in another of the document"
+    click.echo(f"{estimate.requests:,} requests: {prompts}; answers of at most {estimate.completion_tokens:,}")
 
 
 def _format_jsonl(document: Document, chunks: list[Chunk], _: float) -> str:

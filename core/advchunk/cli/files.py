@@ -1,6 +1,7 @@
 """The files that commands read and write."""
 
 import glob
+import hashlib
 import io
 import json
 import sys
@@ -80,7 +81,7 @@ def open_output(path: str) -> Iterator[IO[str]]:
 
 
 @contextmanager
-def open_resumable(path: str, settings: str) -> Iterator[tuple[IO[str], set[int]]]:
+def open_resumable(path: str, *settings: str) -> Iterator[tuple[IO[str], set[int]]]:
     """Open a file of JSON lines to continue it where an earlier call was interrupted.
 
     Until it is complete its name is ``path``, a digest of the ``settings`` and ".partial". The last document in it may be
@@ -94,7 +95,8 @@ def open_resumable(path: str, settings: str) -> Iterator[tuple[IO[str], set[int]
     if target.is_dir():
         msg = f"{path}: Is a directory"
         raise click.ClickException(msg)
-    partial = target.with_name(f"{target.name}.{settings[:8]}.partial")
+    digest = hashlib.sha256("|".join(settings).encode()).hexdigest()
+    partial = target.with_name(f"{target.name}.{digest[:8]}.partial")
     others = [file for file in target.parent.glob(f"{glob.escape(target.name)}.????????.partial") if file != partial]
     if others:
         msg = f"{others[0]} was begun with other settings: continue with those, or delete it"
@@ -113,16 +115,17 @@ def open_resumable(path: str, settings: str) -> Iterator[tuple[IO[str], set[int]
 
 
 def _drop_last_document(path: Path) -> set[int]:
-    """Remove the last document of a file of chunks, and return the hashes of the names of the others."""
-    done, last, start, at = set[int](), "", 0, 0
+    """Remove the last document of a file of chunks, a message with its attachments, and return the hashes of the names of the others."""
+    done, last, parts, start, at = set[int](), "", set[int](), 0, 0
     with path.open("r+b") as file:
         for line in file:
             if not line.endswith(b"\n"):
                 break
             name = json.loads(line)["document"]
-            if name != last:
-                done.add(hash(last))
-                last, start = name, at
+            if not last or not f"{name}/".startswith(f"{last}/"):
+                done |= parts
+                last, parts, start = name, set(), at
+            parts.add(hash(name))
             at += len(line)
         file.truncate(start)
-    return done - {hash("")}
+    return done

@@ -15,6 +15,7 @@ from advchunk.chunkers import catalog
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.sources import SourceChunker, SourceResult, SourceRun
 from advchunk.cli.common import RESOURCE_OPTIONS, exit_on_termination, reason_of, report_errors, split_method
+from advchunk.cli.contexts import context_option, create_enricher, enriching, take_model
 from advchunk.cli.files import list_inputs, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, create_chunker, options_but_sizes, parse_params
 from advchunk.errors import require
@@ -44,6 +45,7 @@ _BATCH = 5_000  # chunks that are written at once
     show_default=True,
     help="Chunking method; see 'advchunk list'.",
 )
+@context_option
 @options_but_sizes
 def index_command(
     files: tuple[str, ...], into: str, mode: SearchMode | None, method: str, pairs: tuple[str, ...],
@@ -52,6 +54,8 @@ def index_command(
     """Keep the chunks of files in an index, which 'advchunk ask --index' and StoredRetriever search.
 
     Reads files and folders as 'advchunk chunk' does. The next call reads only files whose size or time has changed, or that were read with other settings, and forgets those that are gone from the folders it is given. It is safe to interrupt it: what was read is kept, and the next call continues.
+
+    With --context, what is embedded and searched also says where each chunk belongs: in its document's own words or, with --llm, in a model's, which is asked once about each chunk; 'advchunk chunk --estimate' tells what this would cost.
 
     The exit code is 1 if a file fails.
     """
@@ -71,11 +75,13 @@ class FileReader:
     chunker: Chunker
     by_name: bool  # the format of a file is that of its name
     encoding: str | None
+    enricher: Any = None  # adds contexts to chunks
 
     @property
     def settings(self) -> list[Any]:
         """JSON that changes when the chunks of a file may change."""
-        return [__version__, self.chunker.fingerprint(), self.by_name, self.encoding]
+        own = [self.enricher.fingerprint()] if self.enricher else []
+        return [__version__, self.chunker.fingerprint(), self.by_name, self.encoding, *own]
 
     def results(self, names: Sequence[str], inventory: Inventory) -> Iterator[tuple[str, SourceResult]]:
         """Yield each file with its result, or with that of each document in a file of documents or archive."""
@@ -83,7 +89,8 @@ class FileReader:
 
         read = partial(read_input, by_name=self.by_name, encoding=self.encoding)
         files: Any = tqdm(names, unit="file", leave=False, disable=True if len(names) == 1 else None)
-        for index, _, result in SourceRun(SourceChunker(self.chunker, _keep, read), files, inventory).results():
+        convert = enriching(self.enricher, self.chunker, _keep) if self.enricher else _keep
+        for index, _, result in SourceRun(SourceChunker(self.chunker, convert, read), files, inventory).results():
             yield names[index], result
 
 
@@ -104,16 +111,19 @@ def make_reader(
     """
     options = {name: value for name, value in options.items() if value is not None}
     resources = {name: options.pop(name) for name in RESOURCE_OPTIONS if name in options}
+    context = options.pop("context", False)
     method, own = split_method(method)
     params = parse_params(method, [*own, *pairs], options)
     if method == METHOD:
         params.setdefault("max_tokens", _MAX_TOKENS)
     embedder = resources.get("embedder")
+    model = take_model(method, params, resources) if context else {}
     with report_errors():
         if embeds and not catalog.cuts_by_embeddings(method):
             resources.pop("embedder", None)
     chunker = create_chunker(method, fallback, experimental or None, params, resources)
-    reader = FileReader(chunker, "markup" not in params, encoding)
+    enricher = create_enricher(chunker, model) if context else None
+    reader = FileReader(chunker, "markup" not in params, encoding, enricher)
     return reader, {"embedder": embedder, "tokenizer": resources.get("tokenizer")}
 
 

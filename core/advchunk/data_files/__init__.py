@@ -18,6 +18,7 @@ REGISTRATIONS = (
         summary="JSON of any other form",
         shared_suffixes=(".json",),
         media_types=("application/json",),
+        metadata_keys=("json_path",),
     ),
     Registration(
         kind="reader",

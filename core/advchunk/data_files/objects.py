@@ -6,24 +6,29 @@ Places in the file are not kept: strings are escaped there.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from advchunk.errors import ConfigurationError, first_line, import_extra, require
 from advchunk.readers.json import MAX_JSON_VALUES, load_json
 from advchunk.readers.writing import pipe_table, squeeze
-from advchunk.records import Block, BlockKind, Document, Span
+from advchunk.records import Block, BlockKind, Document, Span, written_metadata
 
 _CELL = 60  # characters of the longest value of a table
 _LINE = 200  # characters of a list that is written in one line
 _MAX_DEPTH = 100
+_PART = re.compile(r"(?:\A\s*|\n\n)(?=\S)")  # members of members are indented
+_PATH = re.compile(r"(?!- )((?:(?!:[ \n])[^\n])+)\n(?=\S)")
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     r"""Read JSON: a list of flat records that have the same keys is a table, any other record is a block of its own.
 
     A record is as a definition of source code: it stays whole while it fits, and chunks have its path as ``section`` and
-    ``json_path``, such as "orders[3]".
+    ``json_path``, such as "orders[3]", "" for the root.
 
     Raises
     ------
@@ -68,10 +73,10 @@ def write(value: Any, markup: str, id: str = "", metadata: Mapping[str, Any] | N
     for kind, path, part in _Writer().parts(value, ""):
         if not part.strip():
             continue
-        own = {"json_path": path} if path else None
+        own = {"json_path": path}
         caption = f"{path}\n\n" if kind == "table" and path else ""
         if caption:
-            blocks.append(Block("caption", Span(start, start + len(path)), metadata=own))
+            blocks.append(Block("caption", Span(start, start + len(path)), 1, path, metadata=own))
         span = Span(start + len(caption), start + len(caption) + len(part))
         blocks.append(Block(kind, span, 1 if kind == "code" else 0, path if kind == "code" else None, metadata=own))
         parts.append(caption + part)
@@ -79,6 +84,33 @@ def write(value: Any, markup: str, id: str = "", metadata: Mapping[str, Any] | N
     title = value.get("title") if isinstance(value, Mapping) else None
     titled = {"title": squeeze(title)} if isinstance(title, str) and title.strip() else {}
     return Document("\n\n".join(parts), id, tuple(blocks), {**titled, **(metadata or {})}, markup=markup)
+
+
+def restore_layout(chunk: Document) -> Document | None:
+    r"""Return the text of a chunk of data with its records and tables; it begins in that of its ``json_path``.
+
+    For other documents, None.
+
+    >>> from advchunk.records import write_metadata
+    >>> about = write_metadata({}, {"json_path": "orders[2]"})
+    >>> [block.title for block in restore_layout(Document("note: late\n\norders[3]\nid: 4", metadata=about)).blocks]
+    ['orders[2]', 'orders[3]']
+    """
+    own = written_metadata(chunk.metadata).get("json_path")
+    if not isinstance(own, str):
+        return None
+    text, blocks = chunk.text, list[Block]()
+    starts = [part.end() for part in _PART.finditer(text)]
+    for start, end in pairwise([*starts, len(text)]):
+        span = Span(start, start + len(text[start:end].rstrip()))
+        path = _PATH.match(text, start) if blocks or not own else None
+        if text.startswith("| ", start):
+            blocks.append(Block("table", span))
+        elif text.startswith("| ", end) and "\n" not in text[slice(*span)]:
+            blocks.append(Block("caption", span, 1, text[slice(*span)]))
+        else:
+            blocks.append(Block("code", span, 1, path[1] if path else "" if blocks else own))
+    return replace(chunk, blocks=tuple(blocks), markup="json")
 
 
 class _Part(NamedTuple):
@@ -125,11 +157,11 @@ class _Writer:
                 yield from self._member("-", item)
         else:
             text = ", ".join(map(_scalar, value)) if isinstance(value, list) else _scalar(value)
-            yield from text.split("\n")
+            yield from text.rstrip().split("\n")
 
     def _member(self, label: str, item: Any) -> Iterator[str]:
         first, *more = self._lines(item) if item not in (None, "", [], {}) else ("",)
-        is_parted = isinstance(item, Mapping) or (isinstance(item, list) and not _is_short(item))
+        is_parted = bool(item) and (isinstance(item, Mapping) or (isinstance(item, list) and not _is_short(item)))
         is_nested = label != "-" and (bool(more) or is_parted)
         if is_nested:
             yield label

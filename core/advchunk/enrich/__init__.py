@@ -8,6 +8,7 @@ and ids do not change.
 from typing import TYPE_CHECKING
 
 from advchunk.lazy import by_module, lazy_names
+from advchunk.registry import Registration
 
 if TYPE_CHECKING:
     from advchunk.enrich.base import ChunkFailure, Enricher
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from advchunk.enrich.rewriting import Rewriting, enriched_text
 
 __all__ = [
+    "REGISTRATIONS",
     "ChunkFailure",
     "ContextPrompts",
     "ContextualEnricher",
@@ -35,3 +37,12 @@ _NAMES = by_module({
 })  # fmt: skip
 _GONE = dict.fromkeys(("Summaries", "SummaryPrompts"), "use ContextualEnricher, which asks once for each chunk")
 __getattr__, __dir__ = lazy_names(__name__, _NAMES, gone=_GONE)
+
+REGISTRATIONS = (
+    Registration(
+        kind="enricher",
+        name="contextual",
+        path="advchunk.enrich.contextual:ContextualEnricher",
+        summary="say where each chunk belongs in its document",
+    ),
+)

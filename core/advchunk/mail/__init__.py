@@ -12,4 +12,14 @@ REGISTRATIONS = (
         media_types=("message/rfc822", "application/mbox"),
         takes="bytes",
     ),
+    Registration(
+        kind="reader",
+        name="outlook",
+        path="advchunk.mail.outlook",
+        summary="messages of Outlook",
+        extra="office",
+        suffixes=(".msg",),
+        media_types=("application/vnd.ms-outlook",),
+        takes="bytes",
+    ),
 )

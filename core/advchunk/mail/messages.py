@@ -25,7 +25,8 @@ _QUOTED = re.compile(r"[ \t]*>")
 _SIGNATURE = re.compile(
     r"\n-- ?\n((?:(?!-- ?\n)[^\n]*\n){0,9}[^\n]*)\Z"
 )  # RFC 3676, 4.3: the last such line; more lines are text
-_MAX_DEPTH = 3  # messages in messages
+MAX_DEPTH = 3
+"""Depth to which messages in messages are read."""
 
 
 def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
@@ -54,7 +55,7 @@ def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = 
     documents = list[Document]()
     for number, part in enumerate(parts, 1):
         name = f"{id}, message {number}" if len(parts) > 1 else id
-        documents += _read_message(message_from_bytes(part, policy=policy.default), name, metadata or {}, 0)
+        documents += read_message(message_from_bytes(part, policy=policy.default), name, metadata or {}, 0)
     return documents
 
 
@@ -67,7 +68,8 @@ def _split(data: bytes) -> list[bytes]:
     return [_ESCAPED.sub(rb"\1", data[first:last]) for first, last in zip(*edges, strict=True)]
 
 
-def _read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: int) -> Iterator[Document]:
+def read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: int) -> Iterator[Document]:
+    """Yield the documents of a message that is in ``depth`` others; see `read_all`."""
     headers = {own: value for header, own in _HEADERS.items() if (value := _header(message, header))}
     if not headers and not message.keys():
         msg = f"a message must begin with headers, such as Subject, got {name or 'none'}"
@@ -81,8 +83,8 @@ def _read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: i
         origin = {**metadata, "attached_to": name}
         try:
             if part.get_content_type() == "message/rfc822":
-                require(depth < _MAX_DEPTH, f"messages must be in each other at most {_MAX_DEPTH} deep", own)
-                attached += _read_message(part.get_content(), own, origin, depth + 1)
+                require(depth < MAX_DEPTH, f"messages must be in each other at most {MAX_DEPTH} deep", own)
+                attached += read_message(part.get_content(), own, origin, depth + 1)
             else:
                 attached += _read_attachment(part, own, origin)
         except (ConfigurationError, MissingExtra, LookupError, ValueError):

@@ -1,4 +1,4 @@
-"""Office files: Word, PowerPoint, Excel, e-books, and messages of Outlook, converted to Markdown."""
+"""Office files: Word, PowerPoint, Excel, and e-books, converted to Markdown."""
 
 from advchunk.registry import Registration
 
@@ -9,15 +9,14 @@ REGISTRATIONS = (
         kind="reader",
         name="office",
         path="advchunk.office.files",
-        summary="Word, PowerPoint, Excel, OpenDocument, RTF, EPUB, and messages of Outlook",
+        summary="Word, PowerPoint, Excel, OpenDocument, RTF, and EPUB",
         extra="office",
-        suffixes=(".docx", ".pptx", ".xlsx", ".epub", ".msg", ".odt", ".rtf"),
+        suffixes=(".docx", ".pptx", ".xlsx", ".epub", ".odt", ".rtf"),
         media_types=(
             f"{_OPEN_XML}wordprocessingml.document",
             f"{_OPEN_XML}presentationml.presentation",
             f"{_OPEN_XML}spreadsheetml.sheet",
             "application/epub+zip",
-            "application/vnd.ms-outlook",
             "application/vnd.oasis.opendocument.text",
             "application/rtf",
         ),

@@ -16,11 +16,11 @@ _ENTITY = re.compile(rb"<!ENTITY", re.IGNORECASE)
 _MESSAGE, _ENCRYPTED = (name.encode("utf-16-le") for name in ("__properties_version1.0", "EncryptedPackage"))
 _OPEN_DOCUMENT = "application/vnd.oasis.opendocument"
 _OPEN_TEXT = f"{_OPEN_DOCUMENT}.text"
-_KNOWN = "a Word, PowerPoint or Excel file (.docx, .pptx, .xlsx), a text of OpenDocument (.odt), RTF, an EPUB or a message of Outlook (.msg)"
+_KNOWN = "a Word, PowerPoint or Excel file (.docx, .pptx, .xlsx), a text of OpenDocument (.odt), RTF or an EPUB"
 
 
 def kind_of(data: bytes, name: str) -> str:
-    r"""Return "docx", "pptx", "xlsx", "odt", "rtf", "epub" or "msg", whatever the suffix of a file is.
+    r"""Return "docx", "pptx", "xlsx", "odt", "rtf" or "epub", whatever the suffix of a file is.
 
     The parts of an archive unpack to at most `readers.sources.MAX_MEMBER` bytes together, those of XML to `MAX_XML_LENGTH` each,
     and define no entities.
@@ -38,8 +38,9 @@ def kind_of(data: bytes, name: str) -> str:
         return "rtf"
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         if _MESSAGE in data:
-            return "msg"
-        got = "an encrypted one" if _ENCRYPTED in data else "one in the format before 2007, such as .doc"
+            got = "a message of Outlook, which is read if its suffix is .msg"
+        else:
+            got = "an encrypted one" if _ENCRYPTED in data else "one in the format before 2007, such as .doc"
     elif data.startswith(b"PK\x03\x04"):
         got = "a damaged archive"
     else:

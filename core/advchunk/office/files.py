@@ -21,7 +21,7 @@ from advchunk.readers.writing import squeeze
 from advchunk.readers.xml import parse_xml
 from advchunk.records import Block, Document, Span
 
-_CONVERTERS = {"docx": "DocxConverter", "pptx": "PptxConverter", "epub": "EpubConverter", "msg": "OutlookMsgConverter"}
+_CONVERTERS = {"docx": "DocxConverter", "pptx": "PptxConverter", "epub": "EpubConverter"}
 _OWN: Mapping[str, Callable[[bytes], tuple[str, dict[str, Any]]]] = {"odt": read_open_document, "rtf": read_rich_text}
 _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
 _PROPERTIES = "docProps/core.xml"
@@ -34,7 +34,7 @@ _NOTE_SIGN = re.compile(r"\[\[(\d+)\]\]\(#(?:foot|end)note-\d+\)")
 _NOTE = re.compile(r"^(\d+)\. ([^\n]*?) ?\[↑\]\(#(?:foot|end)note-ref-\d+\)$", re.MULTILINE)
 _NOTE_END = re.compile(r" ?\[↑\]\(#(?:foot|end)note-ref-\d+\)$", re.MULTILINE)
 _FIELD = re.compile(r"\*\*([A-Z][a-z]+):\*\* ([^\n]*)\n*")
-_FIELDS = {"Title": "title", "Authors": "authors", "Language": "language", "Description": "description", "Subject": "title", "From": "from", "To": "to"}  # fmt: skip
+_FIELDS = {"Title": "title", "Authors": "authors", "Language": "language", "Description": "description"}
 
 _log = logging.getLogger("advchunk")
 
@@ -48,12 +48,11 @@ class _Part(NamedTuple):
 
 
 def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    """Read a Word, PowerPoint or Excel file, a text of OpenDocument, RTF, an EPUB or a message of Outlook; its bytes decide which.
+    """Read a Word, PowerPoint or Excel file, a text of OpenDocument, RTF or an EPUB; its bytes decide which.
 
     The text is Markdown with headings, lists, tables and footnotes, and places are those in it. A slide is a ``page``, with its notes;
     a sheet begins with its name as heading, which is also its ``sheet``. A table that marks no header has its first row as header. Pictures are
-    only their descriptions, which the log says, as does ``left_out``. The metadata have the file's ``title`` and ``authors``; of
-    a message, its subject as ``title``, ``from`` and ``to``. Nothing in the file is run, and nothing outside it is read.
+    only their descriptions, which the log says, as does ``left_out``. The metadata have the file's ``title`` and ``authors``. Nothing in the file is run, and nothing outside it is read.
 
     Raises
     ------
@@ -99,13 +98,11 @@ def _convert(data: bytes, kind: str) -> tuple[str, dict[str, Any]]:
     about = library.StreamInfo(extension=f".{kind}")
     text = converter.convert(BytesIO(data), about, strict=True, **options).markdown.replace("\r\n", "\n")
     fields = dict[str, Any]()
-    if kind in {"epub", "msg"}:
-        text = text.removeprefix("# Email Message\n\n")
+    if kind == "epub":
         while field := _FIELD.match(text):
             if (own := _FIELDS.get(field[1])) and field[2].strip():
                 fields[own] = squeeze(field[2])
             text = text[field.end() :]
-        text = text.removeprefix("## Content").lstrip("\n")
     text = _NO_HEAD.sub(r"\2\n\1", text)
     text = _NOTE_END.sub("", _NOTE.sub(r"[^\1]: \2", _NOTE_SIGN.sub(r"[^\1]", text)))
     return text, fields

@@ -5,7 +5,11 @@ import re
 from advchunk.errors import import_extra
 
 _OUTLINE = re.compile(r"\\outlinelevel([0-5])(?!\d)")
-_LEFT_OUT = {"note": re.compile(r"\\footnote\b"), "picture": re.compile(r"\\pict\b")}
+_NOTE = re.compile(r"\{\s*(?:\\\*)?\\footnote(?![a-z])")
+_BRACE = re.compile(r"\\[\\{}]|[{}]")
+_PARAGRAPH = re.compile(r"\\par(?![a-z]) ?")
+_SIGN = re.compile(r"^(\[\^\d+\]:)[ \t]+", re.MULTILINE)
+_PICTURE = re.compile(r"\\pict\b")
 _ROWS = re.compile(r"(?:^[^\n]*\|\n?)+", re.MULTILINE)
 _BULLET = re.compile(r"^[•·][ \t]*", re.MULTILINE)
 
@@ -14,17 +18,35 @@ def read_rich_text(data: bytes) -> tuple[str, dict[str, list[str]]]:
     """Return the Markdown of a file of RTF, and what is left out.
 
     Paragraphs with a level of the outline are headings, rows of cells tables, of which the first is the header, and bullets
-    lists. Notes and pictures are left out.
+    lists. Footnotes are at the end. Pictures are left out.
     """
     source = data.decode("latin-1")
-    marked = _OUTLINE.sub(lambda level: f"{level[0]}{{{'#' * (int(level[1]) + 1)} }}", source)
+    marked = _OUTLINE.sub(lambda level: f"{level[0]}{{{'#' * (int(level[1]) + 1)} }}", _with_notes_last(source))
     text: str = import_extra("striprtf.striprtf", "office").rtf_to_text(marked, errors="replace")
-    text = _BULLET.sub("- ", _ROWS.sub(_table, text.replace("\r\n", "\n")))
-    counts = {kind: len(sign.findall(source)) for kind, sign in _LEFT_OUT.items()}
-    left_out = [f"{number} {kind}{'s' * (number > 1)}" for kind, number in counts.items() if number]
+    text = _BULLET.sub("- ", _ROWS.sub(_table, _SIGN.sub(r"\1 ", text.replace("\r\n", "\n"))))
+    pictures = len(_PICTURE.findall(source))
     # A paragraph is a line, but items of lists and rows of tables stay together.
     text = re.sub(r"(?<!\n)\n(?=[^\n])(?!(?:- |\|))|(?<=[^|\n])\n(?=\|)|\n(?=- )(?<!^)", "\n\n", text)
-    return text.strip("\n"), {"left_out": left_out} if left_out else {}
+    return text.strip("\n"), {"left_out": [f"{pictures} picture{'s' * (pictures > 1)}"]} if pictures else {}
+
+
+def _with_notes_last(source: str) -> str:
+    """Return RTF with its footnotes, which the library leaves out, as paragraphs at the end, and a sign for each in the text."""
+    body, notes, at = "", list[str](), 0
+    while note := _NOTE.search(source, at):
+        depth = 0
+        for brace in _BRACE.finditer(source, note.start()):
+            depth += (brace[0] == "{") - (brace[0] == "}")
+            if not depth:
+                break
+        else:  # it is not closed
+            break
+        notes.append(_PARAGRAPH.sub(" ", source[note.end() : brace.start()]))
+        body += f"{source[at : note.start()]}[^{len(notes)}]"
+        at = brace.end()
+    body, end, rest = (body + source[at:]).rpartition("}")
+    paragraphs = "".join(f"\\par\n{{[^{number}]: {note}}}" for number, note in enumerate(notes, 1))
+    return f"{body}{paragraphs}{end}{rest}"
 
 
 def _table(rows: re.Match[str]) -> str:

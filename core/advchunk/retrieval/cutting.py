@@ -24,6 +24,7 @@ from advchunk.retrieval.passage_units import (
     Reading,
     UnitReader,
     UnitTable,
+    record_of,
     runs_in_text,
     runs_of_chunks,
 )
@@ -76,7 +77,8 @@ class PassageCutter:
     arbitrary place and length (Callan 1994; Kaszkiel and Zobel 2001, Effective ranking with arbitrary passages) with the
     spread of evidence to its neighbors (Lv and Zhai 2009, Positional language models). See benchmarks/RETRIEVAL.md.
 
-    Units are sentences, table rows, code blocks and, in source code, definitions, of up to a third of the budget and 300 tokens. A heading stays with the
+    Units are sentences, table rows, records of JSON and YAML, code blocks and, in source code, definitions. A row or a record that fits in the budget
+    is taken whole or not at all; blocks and definitions have up to a third of the budget and 300 tokens. A heading stays with the
     sentence below it. No passage crosses a gap in the known text.
 
     Parameters
@@ -281,7 +283,8 @@ class PassageCutter:
                     runs = runs_of_chunks(chunks, name)
                 else:
                     spans = [span for chunk in chunks for span in chunk.spans]
-                    (whole,) = read([Excerpt(text, source=name)])
+                    record = record_of(chunks[0], is_cut=True)
+                    (whole,) = read([Excerpt(text, source=name, record=record)])
                     runs = runs_in_text(whole, spans, self.around)
                 sources.append(_Source(document, placed, runs))
             sources += [_alone(hit, evidence, name) for hit, evidence in _in_reading_order(alone)]

@@ -1,4 +1,4 @@
-"""The units of passages: the sentences, table rows and definitions of retrieved chunks, and of the texts around them."""
+"""The units of passages: the sentences, table rows, records and definitions of retrieved chunks, and of the texts around them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from advchunk.records import (
     Floats,
     Ints,
     Span,
+    SpanSet,
     Strength,
     Units,
     with_context,
@@ -32,12 +33,12 @@ from advchunk.records import (
 from advchunk.retrieval.evidence import PAIR, Postings
 from advchunk.sizes import Limits
 from advchunk.text import tables
-from advchunk.text.counters import Counter
+from advchunk.text.counters import Counter, counts_of_distinct
 from advchunk.text.sentences import sentences
 from advchunk.text.terms import Vocabulary, Wording
 
 _MAX_SENTENCE = 80  # tokens from which a sentence is split at clauses and words
-_MAX_WHOLE = (300, 150, _MAX_SENTENCE)  # from which a table row, a code block or a definition is split
+_MAX_WHOLE = (300, 150, _MAX_SENTENCE)  # from which a block, or a row over the budget, is split
 _SHARE = 0.3  # of a budget that one of these may take
 _MAX_CONTEXT = 100  # tokens of headings and the head of a table
 _MAX_GAP = (
@@ -102,6 +103,7 @@ class Excerpt(NamedTuple):
     path : the headings that its start is under, or is itself.
     head : the head of the table that its start is in.
     speakers : of its turns, the one in whose turn it begins first, if they are known.
+    record : the path of the record that it begins in, "" for the root; None if it is no text of records.
     offset : of the text in its document; its units depend only on whether it is 0.
     """
 
@@ -110,6 +112,7 @@ class Excerpt(NamedTuple):
     path: tuple[str, ...] = ()
     head: str = ""
     speakers: tuple[str, ...] = ()
+    record: str | None = None
     offset: int = 0
 
 
@@ -140,13 +143,12 @@ class UnitReader:
 
         Parameters
         ----------
-        budget : tokens of the passages that are wanted, of which a table row or a block may take a third.
+        budget : tokens of the passages that are wanted, all of which a table row or a record may take, and a third of which a block.
         """
-        most = next((size for size in _MAX_WHOLE if size <= budget * _SHARE), _MAX_SENTENCE)
-        slots = [self._remembered((*excerpt[:-1], min(excerpt.offset, 1)), most) for excerpt in excerpts]
+        slots = [self._remembered((*excerpt[:-1], min(excerpt.offset, 1)), budget) for excerpt in excerpts]
         new = [*dict.fromkeys(slot for slot in slots if slot.reading is None)]
         layouts = [_Layout.of(Excerpt(*slot.contents), self.counter) for slot in new]
-        for slot, reading in zip(new, self._readings(layouts, most), strict=True):
+        for slot, reading in zip(new, self._readings(layouts, budget), strict=True):
             slot.reading = reading
         return [slot.reading for slot in slots if slot.reading is not None]
 
@@ -157,14 +159,14 @@ class UnitReader:
         pieces = map(Piece, self.read(excerpts, budget), [excerpt.offset for excerpt in excerpts])
         return [[next(pieces) if isinstance(part, Excerpt) else part for part in run] for run in runs]
 
-    def _readings(self, layouts: Sequence[_Layout], most: int) -> Iterator[Reading]:
+    def _readings(self, layouts: Sequence[_Layout], budget: int) -> Iterator[Reading]:
         """Yield the units of texts with their layouts."""
         groups = dict[Hashable, list[int]]()
         for number, layout in enumerate(layouts):
             groups.setdefault(layout.group if self.counter.adds_up else number, []).append(number)
         tilings = dict[int, tuple[Ints, Ints]]()
         for group in groups.values():
-            tilings.update(zip(group, self._tile([layouts[number].document for number in group], most), strict=True))
+            tilings.update(zip(group, self._tile([layouts[number].document for number in group], budget), strict=True))
         texts, at = [layout.document.text for layout in layouts], 0
         strings = (texts[i][a:b] for i in range(len(texts)) for a, b in pairwise(tilings[i][0].tolist()))
         terms = self.vocabulary.encode(strings)
@@ -174,15 +176,17 @@ class UnitReader:
             words, ids = np.diff(bounds), terms.ids[bounds[0] : bounds[-1]].copy()
             yield Reading(texts[number], edges[:-1], edges[1:], tokens, words, ids, layout.context, layout.path)
 
-    def _tile(self, documents: Sequence[Document], most: int) -> Iterator[tuple[Ints, Ints]]:
+    def _tile(self, documents: Sequence[Document], budget: int) -> Iterator[tuple[Ints, Ints]]:
         """Yield the edges and the tokens of the units of documents that are alike enough to be tiled as one."""
         document, starts, ends = _joined_documents(documents)
+        most = next((size for size in _MAX_WHOLE if size <= budget * _SHARE), _MAX_SENTENCE)
         limits = with_own_levels(Limits(most, 0, 0, self.counter, **plain_levels(document, self._tiler)), document)
         if document.markup == "code":
             document = join_definitions(document, limits)
         units = _keep_headings(fit_to_blocks(tile_prose(document, self._tiler), document), [*starts, *ends])
         units = sizes.fit(units, replace(limits, max_tokens=_MAX_SENTENCE, atomic=limits.verbatim))
-        units = sizes.fit(_divide_tables(units, document), limits)
+        units = _divide_tables(units, document).with_sizes(partial(counts_of_distinct, self.counter))
+        units = sizes.fit(units, replace(limits, atomic=_rows_and_records(units, document, budget)))
         tokens = units.token_counts()
         for start, first, last in zip(starts, *units.edges.searchsorted([starts, ends]).tolist(), strict=True):
             yield units.edges[first : last + 1] - start, tokens[first:last].copy()
@@ -193,7 +197,7 @@ class _Slot:
     """The fields of an excerpt, with 1 for any offset above, and the reading of them."""
 
     contents: tuple[Any, ...]
-    most: int
+    budget: int
     reading: Reading | None = None
 
 
@@ -215,9 +219,10 @@ class _Layout:
     def of(cls, excerpt: Excerpt, counter: Counter) -> Self:
         """Return the layout of a text."""
         text, source, speakers = excerpt.text, excerpt.source, [*excerpt.speakers]
-        metadata = write_metadata({}, {"speakers": speakers} if speakers else {})
+        of_records = {} if excerpt.record is None else {"json_path": excerpt.record}
+        metadata = write_metadata({}, ({"speakers": speakers} if speakers else {}) | of_records)
         document = _with_layout(Document(text, source, metadata=metadata), excerpt.offset == 0)
-        inside = _TABLE_END.search(text).start() if excerpt.head else 0  # type: ignore[union-attr]  # it always matches
+        inside = _table_end(text, source) if excerpt.head else 0
         blocks = document.blocks or ()
         if any(block.kind == "turn" for block in blocks):  # kept whole in chunks, but a passage may be a sentence of it
             blocks = tuple(replace(b, kind="paragraph", title=None) if b.kind == "turn" else b for b in blocks)
@@ -289,6 +294,13 @@ def _head_of(chunk: Chunk) -> str:
     return head if _HEAD_LINE.search(head) else ""
 
 
+def _table_end(text: str, source: str) -> int:
+    """Return the end of the table that a text starts in, which in a file of separated values is all of the text."""
+    if formats.unchanged_format(source) == "csv":  # its cells may have blank lines
+        return len(text)
+    return _TABLE_END.search(text).start()  # type: ignore[union-attr]  # it always matches
+
+
 def _with_layout(document: Document, is_first: bool) -> Document:
     """Return a text with its layout, read by a format that does not change it.
 
@@ -302,7 +314,8 @@ def _with_layout(document: Document, is_first: bool) -> Document:
     markup = formats.detect_document_format(document)
     if markup != "code" and not hasattr(formats.find_reader(markup), "blocks"):
         markup = "markdown"
-    return replace(formats.read(document, markup), markup=markup)
+    read = formats.read(document, markup)
+    return replace(read, markup=read.markup or markup)
 
 
 def _keep_headings(units: Units, edges: Sequence[int]) -> Units:
@@ -337,6 +350,16 @@ def _divide_tables(units: Units, document: Document) -> Units:
     strength = np.full(len(edges), Strength.BLOCK)
     strength[np.searchsorted(edges, units.edges)] = units.strength
     return Units(units.text, edges, None, strength)
+
+
+def _rows_and_records(units: Units, document: Document, budget: int) -> SpanSet:
+    """Return the spans of the rows of tables, and of the records of data, that have at most ``budget`` tokens."""
+    kinds = {"table", "code"} if document.markup == "json" else {"table"}
+    blocks = np.array([block.span for block in document.blocks or () if block.kind in kinds]).reshape(-1, 2)
+    starts, ends = units.edges[:-1], units.edges[1:]
+    is_inside = blocks[:, 0].searchsorted(ends) > blocks[:, 1].searchsorted(starts, "right")
+    fits = np.flatnonzero(is_inside & (units.token_counts() <= budget))
+    return SpanSet(map(Span, starts[fits].tolist(), ends[fits].tolist()))
 
 
 def _row_edges(table: str, headed: bool) -> Ints:
@@ -485,7 +508,8 @@ def runs_of_chunks(chunks: Sequence[Chunk], source: str = "") -> list[list[Excer
             continue
         at = start + overlap if agrees else start
         head = _head_of(chunk) if at == chunk.start else ""
-        excerpt = Excerpt(text[at - start :], source, _title_path(chunk), head, _speakers(chunk, at > start), at)
+        speakers, record = _speakers(chunk, at > start), record_of(chunk, is_cut=at > chunk.start)
+        excerpt = Excerpt(text[at - start :], source, _title_path(chunk), head, speakers, record, at)
         if agrees and start - last <= _MAX_GAP:
             runs[-1].append(excerpt)
         else:
@@ -510,6 +534,12 @@ def _speakers(chunk: Chunk, is_cut: bool) -> tuple[str, ...]:
     """Return the speakers in a chunk, by its metadata; if its start is cut off, only one that speaks alone."""
     speakers = written_metadata(chunk.metadata).get("speakers") or []
     return tuple(speakers) if isinstance(speakers, list) and (len(speakers) == 1 or not is_cut) else ()
+
+
+def record_of(chunk: Chunk, *, is_cut: bool = False) -> str | None:
+    """Return the path of the record that a chunk begins in, by its metadata, "" if its start is cut off; None if it is no text of records."""
+    path = written_metadata(chunk.metadata).get("json_path")
+    return None if not isinstance(path, str) else "" if is_cut else path
 
 
 def _title_path(chunk: Chunk) -> tuple[str, ...]:

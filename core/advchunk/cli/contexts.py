@@ -1,0 +1,65 @@
+"""The option ``--context``: say where each chunk belongs, by its document's own words or by a model."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+import click
+
+from advchunk import registry
+from advchunk.chunkers import catalog
+from advchunk.chunkers.base import Chunker
+from advchunk.cli.common import report_errors
+from advchunk.errors import require
+from advchunk.records import Chunk, Document
+
+_T = TypeVar("_T")
+_OF_THE_MODEL = ("llm", "llm_model", "cache")
+
+context_option = click.option(
+    "--context", is_flag=True,
+    help="Add a sentence or two on each chunk's place in its document to its context: by the model --llm, else in its document's own words.",
+)  # fmt: skip
+
+
+def take_model(method: str, params: dict[str, Any], resources: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of the model that is asked about contexts; those that a method does not take are left to it alone."""
+    if "llm" not in resources:
+        return {}
+    model = {name: values[name] for values in (params, resources) for name in _OF_THE_MODEL if name in values}
+    taken = catalog.describe(method)["resources"]
+    if "llm" not in taken:
+        resources.pop("llm")
+        params.pop("llm_model", None)
+    if not catalog.cuts_by_embeddings(method):
+        resources.pop("cache", None)
+    return model
+
+
+def create_enricher(chunker: Chunker, model: dict[str, Any]) -> Any:
+    """Return the enricher that adds contexts to the chunks of a chunker, or exit with an error message."""
+    with report_errors():
+        row = registry.find("enricher", "contextual")
+        require(row is not None, "--context needs the package advchunk.enrich", "none")
+        limits = {"tokenizer": chunker.counter, "max_tokens": chunker.max_tokens, "markup": chunker.markup}
+        enricher = row.load()(**limits, **model)  # type: ignore[union-attr]
+        enricher.load()
+    return enricher
+
+
+def enriching(
+    enricher: Any, chunker: Chunker, convert: Callable[[Document, list[Chunk], float], _T]
+) -> Callable[[Document, list[Chunk], float], _T]:
+    """Return a function that adds contexts to the chunks of a document before it converts them."""
+    return partial(_enrich, enricher, chunker, convert)
+
+
+def _enrich(
+    enricher: Any,
+    chunker: Chunker,
+    convert: Callable[[Document, list[Chunk], float], _T],
+    document: Document,
+    chunks: list[Chunk],
+    seconds: float,
+) -> _T:
+    return convert(document, enricher.enrich(chunker.read(document), chunks), seconds)
