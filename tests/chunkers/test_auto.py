@@ -73,8 +73,8 @@ def test_without_experimental_chunkers_the_default_takes_their_documents_which_i
     results = create("auto").chunk_many([NOTES, TEI, TEI, RECORD, DOCLING], on_error="raise")
     chunkers = [chunks[0].metadata["chunker"] for chunks in results]
     assert chunkers == [*["universal-semantic"] * 3, "biomedical-abstract", "universal-semantic"]
-    said = [record.getMessage() for record in caplog.records]
-    assert [line.partition(":")[0] for line in said] == [
+    messages = [record.getMessage() for record in caplog.records]
+    assert [line.partition(":")[0] for line in messages] == [
         "universal-semantic chunks tei documents",
         "universal-semantic chunks docling documents",
     ]

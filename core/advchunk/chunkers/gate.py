@@ -24,7 +24,7 @@ def check_experimental(experimental: object) -> None:
 
 
 def allows_experimental(experimental: bool | None) -> bool:
-    """Return whether experimental chunkers are allowed; None follows `settings`."""
+    """Return True if experimental chunkers are allowed; None follows `settings`."""
     check_experimental(experimental)
     return _is_switched_on() if experimental is None else experimental
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -168,8 +168,8 @@ class UnitReader:
         for group in groups.values():
             tilings.update(zip(group, self._tile([layouts[number].document for number in group], budget), strict=True))
         texts, at = [layout.document.text for layout in layouts], 0
-        strings = (texts[i][a:b] for i in range(len(texts)) for a, b in pairwise(tilings[i][0].tolist()))
-        terms = self.vocabulary.encode(strings)
+        evidence = (layout.evidence(tilings[i][0].tolist()) for i, layout in enumerate(layouts))
+        terms = self.vocabulary.encode(chain.from_iterable(evidence))
         for number, layout in enumerate(layouts):
             edges, tokens = tilings[number]
             bounds, at = terms.edges[at : at + len(edges)], at + len(tokens)
@@ -199,6 +199,14 @@ class _Slot:
     contents: tuple[Any, ...]
     budget: int
     reading: Reading | None = None
+
+
+class _TableHead(NamedTuple):
+    """The head of a table, and its end in the text of the document."""
+
+    table: Span
+    end: int
+    text: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,6 +239,24 @@ class _Layout:
             blocks = (first, *(block for block in blocks if block.span.start >= inside))
         document = document if blocks is document.blocks else replace(document, blocks=blocks)
         return cls(document, inside, excerpt, counter)
+
+    def evidence(self, edges: Sequence[int]) -> Iterator[str]:
+        """Yield the texts of units as they are scored: each row of a table has the head, which says what its cells are."""
+        text, heads = self.document.text, [*self._heads]
+        for start, end in pairwise(edges):
+            while heads and heads[0].table.end <= start:
+                heads.pop(0)
+            is_below = heads and heads[0].end <= start
+            yield f"{heads[0].text}\n{text[start:end]}" if is_below else text[start:end]
+
+    @property
+    def _heads(self) -> Iterator[_TableHead]:
+        for block in self.document.blocks or ():
+            if block.kind == "table" and block.title == _PIECE:
+                yield _TableHead(block.span, block.span.start, self.excerpt.head)
+            elif block.kind == "table":
+                head = tables.head(self.document.text[slice(*block.span)])
+                yield _TableHead(block.span, block.span.start + head.end, head.text())
 
     @property
     def group(self) -> Hashable:
