@@ -24,8 +24,9 @@ def with_contexts(limits: Limits, document: Document, *, titled: bool) -> Limits
     titled : every chunk has the headings above it as context; else only the later pieces of tables and turns have any.
     """
     limits = with_own_levels(limits, document)
-    blocks = document.blocks or ()
-    is_long = any(block.kind == "table" and block.span.end - block.span.start > limits.max_tokens for block in blocks)
+    text, blocks = document.text, document.blocks or ()
+    ends = ((block.span.start, next_non_space(text, block.span.end)) for block in blocks if block.kind == "table")
+    is_long = any(end - start > limits.max_tokens for start, end in ends)  # with the white space after it
     if titled or is_long or any(block.kind == "turn" for block in blocks):
         return replace(limits, context=Contexts(document, limits, titled=titled))
     return limits

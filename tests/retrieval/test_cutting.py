@@ -3,7 +3,7 @@
 import logging
 import pickle
 import random
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import given
@@ -77,6 +77,30 @@ def test_a_row_comes_with_the_head_of_its_table_and_the_headings_and_they_count(
     assert passage.tokens == WORDS(passage.prompt_text)
     bare = PassageCutter(tokenizer="words", context=False)
     assert all(p.context == "" for p in bare.cut("What does oolong cost?", hits_of(TEXT), 25, texts={"tea.md": TEXT}))
+
+
+OFFICES = {
+    "pipes": ("| Office | Phone |\n| --- | --- |\n", "| {} | {} |\n", ""),
+    "html": (
+        "<table>\n<tr><th>Office</th><th>Phone</th></tr>\n",
+        "<tr><td>{}</td><td>{}</td></tr>\n",
+        "</table>\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", OFFICES)
+@pytest.mark.parametrize("size", [200, 14], ids=["one chunk", "a chunk for a few rows"])
+@pytest.mark.parametrize("city", ["Bonn", "Kyiv", "Lyon", "Oslo", "Riga"])
+def test_the_words_of_the_head_count_for_every_row_of_a_table(form, size, city):
+    head, row, end = OFFICES[form]
+    cities = ["Bonn", "Kyiv", "Lyon", "Oslo", "Riga"]
+    table = head + "".join(row.format(name, number) for number, name in enumerate(cities, 1001)) + end
+    hits = hits_of(f"Call us.\n\n{table}", size, "offices.md")
+    for texts, budget in product([None, {"offices.md": f"Call us.\n\n{table}"}], range(16, 30)):
+        passages = CUTTER.cut(f"Which phone number does the {city} office have?", hits, budget, texts=texts)
+        text = "".join(passage.text for passage in passages)
+        assert city in text or not any(name in text for name in cities)
 
 
 def test_a_heading_is_never_without_the_sentence_below_it():
