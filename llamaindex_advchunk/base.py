@@ -453,7 +453,7 @@ def sentence_nodes(node: TextNode, chunk: Chunk, shift: int | None) -> Iterator[
         )
 
 
-def chunk_spans(node: TextNode) -> tuple[Span, ...]:
+def chunk_spans(node: BaseNode) -> tuple[Span, ...]:
     r"""Return the spans of a chunk in its document; () if they are unknown.
 
     >>> from llama_index.core import Document
@@ -465,8 +465,9 @@ def chunk_spans(node: TextNode) -> tuple[Span, ...]:
     """
     if spans := written_metadata(node.metadata).get("spans"):
         return parse_spans(spans)
-    start, end = node.start_char_idx, node.end_char_idx
-    return () if start is None else (Span(start, start + len(node.text) if end is None else end),)
+    if not isinstance(node, TextNode) or (start := node.start_char_idx) is None:
+        return ()
+    return (Span(start, start + len(node.text) if node.end_char_idx is None else node.end_char_idx),)
 
 
 def users_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:

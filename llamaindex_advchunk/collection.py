@@ -320,7 +320,7 @@ class PoolReader:
 def node_spans(node: BaseNode) -> tuple[Span, ...]:
     """Return the spans of a node in its document; () if it states none, or LlamaIndex made it of a node, from which it counts."""
     counts_from_document = node.parent_node is None or "token_count" in written_metadata(node.metadata)
-    return chunk_spans(node) if isinstance(node, TextNode) and counts_from_document else ()
+    return chunk_spans(node) if counts_from_document else ()
 
 
 def _to_chunk(node: BaseNode) -> Chunk:

@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from llama_index.core.readers.base import BaseReader
-from llama_index.core.schema import Document
+from llama_index.core.schema import BaseNode, Document
 
 from advchunk import AutoChunker
+from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.errors import require
-from llamaindex_advchunk.base import AdvchunkNodeParser
+from advchunk.records import write_metadata
+from llamaindex_advchunk.base import AdvchunkNodeParser, chunk_spans
 from llamaindex_advchunk.node_parsers import node_parser_class
 
 
@@ -43,4 +45,15 @@ class AdvchunkReader(BaseReader):
     def lazy_load_data(self, paths: str | Path | Iterable[str | Path], **_: Any) -> Iterable[Document]:
         """Yield a document for each chunk of a path or several; folders and archives stand for the files in them."""
         for node in self._parser.lazy_nodes_from_files(paths, encoding=self._encoding):
-            yield Document.from_dict(node.to_dict())
+            yield _with_spans(Document.from_dict(node.to_dict()), node)
+
+
+def _with_spans(document: Document, node: BaseNode) -> Document:
+    """Return the document of a node with the spans of the node in its metadata: documents have no offsets."""
+    spans = chunk_spans(node)
+    metadata = write_metadata(document.metadata, {"spans": flatten_spans(spans)} if spans else {})
+    hidden = [key for key in metadata if key not in document.metadata]
+    document.metadata = metadata
+    document.excluded_embed_metadata_keys += hidden
+    document.excluded_llm_metadata_keys += hidden
+    return document

@@ -24,9 +24,10 @@ from pydantic import PrivateAttr, ValidationError
 
 from advchunk import Chunk, Chunker, ConfigurationError, MSTSemanticChunker, RecursiveChunker, Span
 from advchunk.models.static import default_embedder
-from advchunk.records import Explanation
+from advchunk.records import Explanation, remove_written
 from llamaindex_advchunk import (
     AdvchunkReader,
+    AdvchunkRetriever,
     AutoNodeParser,
     ChunkerNodeParser,
     DefaultEmbedding,
@@ -320,8 +321,12 @@ def test_a_folder_is_parsed_and_its_chunks_are_documents_of_a_reader(tmp_path):
     [node], [document] = parser.get_nodes_from_files(tmp_path), AdvchunkReader(parser).load_data(tmp_path)
     assert list(parser.lazy_nodes_from_files(tmp_path)) == [node]
     assert isinstance(document, Document)
-    assert (document.id_, document.text, document.metadata) == (node.id_, node.text, node.metadata)
+    assert (document.id_, document.text, chunk_spans(document)) == (node.id_, node.text, chunk_spans(node))
+    assert remove_written(document.metadata, ["spans"]) == node.metadata
     assert document.get_content(MetadataMode.EMBED) == node.get_content(MetadataMode.EMBED)
+    index = VectorStoreIndex(nodes=[document], embed_model=DefaultEmbedding())
+    [hit] = AdvchunkRetriever(index, nodes=[document]).retrieve("tea")
+    assert hit.node.metadata["citation"] == f"{tmp_path / 'guide.md'}, Tea, lines 1-3, characters 0-17"
     with pytest.raises(ConfigurationError, match="parser must be a node parser"):
         AdvchunkReader(RecursiveChunker())
 

@@ -266,3 +266,13 @@ def test_an_index_of_several_languages_is_searched_by_the_words_of_each(tmp_path
     assert stored.search("Haus") == []
     Retriever({"ru": groups["ru"]}, mode="lexical").save(tmp_path / "b.index")
     assert StoredRetriever(tmp_path / "b.index").search("дом")[0].document == "ru"
+
+
+def test_an_index_without_chunks_says_once_that_it_finds_nothing(tmp_path, caplog):
+    for retriever, name in (
+        (StoredRetriever(tmp_path / "new.index"), f"the index in {str(tmp_path / 'new.index')!r}"),
+        (Retriever(), "Retriever"),
+    ):
+        caplog.clear()
+        assert retriever.passages("tea") == retriever.search("tea") == []
+        assert caplog.messages == [f"{name} has no chunks, so nothing is found"]

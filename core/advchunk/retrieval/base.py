@@ -245,8 +245,15 @@ class BaseRetriever(ABC):
                 return now.collection.passages(ranking, budget, self._counter, order, search.merge)
             return now.collection.cut(query, ranking, budget, self._cutter, order)
 
+    @property
+    def _name(self) -> str:
+        """What messages call it."""
+        return type(self).__name__
+
     def _rank(self, now: Snapshot, query: str, vector: Floats | None, search: Search, depth: int) -> Ranking:
         collection = now.collection
+        if not len(collection):
+            self._warnings.warn("empty", "%s has no chunks, so nothing is found", self._name)
         search = fit_to_language(search, query, collection.words, self._model, self._warnings)
         if search.mode == "lexical":
             vector = None

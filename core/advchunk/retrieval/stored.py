@@ -103,6 +103,10 @@ class StoredRetriever(BaseRetriever):
         """The path of the file."""
         return self._file.path
 
+    @property
+    def _name(self) -> str:
+        return f"the index in {str(self.path)!r}"
+
     def __len__(self) -> int:
         with self._file.reading() as file:
             return len(self._places(file).numbers)
