@@ -247,7 +247,7 @@ class BaseRetriever(ABC):
 
     @property
     def _name(self) -> str:
-        """What messages call it."""
+        """The name in messages."""
         return type(self).__name__
 
     def _rank(self, now: Snapshot, query: str, vector: Floats | None, search: Search, depth: int) -> Ranking:
