@@ -78,8 +78,8 @@ class PassageCutter:
     spread of evidence to its neighbors (Lv and Zhai 2009, Positional language models). See benchmarks/RETRIEVAL.md.
 
     Units are sentences, table rows, records of JSON and YAML, code blocks and, in source code, definitions. A row or a record that fits in the budget
-    is taken whole or not at all; blocks and definitions have up to a third of the budget and 300 tokens. A heading stays with the
-    sentence below it. No passage crosses a gap in the known text.
+    is taken whole or not at all; blocks and definitions have up to a third of the budget and 300 tokens. The words of a
+    table's head count for each of its rows, but not for their length. A heading stays with the sentence below it. No passage crosses a gap in the known text.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class PassageCutter:
         runs = reader.read_runs([run for source in sources for run in source.runs], budget)
         table = UnitTable([*zip(numbers, runs, strict=True)])
         postings = table.postings(reader.vocabulary.look_up(question))
-        scores = self.scoring.score(postings, table.regions, table.tokens, table.words)
+        scores = self.scoring.score(postings, table.regions, table.tokens, table.own_words)
         scores += self.hit_weight * _spread(sources, table)
         scores = self.scoring.support(scores, table.documents, table.tokens, table.middles, budget)
         return _Evidence(sources, table, scores, reader.counter, self.context)

@@ -94,7 +94,7 @@ class WindowScoring:
         Parameters
         ----------
         regions : (n,) ascending number of the run of text that each sentence is in; no window crosses two.
-        tokens, words : (n,) tokens of each sentence, and its words without stop words.
+        tokens, words : (n,) tokens of each sentence, and its own words without stop words, by which windows are long.
         """
         n, total = len(tokens), np.zeros(len(tokens))
         if not n or not len(postings.terms):

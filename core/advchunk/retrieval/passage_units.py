@@ -61,8 +61,9 @@ class Reading:
 
     Parameters
     ----------
-    starts, ends, tokens, words : (n,) of each unit; words without stop words.
-    terms : those of all units, in reading order.
+    starts, ends, tokens : (n,) of each unit.
+    words, own_words : (n,) without stop words; a row of a table has those of its head, too, which are not its own.
+    terms : the words of all units, in reading order.
     context : returns the headings above an offset, with the head of the table that it is in, and their tokens.
     path : returns the headings that an offset is under, outermost first.
     """
@@ -72,6 +73,7 @@ class Reading:
     ends: Ints
     tokens: Ints
     words: Ints
+    own_words: Ints
     terms: Ints
     context: Callable[[int], tuple[str, int]]
     path: Callable[[int], tuple[str, ...]]
@@ -90,6 +92,7 @@ class Reading:
             ends=self.ends[first:last],
             tokens=self.tokens[first:last],
             words=self.words[first:last],
+            own_words=self.own_words[first:last],
             terms=self.terms[start:end],
         )
 
@@ -168,13 +171,19 @@ class UnitReader:
         for group in groups.values():
             tilings.update(zip(group, self._tile([layouts[number].document for number in group], budget), strict=True))
         texts, at = [layout.document.text for layout in layouts], 0
-        evidence = (layout.evidence(tilings[i][0].tolist()) for i, layout in enumerate(layouts))
-        terms = self.vocabulary.encode(chain.from_iterable(evidence))
+        strings = (layout.strings(tilings[number][0].tolist()) for number, layout in enumerate(layouts))
+        terms = self.vocabulary.encode(chain.from_iterable(chain.from_iterable(strings)))
         for number, layout in enumerate(layouts):
             edges, tokens = tilings[number]
-            bounds, at = terms.edges[at : at + len(edges)], at + len(tokens)
-            words, ids = np.diff(bounds), terms.ids[bounds[0] : bounds[-1]].copy()
-            yield Reading(texts[number], edges[:-1], edges[1:], tokens, words, ids, layout.context, layout.path)
+            bounds, at = (
+                terms.edges[at : at + 2 * len(tokens) + 1],
+                at + 2 * len(tokens),
+            )  # of the head and the text of each
+            words, own_words = np.diff(bounds[::2]), np.diff(bounds)[1::2]
+            ids = terms.ids[bounds[0] : bounds[-1]].copy()
+            yield Reading(
+                texts[number], edges[:-1], edges[1:], tokens, words, own_words, ids, layout.context, layout.path
+            )
 
     def _tile(self, documents: Sequence[Document], budget: int) -> Iterator[tuple[Ints, Ints]]:
         """Yield the edges and the tokens of the units of documents that are alike enough to be tiled as one."""
@@ -240,14 +249,13 @@ class _Layout:
         document = document if blocks is document.blocks else replace(document, blocks=blocks)
         return cls(document, inside, excerpt, counter)
 
-    def evidence(self, edges: Sequence[int]) -> Iterator[str]:
-        """Yield the texts of units as they are scored: each row of a table has the head, which says what its cells are."""
+    def strings(self, edges: Sequence[int]) -> Iterator[tuple[str, str]]:
+        """Yield the texts of units, each after the head of the table of which it is a row, or after ""."""
         text, heads = self.document.text, [*self._heads]
         for start, end in pairwise(edges):
             while heads and heads[0].table.end <= start:
                 heads.pop(0)
-            is_below = heads and heads[0].end <= start
-            yield f"{heads[0].text}\n{text[start:end]}" if is_below else text[start:end]
+            yield heads[0].text if heads and heads[0].end <= start else "", text[start:end]
 
     @property
     def _heads(self) -> Iterator[_TableHead]:
@@ -417,7 +425,7 @@ class UnitTable:
     ----------
     starts, ends : (n,) of the units, in their document.
     documents, regions : (n,) ascending numbers of the document and of the run of each unit.
-    tokens, words : (n,) of each unit.
+    tokens, own_words : (n,) of each unit.
     """
 
     def __init__(self, runs: Sequence[tuple[int, Run]]) -> None:
@@ -435,7 +443,11 @@ class UnitTable:
         self.documents, self.regions = np.repeat(numbers, counts), np.repeat(regions, counts)
         self.starts = _joined([read.starts for read in reads]) + np.repeat(offsets, counts)
         self.ends = _joined([read.ends for read in reads]) + np.repeat(offsets, counts)
-        self.tokens, self.words = _joined([read.tokens for read in reads]), _joined([read.words for read in reads])
+        self.tokens, self.own_words = (
+            _joined([read.tokens for read in reads]),
+            _joined([read.own_words for read in reads]),
+        )
+        self._words = _joined([read.words for read in reads])
         self._terms = _joined([read.terms for read in reads])
 
     def __len__(self) -> int:
@@ -453,7 +465,7 @@ class UnitTable:
         asked = np.array(question, dtype=np.int64)
         terms, first, repeats = np.unique(asked, return_index=True, return_counts=True)
         places = np.flatnonzero(np.isin(self._terms, terms))
-        words, units = self._terms[places], np.searchsorted(np.cumsum(self.words), places, "right")
+        words, units = self._terms[places], np.searchsorted(np.cumsum(self._words), places, "right")
         follows = np.flatnonzero((np.diff(places) == 1) & (np.diff(units) == 0))
         size = int(asked.max(initial=0)) + 1
         pairs, first_pair = np.unique(_pairs(asked, size), return_index=True)
