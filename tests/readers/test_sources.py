@@ -218,7 +218,7 @@ def test_workers_give_the_same_results(tmp_path):
 
 def test_a_call_goes_on_where_one_was_interrupted(tmp_path):
     (tmp_path / "a.md").write_text("Tea.", encoding="utf-8")
-    (tmp_path / "b.jsonl").write_text('{"id": 1, "text": "Rum."}\n{"tea": "green"}\nno\n', encoding="utf-8")
+    (tmp_path / "b.jsonl").write_text('{"id": 1, "text": "Rum."}\n{"text": "Gin."}\nno\n', encoding="utf-8")
     with zipfile.ZipFile(tmp_path / "c.zip", "w") as archive:
         archive.writestr("d.md", "Milk.")
         archive.writestr("e.md", "Water.")
