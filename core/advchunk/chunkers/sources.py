@@ -230,7 +230,9 @@ class NameSet:
     def add(self, name: str) -> bool:
         """Add a name, and return True if it is new."""
         key = hash(name)
-        if key in self._recent or any(key == keys[min(keys.searchsorted(key), len(keys) - 1)] for keys in self._sorted):
+        if key in self._recent or any(
+            key == keys[min(int(keys.searchsorted(key)), len(keys) - 1)] for keys in self._sorted
+        ):
             return False
         self._recent.add(key)
         if len(self._recent) == _MOST_RECENT:

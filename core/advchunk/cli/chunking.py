@@ -109,7 +109,7 @@ def chunk_command(
     convert = enriching(enricher, chunker, _FORMATS[form]) if enricher else _FORMATS[form]
     process, inventory = SourceChunker(chunker, _keep if estimate else convert, read), Inventory()
     names = list_inputs(files, inventory, out)
-    if estimate:
+    if estimate and enricher:
         run = _Run(SourceRun(process, names, inventory, jsonl or None, workers=workers), set(), quiet=quiet)
         _print_estimate(enricher.estimate(run.texts()))
         click.get_current_context().exit(1 if run.failed or not names else 0)
