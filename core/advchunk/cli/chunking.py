@@ -197,8 +197,10 @@ def _keep(document: Document, chunks: list[Chunk], _: float) -> tuple[Document, 
 
 
 def _print_estimate(estimate: Any) -> None:
-    prompts = f"prompts of {estimate.prompt_tokens:,} tokens, {estimate.prefix_tokens:,} of them as in another of the document"
-    click.echo(f"{estimate.requests:,} requests: {prompts}; answers of at most {estimate.completion_tokens:,}")
+    prompts = (
+        f"{estimate.prompt_tokens:,} tokens of prompts, {estimate.prefix_tokens:,} of which a prefix cache may have"
+    )
+    click.echo(f"{estimate.requests:,} requests: {prompts}, and at most {estimate.completion_tokens:,} of answers")
 
 
 def _format_jsonl(document: Document, chunks: list[Chunk], _: float) -> str:
