@@ -52,7 +52,7 @@ def test_a_model_is_asked_once_about_each_chunk_and_the_estimate_says_so_before(
         rows = chunks_of(run("chunk", path, *SIZE, *model, "-f", "jsonl"))
         assert [chunk["context"].splitlines()[-1] for chunk in rows] == ["On cats."] * len(rows)
         assert {body["model"] for body in endpoint.asked} == {"small"}
-        assert estimate.stdout.startswith(f"{len(endpoint.asked)} requests: prompts of ")
+        assert estimate.stdout.startswith(f"{len(endpoint.asked)} requests: ")
         again = run("chunk", path, *SIZE, *model, "--estimate")
         assert again.stdout.startswith("0 requests: ")
         assert len(endpoint.asked) == len(rows)

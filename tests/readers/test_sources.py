@@ -5,12 +5,15 @@ import os
 import tarfile
 import zipfile
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, RecursiveChunker, chunk_files
+from advchunk.chunkers import sources as chunked
+from advchunk.chunkers.sources import NameSet
 from advchunk.readers import sources
 from advchunk.readers.sources import Inventory, find_files, read_sources
 
@@ -216,7 +219,7 @@ def test_workers_give_the_same_results(tmp_path):
 @pytest.mark.room("data_files")
 def test_a_call_goes_on_where_one_was_interrupted(tmp_path):
     (tmp_path / "a.md").write_text("Tea.", encoding="utf-8")
-    (tmp_path / "b.jsonl").write_text('{"id": 1, "text": "Rum."}\n{"tea": "green"}\nno\n', encoding="utf-8")
+    (tmp_path / "b.jsonl").write_text('{"id": 1, "text": "Rum."}\n{"text": "Gin."}\nno\n', encoding="utf-8")
     with zipfile.ZipFile(tmp_path / "c.zip", "w") as archive:
         archive.writestr("d.md", "Milk.")
         archive.writestr("e.md", "Water.")
@@ -227,6 +230,15 @@ def test_a_call_goes_on_where_one_was_interrupted(tmp_path):
         rest = chunk_files(tmp_path, chunker, done=names[:first])
         assert [document.id for document, _ in rest] == names[first:]
         assert [failure.source for failure in rest.failures] == [f"{tmp_path}/b.jsonl:3"]
+
+
+@given(st.lists(st.integers(0, 40), max_size=99))
+def test_names_that_are_used_twice_are_found(numbers):
+    names, added = NameSet(), set()
+    with mock.patch.object(chunked, "_MOST_RECENT", 4):
+        for number in numbers:
+            assert names.add(f"{number}") == (number not in added)
+            added.add(number)
 
 
 def test_progress_counts_files(tmp_path):

@@ -13,6 +13,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+import numpy as np
+
 from advchunk.chunkers.auto import AutoChunker
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.parallel import share_models
@@ -22,8 +24,9 @@ from advchunk.engine.workers import portable, run_in_processes
 from advchunk.errors import ConfigurationError, WorkerDied, first_line, is_integer, require
 from advchunk.readers.files import read_record
 from advchunk.readers.sources import FileSource, Inventory, find_files, read_sources
-from advchunk.records import Chunk, Document
+from advchunk.records import Chunk, Document, Ints
 
+_MOST_RECENT = 2**16  # names that are kept as they come
 _log = logging.getLogger("advchunk")
 
 
@@ -210,6 +213,38 @@ class SourceRun:
             yield from run_in_processes(self.process, sources, self.workers, lambda source: source.size, prepare)
 
 
+class NameSet:
+    """The names of documents, to find those that are used twice, in some ten bytes each.
+
+    They are hashes of 64 bits, so that two of ten million names are taken for one with a chance of less than one in 300,000.
+
+    >>> names = NameSet()
+    >>> names.add("tea"), names.add("rum"), names.add("tea")
+    (True, True, False)
+    """
+
+    def __init__(self) -> None:
+        self._recent = set[int]()
+        self._sorted = list[Ints]()  # arrays of hashes, each longer than the next
+
+    def add(self, name: str) -> bool:
+        """Add a name, and return True if it is new."""
+        key = hash(name)
+        if key in self._recent or any(
+            key == keys[min(int(keys.searchsorted(key)), len(keys) - 1)] for keys in self._sorted
+        ):
+            return False
+        self._recent.add(key)
+        if len(self._recent) == _MOST_RECENT:
+            keys = np.fromiter(self._recent, np.int64, _MOST_RECENT)
+            while self._sorted and len(self._sorted[-1]) <= len(keys):
+                keys = np.concatenate([keys, self._sorted.pop()])
+            keys.sort()
+            self._sorted.append(keys)
+            self._recent.clear()
+        return True
+
+
 @dataclass
 class ChunkedFiles:
     """The documents of files with their chunks, in order; `chunk_files` makes it.
@@ -232,18 +267,17 @@ class ChunkedFiles:
         """Yield each document with its chunks."""
         self.inventory, self.failures = Inventory(), []
         handle = error_handler(self.failures.append if self._on_error == "collect" else self._on_error)
-        run, names = self._run(self.inventory), set[int]()
+        run, names = self._run(self.inventory), NameSet()
         with ProgressReporter(self._progress, len(run.files), "file") as reporter, closing(run.results()) as results:
             last = 0
             for index, _, result in results:
                 for failure in result.failures:
                     handle(failure)
                 for name, (document, chunks) in result.documents:
-                    if hash(name) in names:
-                        handle(Failure(index, name, ConfigurationError("another document has the same name")))
-                    else:
-                        names.add(hash(name))
+                    if names.add(name):
                         yield document, chunks
+                    else:
+                        handle(Failure(index, name, ConfigurationError("another document has the same name")))
                 for _ in range(last, index):
                     reporter.update()
                 last = index

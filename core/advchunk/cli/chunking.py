@@ -15,7 +15,7 @@ import click
 from advchunk import registry
 from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.chunkers.sources import SourceChunker, SourceRun, document_name
+from advchunk.chunkers.sources import NameSet, SourceChunker, SourceRun, document_name
 from advchunk.cli.common import RESOURCE_OPTIONS, reason_of, report_errors, split_method
 from advchunk.cli.contexts import context_option, create_enricher, enriching, take_model
 from advchunk.cli.files import list_inputs, open_output, open_resumable, read_input, report_inventory
@@ -67,7 +67,7 @@ def chunk_command(
 
     The file name determines the format: .md, .markdown, .mdx, .qmd and .rmd are Markdown; .html, .htm and .xhtml are HTML; .vtt and .srt are captions; the content of .xml, .json and .nbib files is detected (TEI, JATS, PubMed, HTML, Docling, chats, other XML), and .txt files may be transcripts; .py, .js, .ts, .java, .c, .cpp, .cs, .go, .rs, .rb, .php, .sql, .sh and the like are source code, with the extra "code"; all other files are plain text. Standard input is Markdown. Override it with --markup NAME, or detect the format of all files with --markup auto.
 
-    Each line of a .jsonl file is a document: {"id": ..., "text": ...}, Markdown unless --markup says otherwise; all other keys are its metadata. The memory needed does not depend on the number of lines, except for about 100 bytes a document, to find ids that are used twice.
+    Each line of a .jsonl file is a document: {"id": ..., "text": ...}, Markdown unless --markup says otherwise; all other keys are its metadata. The memory needed does not depend on the number of lines, except for about ten bytes a document, to find ids that are used twice.
 
     With --context, each chunk says where it belongs. Without --llm this is in its document's own words; with --llm, a model is asked once about each chunk (-p llm_model=NAME), and --cache keeps its answers. --estimate tells what this would cost.
 
@@ -109,7 +109,7 @@ def chunk_command(
     convert = enriching(enricher, chunker, _FORMATS[form]) if enricher else _FORMATS[form]
     process, inventory = SourceChunker(chunker, _keep if estimate else convert, read), Inventory()
     names = list_inputs(files, inventory, out)
-    if estimate:
+    if estimate and enricher:
         run = _Run(SourceRun(process, names, inventory, jsonl or None, workers=workers), set(), quiet=quiet)
         _print_estimate(enricher.estimate(run.texts()))
         click.get_current_context().exit(1 if run.failed or not names else 0)
@@ -153,7 +153,7 @@ class _Run:
         from tqdm import tqdm
 
         self.failed = False
-        self._run, self._done, self._seen = run, done, set[int]()
+        self._run, self._done, self._seen = run, done, NameSet()
         run.skip = self._skip if done else run.skip
         of_lines = any(is_jsonl(name) if run.of_lines is None else run.of_lines for name in run.files)
         unit, total = ("doc", None) if of_lines else ("file", len(run.files))
@@ -179,15 +179,12 @@ class _Run:
 
     def _is_done(self, document: str) -> bool:
         """Return True if a document was written by the run that this one continues, or has the name of another."""
-        key = hash(document)
-        if key in self._seen:
+        if not self._seen.add(document):
             self._report(document, "another document has the same name")
             return True
-        self._seen.add(key)
-        if key in self._done:
-            self._done.remove(key)
-            return True
-        return False
+        is_done = hash(document) in self._done
+        self._done.discard(hash(document))
+        return is_done
 
     def _report(self, name: str, reason: str) -> None:
         self.failed = True
@@ -200,8 +197,10 @@ def _keep(document: Document, chunks: list[Chunk], _: float) -> tuple[Document, 
 
 
 def _print_estimate(estimate: Any) -> None:
-    prompts = f"prompts of {estimate.prompt_tokens:,} tokens, {estimate.prefix_tokens:,} of them as in another of the document"
-    click.echo(f"{estimate.requests:,} requests: {prompts}; answers of at most {estimate.completion_tokens:,}")
+    prompts = (
+        f"{estimate.prompt_tokens:,} tokens of prompts, {estimate.prefix_tokens:,} of which a prefix cache may have"
+    )
+    click.echo(f"{estimate.requests:,} requests: {prompts}, and at most {estimate.completion_tokens:,} of answers")
 
 
 def _format_jsonl(document: Document, chunks: list[Chunk], _: float) -> str:

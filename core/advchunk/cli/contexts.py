@@ -23,7 +23,7 @@ context_option = click.option(
 
 
 def take_model(method: str, params: dict[str, Any], resources: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of the model that is asked about contexts; those that a method does not take are left to it alone."""
+    """Return the options of the model that is asked about contexts, and remove those that the method does not take."""
     if "llm" not in resources:
         return {}
     model = {name: values[name] for values in (params, resources) for name in _OF_THE_MODEL if name in values}

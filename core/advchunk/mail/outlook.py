@@ -33,7 +33,7 @@ _CODECS = {20127: "ascii", 20866: "koi8-r", 21866: "koi8-u", 51932: "euc-jp", 51
 
 _REGISTRY = HeaderRegistry()
 for _header in ("from", "to", "cc", "message-id", "in-reply-to"):  # names as they are, without addresses
-    _REGISTRY.map_to_type(_header, UniqueUnstructuredHeader)
+    _REGISTRY.map_to_type(_header, UniqueUnstructuredHeader)  # type: ignore[arg-type]  # the stub lacks its base
 _POLICY = policy.default.clone(header_factory=_REGISTRY)
 
 
