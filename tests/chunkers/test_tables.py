@@ -101,7 +101,9 @@ def as_text(write, rows):
 @every_form
 @settings(max_examples=40)
 @given(rows=body, top=st.integers(140, 900), around=st.booleans())
-@example(rows=[("tea", f"{word}one, two; three") for word in ("tea ", "", "green tea ", "tea 42 ")], top=156, around=False)
+@example(
+    rows=[("tea", f"{word}one, two; three") for word in ("tea ", "", "green tea ", "tea 42 ")], top=156, around=False
+)
 def test_tables_are_cut_between_rows_and_have_their_head(write, rows, top, around):
     parts, table = as_text(write, rows)
     before = "Some words before it.\n\n" * around
