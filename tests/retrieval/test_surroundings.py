@@ -161,7 +161,16 @@ def test_stale_missing_and_foreign_hits_are_used_and_the_log_says_so_once(tmp_pa
     assert "at nine" not in text
     messages = warnings()
     assert len([message for message in messages if "have another text in the table 'chunks'" in message]) == 1
-    assert len([message for message in messages if "'moon', are of documents that the table 'chunks'" in message]) == 1
+    assert (
+        len(
+            [
+                message
+                for message in messages
+                if "'moon', are of documents that are not in the table 'chunks'" in message
+            ]
+        )
+        == 1
+    )
 
 
 def test_of_several_sources_each_may_lack_documents_that_another_has(tmp_path, warnings):
@@ -172,7 +181,14 @@ def test_of_several_sources_each_may_lack_documents_that_another_has(tmp_path, w
     assert warnings() == []
     foreign = Hit(Chunk("The ferry leaves the moon.", (Span(0, 26),), 6), "moon", 1.0)
     as_surroundings(tables).read([*hits, foreign], 100)
-    assert ["'moon', are of documents that the table 'chunks'" in message for message in warnings()] == [True]
+    assert ["'moon', are of documents that are not in the table 'chunks'" in m for m in warnings()] == [True]
+
+
+def test_documents_all_of_whose_chunks_are_hits_are_not_missing(tmp_path, warnings):
+    tables = [filled(tmp_path / f"{name}.db", chunked({name: text})) for name, text in TEXTS.items()]
+    hits = [Hit(chunk, name, 1.0) for name, chunks in chunked(TEXTS).items() for chunk in chunks]
+    assert as_surroundings(tables).read(hits, 100).beside == []
+    assert warnings() == []
 
 
 def test_a_connection_that_stays_open_is_asked_in_its_own_thread(tmp_path):

@@ -145,7 +145,9 @@ class CheckedSurroundings:
         require(not wrong, "texts must be strings or documents", *wrong[:1] or [None])
         wrong = [hit for hit in around.beside if not _is_sound(hit)]
         require(not wrong, f"{self.name} must return hits that have a text, and metadata by name", *wrong[:1] or [None])
-        if not (self.is_part or self.may_lack_documents):
+        if self.is_part:  # the whole is checked, too
+            return around
+        if not self.may_lack_documents:
             self._warn_of_missing(hits, around)
         if not around.beside:
             return around
@@ -172,7 +174,7 @@ class CheckedSurroundings:
         missing = [hit.document for hit in hits if hit.chunk.spans and hit.document not in documents]
         if missing:
             reason = (
-                "%d of %d hits, such as one of %r, are of documents that %s does not have: they are used as they are"
+                "%d of %d hits, such as one of %r, are of documents that are not in %s: they are used as they are"
             )
             self.warnings.warn(f"missing {self.name}", reason, len(missing), len(hits), missing[0], self.name)
 
