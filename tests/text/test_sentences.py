@@ -326,10 +326,11 @@ def test_a_blank_line_ends_a_sentence(text):
 
 
 @given(TEXTS, TEXTS, TEXTS)
+@example("", "", ". .No. I")
 def test_a_new_paragraph_does_not_change_others(before, new, after):
     before, new, after = ("A" + part.strip() + "z" for part in (before, new, after))
-    apart = [unit for part in (before, new, after) for unit in sentences(f"{part}\n\n").strings()]
-    assert sentences("\n\n".join([before, new, after, ""])).strings() == apart
+    apart = [unit for part in (before, new, after) for unit in sentences(f"{part}\n\n", "en").strings()]
+    assert sentences("\n\n".join([before, new, after, ""]), "en").strings() == apart  # "auto" reads all of them
 
 
 def test_a_long_paragraph_is_split_as_its_parts_are():
