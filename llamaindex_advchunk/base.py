@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -49,6 +50,8 @@ from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
 from advchunk.text.tiling import line_ends
 from llamaindex_advchunk.corpora import check_is_whole
+
+_log = logging.getLogger("advchunk")
 
 
 class Resource:
@@ -293,13 +296,22 @@ class AdvchunkNodeParser(TextSplitter):
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
         """Add a fingerprint, from which the IngestionPipeline makes its cache key."""
-        fingerprint = [self.core().fingerprint(), identity(self.id_func)]
-        return {**super().to_dict(**kwargs), "fingerprint": fingerprint}
+        return {**super().to_dict(**kwargs), "fingerprint": self._fingerprint()}
+
+    def _fingerprint(self) -> list[str]:
+        return [self.core().fingerprint(), identity(self.id_func)]
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
-        """Build a parser from `to_dict`, which does not contain resources: pass them again."""
-        return super().from_dict({key: data[key] for key in data if key != "fingerprint"}, **kwargs)
+        """Build a parser from `to_dict`, which does not contain resources, such as ``embed_model``: pass them again.
+
+        A parser that does not parse as the one of the dictionary is named in the log.
+        """
+        parser = super().from_dict({key: data[key] for key in data if key != "fingerprint"}, **kwargs)
+        if data.get("fingerprint", parser._fingerprint()) != parser._fingerprint():
+            message = "%s.from_dict makes a parser that differs from that of the dictionary: pass its resources, such as embed_model"
+            _log.warning(message, cls.__name__)
+        return parser
 
     # LlamaIndex drops attributes that cannot be pickled, from the original too; pydantic raises instead.
     def __getstate__(self) -> dict[str, Any]:

@@ -375,6 +375,14 @@ def test_papers_come_as_text():
     assert (node.text, node.metadata["imrad"], node.start_char_idx) == ("Results\n\nWeight fell.", "Results", None)
 
 
+def test_a_parser_that_lost_its_resources_is_named(caplog):
+    data = UniversalSemanticNodeParser(embed_model=Recording(), max_tokens=300).to_dict()
+    assert UniversalSemanticNodeParser.from_dict(data, embed_model=Recording()).to_dict() == data
+    assert caplog.messages == []
+    assert UniversalSemanticNodeParser.from_dict(data).max_tokens == 300
+    assert "UniversalSemanticNodeParser.from_dict makes a parser that differs" in caplog.text
+
+
 def test_lines_of_nodes_that_are_parsed_again_are_those_of_the_document():
     text = "# A\n\nOne two three. Four five six.\n\n\n# B\n\nSeven eight nine. Ten eleven.\n"
     document = Document(text=text, id_="d")
