@@ -173,9 +173,7 @@ class CheckedSurroundings:
         documents = {*around.texts, *(hit.document for hit in around.beside)}
         missing = [hit.document for hit in hits if hit.chunk.spans and hit.document not in documents]
         if missing:
-            reason = (
-                "%d of %d hits, such as one of %r, are of documents that are not in %s: they are used as they are"
-            )
+            reason = "%d of %d hits, such as one of %r, are of documents that are not in %s: they are used as they are"
             self.warnings.warn(f"missing {self.name}", reason, len(missing), len(hits), missing[0], self.name)
 
 
