@@ -288,7 +288,7 @@ class TestInABrowser:
           pieceOf(columns[1]).scrollIntoView();
           record("scrolled", () => {
             pieceOf(columns[0]).click();
-            setTimeout(() => record("clicked", () => {}), 300);
+            record("clicked", () => {});
           });
         """
         seen = Seen(view.html, tmp_path, script=script)
