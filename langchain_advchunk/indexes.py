@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +94,10 @@ class IndexRetriever(CheckedModel, BaseRetriever):
         """Remove the documents of these names from the index."""
         self._retriever.remove(*names)
 
-    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
+    ) -> list[Document]:
+        _check_options(options)
         if self.budget is None:
             passages = list(map(Passage.of, self._retriever.search(query, self.k)))
         else:
@@ -102,10 +105,17 @@ class IndexRetriever(CheckedModel, BaseRetriever):
         return list(map(to_document, passages))
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
+        _check_options(options)
         if self.budget is None:
             passages = list(map(Passage.of, await self._retriever.asearch(query, self.k)))
         else:
             passages = await self._retriever.apassages(query, self.budget, order=self.order)
         return list(map(to_document, passages))
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Raise `ConfigurationError` for what is passed with a query: nothing of it would count."""
+    rule = "a query takes no options: set budget, k, and order on the retriever; an index has no filters"
+    require(not options, rule, ", ".join(options))

@@ -91,3 +91,17 @@ def test_mistakes_are_named(make, index, options, rule):
 def test_a_document_without_a_name_is_refused():
     with pytest.raises(ConfigurationError, match="documents must have names or ids"):
         langchain(Retriever()).add_documents([LangChainDocument("Tea.")])
+
+
+def test_nothing_that_is_passed_is_ignored(tmp_path):
+    pages = [LangChainDocument(f"Page {page}.", metadata={"source": "a.pdf", "page": page}) for page in range(3)]
+    retriever = langchain(str(tmp_path / "a.index"))
+    with pytest.raises(ConfigurationError, match=r"must have different names: join the pages .* got .'a.pdf'"):
+        retriever.add_documents(pages)
+    retriever.add_documents(pages[:1])
+    with pytest.raises(ConfigurationError, match=r"a query takes no options: .* got 'filter'"):
+        retriever.invoke("page", filter={"tenant": "A"})
+    with pytest.raises(ConfigurationError, match=r"a query takes no options: .* got 'budget'"):
+        asyncio.run(retriever.ainvoke("page", budget=10))
+    with pytest.raises(ConfigurationError, match="chunker must be a chunker of the core"):
+        langchain(Retriever(), chunker=langchain_advchunk.RecursiveSplitter()).add_documents(pages[:1])
