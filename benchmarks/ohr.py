@@ -5,7 +5,7 @@ python benchmarks/ohr.py --data DIR [--sets ohr/law ohr/manual ohr/textbook ohr/
 DIR/SET holds documents, questions.jsonl, and in mineru/ the same documents as a PDF parser wrote them. The measure is the longest
 common subsequence of words of the evidence and of what was retrieved from its document, as a share of the evidence. The rows:
 
-the best two chunks of 1,024 tokens at most, of three splitters, by BM25, by vectors, and by `Retriever.search`
+the best two chunks of 1,024 tokens at most, of three splitters, by BM25 and by vectors, and of ours by `Retriever.search`
 as many of the best chunks of 130 tokens by BM25 as fit into 2,048 and into 512 tokens
 passages of `Retriever` over these chunks, in as many tokens
 two chunks of 1,024 tokens of the right document, drawn at random: what common words alone give
@@ -22,6 +22,7 @@ import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import starmap
 from pathlib import Path
 from random import Random
@@ -128,13 +129,15 @@ def retrieve(data: Set) -> dict[str, Answers]:
     for label, chunks in (peers | {"`recursive`": large}).items():
         for method, own in ranked(data, chunks).items():
             answers[f"{label}, {method}"] = [pieces[:BEST] for pieces in own]
-    of_large, of_small = (Retriever(own, embedder=data.embedder, language=data.language) for own in (large, small))
-    hits = [[(hit.document, hit.chunk) for hit in of_large.search(text, BEST)] for text in asked]
-    answers["`recursive`, `Retriever.search`"] = [list(starmap(piece, own)) for own in hits]
-    by_words = ranked(data, small)["BM25"]
+    searcher = partial(Retriever, embedder=data.embedder, language=data.language)
+    for mode in ("hybrid", "lexical"):
+        retriever = searcher(large, mode=mode)
+        hits = [[(hit.document, hit.chunk) for hit in retriever.search(text, BEST)] for text in asked]
+        answers[f"`recursive`, `Retriever`, {mode}"] = [list(starmap(piece, own)) for own in hits]
+    by_words, retriever = ranked(data, small)["BM25"], searcher(small)
     for budget in BUDGETS:
         answers[f"chunks of {SMALL}, BM25, {budget:,} tokens"] = [fill(own, budget) for own in by_words]
-        passages = [pieces_of(of_small.passages(text, budget)) for text in asked]
+        passages = [pieces_of(retriever.passages(text, budget)) for text in asked]
         answers[f"`Retriever.passages`, {budget:,} tokens"] = passages
     random, names = Random(0), [question.references[0].document for question in data.questions]
     drawn = [(name, random.sample(large[name], min(BEST, len(large[name])))) for name in names]
