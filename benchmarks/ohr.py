@@ -65,10 +65,10 @@ def words(text: str) -> list[str]:
 def inclusion(evidence: Sequence[str], retrieved: Sequence[str]) -> float:
     """Return the longest common subsequence of words as a share of the evidence, which has a word or more."""
     numbers = {word: number for number, word in enumerate(evidence)}
-    found = np.array([numbers[word] for word in retrieved if word in numbers], dtype=np.int64)
-    longest = np.zeros(len(found) + 1, dtype=np.int64)  # within the first so many words that were found
+    order = np.array([numbers[word] for word in retrieved if word in numbers], dtype=np.int64)
+    longest = np.zeros(len(order) + 1, dtype=np.int64)  # within the first so many of these words
     for word in evidence:
-        longest[1:] = np.maximum.accumulate(np.maximum(longest[1:], longest[:-1] + (found == numbers[word])))
+        longest[1:] = np.maximum.accumulate(np.maximum(longest[1:], longest[:-1] + (order == numbers[word])))
     return float(longest[-1]) / len(evidence)
 
 
@@ -94,11 +94,11 @@ def tokens_of(answers: Answers) -> Floats:
 
 
 def pooled(
-    score: Callable[..., Floats], found: Sequence[Mapping[str, Answers]], *sets: Sequence[Set]
+    score: Callable[..., Floats], retrieved: Sequence[Mapping[str, Answers]], *sets: Sequence[Set]
 ) -> dict[str, Floats]:
     """Return the scores of each row over the questions of all sets."""
-    parts = list(zip(found, *sets, strict=True))
-    return {label: np.concatenate([score(own[label], *data) for own, *data in parts]) for label in found[0]}
+    parts = list(zip(retrieved, *sets, strict=True))
+    return {label: np.concatenate([score(own[label], *data) for own, *data in parts]) for label in retrieved[0]}
 
 
 def cut(data: Set, splitter: Candidate) -> dict[str, list[Chunk]]:
@@ -184,11 +184,11 @@ def main() -> None:
     kinds = np.array([kind for own in sets for kind in own.kinds])
     groups = {str(name): of == name for of in (names, kinds) for name in dict.fromkeys(of)}
     for title, forms in zip(PUBLISHED, (sets, parsed), strict=True):
-        found = [retrieve(own) for own in forms]
-        tokens = pooled(tokens_of, found)
-        print(table(title, pooled(inclusions, found, sets, forms), tokens, groups))
+        retrieved = [retrieve(own) for own in forms]
+        tokens = pooled(tokens_of, retrieved)
+        print(table(title, pooled(inclusions, retrieved, sets, forms), tokens, groups))
         if forms is sets:
-            print(table("Characters at their places", pooled(characters, found, sets), tokens, groups))
+            print(table("Characters at their places", pooled(characters, retrieved, sets), tokens, groups))
 
 
 if __name__ == "__main__":
