@@ -51,20 +51,26 @@ CUTTERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 
 
 @dataclass(frozen=True)
-class Corpus:
-    """The chunks of a set, as texts, its questions, and how chunks and answers overlap."""
+class Texts:
+    """The chunks of a set and its questions, as texts."""
 
     chunks: Sequence[str]
     questions: Sequence[str]
-    overlaps: Overlaps
     language: str
+
+
+@dataclass(frozen=True)
+class Corpus(Texts):
+    """The texts of a set, and how chunks and answers overlap."""
+
+    overlaps: Overlaps
 
     def recall(self, ranking: Ints) -> Floats:
         """Return the recall of each question within the budget, in percent: (q,)."""
         return 100 * at_budget(self.overlaps, ranking, BUDGET).recall
 
 
-Ranker: TypeAlias = Callable[[Corpus], Ints]
+Ranker: TypeAlias = Callable[[Texts], Ints]
 
 
 def read(data: Path, name: str) -> Corpus:
@@ -78,25 +84,25 @@ def read(data: Path, name: str) -> Corpus:
     texts = [chunk.embed_text for cut in chunks.values() for chunk in cut]
     overlaps = find_overlaps(chunks, questions, tokens=np.maximum(task.counter.counts(texts), 1))
     language = Path(name).name if len(Path(name).parts) > 1 else "en"
-    return Corpus(texts, [question.text for question in questions], overlaps, language)
+    return Corpus(texts, [question.text for question in questions], language, overlaps)
 
 
-def rank_by_vectors(embedder: Callable[[str], Any], corpus: Corpus) -> Ints:
-    """Rank by the cosines of the vectors of an embedder for the language of the corpus."""
-    checked = as_embedder(embedder(corpus.language))
-    return rank(checked.embed(corpus.questions), checked.embed(corpus.chunks))
+def rank_by_vectors(embedder: Callable[[str], Any], texts: Texts) -> Ints:
+    """Rank by the cosines of the vectors of an embedder for the language of the texts."""
+    checked = as_embedder(embedder(texts.language))
+    return rank(checked.embed(texts.questions), checked.embed(texts.chunks))
 
 
-def rank_by_bm25(corpus: Corpus) -> Ints:
+def rank_by_bm25(texts: Texts) -> Ints:
     """Rank by BM25 with stems and stop words."""
-    stemmer = Stemmer.Stemmer(NAMES[corpus.language]) if corpus.language in NAMES else None
+    stemmer = Stemmer.Stemmer(NAMES[texts.language]) if texts.language in NAMES else None
     options = {
-        "stopwords": list(stop_words("snowball", corpus.language)), "stemmer": stemmer, "show_progress": False
+        "stopwords": list(stop_words("snowball", texts.language)), "stemmer": stemmer, "show_progress": False
     }  # fmt: skip
     index = bm25s.BM25()
-    index.index(bm25s.tokenize(list(corpus.chunks), **options), show_progress=False)
-    asked = bm25s.tokenize(list(corpus.questions), return_ids=False, **options)
-    scores = np.stack([index.get_scores(words) if words else np.zeros(len(corpus.chunks)) for words in asked])
+    index.index(bm25s.tokenize(list(texts.chunks), **options), show_progress=False)
+    asked = bm25s.tokenize(list(texts.questions), return_ids=False, **options)
+    scores = np.stack([index.get_scores(words) if words else np.zeros(len(texts.chunks)) for words in asked])
     return np.argsort(-scores, axis=1, kind="stable")
 
 
