@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from advchunk.errors import ConfigurationError, MissingExtra, require
-from advchunk.pages import pdfium
+from advchunk.pages import pdfium, rulings
 from advchunk.pages.pdfium import Image, Scan
 from advchunk.pages.regions import glyphs
 from advchunk.pages.regions.document import DetectedPage, build_document, build_pages
@@ -66,13 +66,15 @@ def read(
     name = "" if isinstance(source, bytes) else fspath(source)
     find, data = _as_detector(detector), pdfium.load(source, name or id or "this")
     contents, notes = list[DetectedPage](), _Notes(name or id or "PDF")
-    with pdfium.open_pdf(data, password) as pdf:
+    with pdfium.open_pdf(data, password) as pdf, rulings.open_rulings(data, password, name or id or "PDF") as find_grids:
         numbers = pdfium.page_numbers(len(pdf), pages)
         for number in numbers:
             scan = pdfium.scan_page(pdf, number, render=find is not None)
             lines = notes.clean(scan)
             if lines:
-                contents.append(DetectedPage(scan.sheet, lines, _run_detector(find, scan)))
+                may_have_grids = rulings.FEWEST_PATHS <= scan.paths <= rulings.MOST_PATHS
+                grids = find_grids(number) if may_have_grids else []
+                contents.append(DetectedPage(scan.sheet, lines, _run_detector(find, scan), grids))
         info = _info(pdfium.properties(pdf))
     notes.log()
     if not contents:
