@@ -268,7 +268,8 @@ def measure(tally: Tally, pieces: Sequence[Piece], source: Source, parts: Sequen
                 below = any(
                     contains([*before, *own[:start]], heading)
                     for before, own in zip(known, chunks, strict=True)
-                    for start in places(own, sought[:OPENING])
+                    for start, word in enumerate(own)
+                    if word == sought[0] and in_order(sought[:OPENING], own[start : start + 2 * OPENING])
                 )
                 tally.add("headings", below)
                 if kept and not below:
@@ -292,15 +293,10 @@ def together(sought: Sequence[str], present: Sequence[str]) -> bool:
     return False
 
 
-def places(present: Sequence[str], sought: Sequence[str]) -> Iterator[int]:
-    """Yield where words are among others, one directly after the other."""
-    first, size = sought[0], len(sought)
-    return (at for at, word in enumerate(present) if word == first and present[at : at + size] == sought)
-
-
 def contains(present: Sequence[str], sought: Sequence[str]) -> bool:
     """Return whether words are among others, one directly after the other."""
-    return next(places(present, sought), None) is not None
+    size = len(sought)
+    return any(word == sought[0] and present[at : at + size] == sought for at, word in enumerate(present))
 
 
 def read_sources(data: Path) -> list[Source]:
