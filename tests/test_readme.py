@@ -19,7 +19,7 @@ from advchunk.readers import markdown
 ROOT = Path(__file__).parents[1]
 GUIDES = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs" / "guides").glob("*.md"))]
 PAGES = ["README.md", *GUIDES]
-FIGURE = re.compile(r"(?<![\w.,])(?<![A-Za-z]-)(?:\d{1,3}(?:,\d{3})+|\d*\.\d+)(?![\w.])")  # not Apache-2.0
+FIGURE = re.compile(r"(?<![\w.,])(?<!\w-)(?:\d{1,3}(?:,\d{3})+|\d*\.\d+)(?![\w.])")  # not Apache-2.0
 RECIPES = {
     "tea.md": "# Tea\n\nAdd two spoons of tea. Wait two minutes, or three for black tea. Pour it.\n",
     "prices.csv": "name,price\ngreen,2.50\nblack,1.90\n",
