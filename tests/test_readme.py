@@ -107,6 +107,14 @@ def test_links_between_pages_lead_somewhere(path):
         assert not anchor or anchor in anchors(target), f"{name}#{anchor}"
 
 
+@pytest.mark.parametrize("path", [*PAGES, "docs/index.md", "docs/concepts.md", "docs/faq.md"])
+def test_a_link_in_capitals_has_the_title_of_its_page(path):
+    links = re.findall(r"\[([A-Z][^\]]*)\]\(((?!https?:)[^)#\s]*\.md)\)", outside_code(path))
+    targets = {text.replace("\n", " "): (ROOT / path).parent / name for text, name in links}
+    titles = {text: outside_code(target).partition("\n")[0][2:] for text, target in targets.items() if target.exists()}
+    assert {text: title for text, title in titles.items() if text not in (title, "CONTRIBUTING")} == {}
+
+
 def test_names_in_contributing_are_those_of_their_modules():
     modules = {path.stem: path for folder in ("core", "tests", "tools") for path in (ROOT / folder).rglob("*.py")}
     named = re.findall(r"`(\w+)\.(?!py`)(\w+)`", outside_code("CONTRIBUTING.md"))
