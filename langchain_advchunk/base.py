@@ -190,7 +190,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
         Parameters
         ----------
-        id_key : metadata key of a row that holds the id of its chunk; no key of the documents' metadata.
+        id_key : metadata key of a row for the id of its chunk; no key of the documents' metadata.
         """
         documents = list(documents)
         check_id_key(id_key, documents)
@@ -272,12 +272,12 @@ class LinearSplitter(AdvchunkSplitter):
     ----------
     chunk_size, chunk_overlap : LangChain's names for ``max_tokens`` and ``overlap_tokens``.
     length_function : counts tokens: a name ("words", "characters", a tiktoken encoding ...), a tokenizer, or a
-        callable; None is the embedded WordPiece, or the embeddings' tokenizer if the splitter cuts by embeddings.
+        callable; None is the built-in WordPiece, or the embeddings' tokenizer if the splitter cuts by embeddings.
     sentence_splitter : splits sentences (see `advchunk.text.splitters.as_tiler`).
     fallback : a core chunker for documents on which this one fails or takes too long; "auto" means no fallback, except
         for an experimental splitter, where it means `advchunk.UniversalSemanticChunker`; None raises the error.
     embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...), for
-        `split_with_vectors` and `split_with_rows`; None is the embedded default, which needs no key or download.
+        `split_with_vectors` and `split_with_rows`; None is the built-in default, which needs no key or download.
     batch_size : texts per model call; None uses the model's own setting, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or an `advchunk.models.cache.Store`.
     """
@@ -383,7 +383,7 @@ class EmbeddingSplitter(LinearSplitter):
     Parameters
     ----------
     embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...);
-        None is the embedded default, which needs no key or download.
+        None is the built-in default, which needs no key or download.
     """
 
     embeddings: EmbedderLike = field(default=None, kw_only=False, repr=False, metadata=RESOURCE)

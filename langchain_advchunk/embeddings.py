@@ -1,4 +1,4 @@
-"""The embedded default, hashed words beside any embedder, and precomputed vectors, as LangChain embeddings."""
+"""The built-in default, hashed words beside any embedder, and precomputed vectors, as LangChain embeddings."""
 
 from collections.abc import Iterable
 from itertools import cycle
@@ -13,7 +13,7 @@ from advchunk.records import Floats
 
 
 class DefaultEmbeddings(Embeddings):
-    """The embedded default, for vector stores and everything else that takes `Embeddings`; it needs no key or download.
+    """The built-in default, for vector stores and everything else that takes `Embeddings`; it needs no key or download.
 
     >>> len(DefaultEmbeddings().embed_query("Green tea."))
     256
@@ -44,7 +44,7 @@ class HybridEmbeddings(Embeddings):
 
     Parameters
     ----------
-    embeddings : anything that embeds; None is the embedded default.
+    embeddings : anything that embeds; None is the built-in default.
     dimensions : of the words, >= 1.
     weight : share of the words in a cosine, 0..1.
     language : code of the language of the texts, for stems and stop words.

@@ -41,7 +41,7 @@ def vectors_for(
     ----------
     chunks : in the order in which the splitter returned them; those without an ``id`` get one.
     kind : see `advchunk.retrieval.vectors.ChunkVectors`.
-    embeddings : LangChain ``Embeddings`` or anything else that embeds; None is the embedded default.
+    embeddings : LangChain ``Embeddings`` or anything else that embeds; None is the built-in default.
     documents : the documents that were split, in order, whose metadata the chunks have. A chunk is located by its
         ``start_index``, else by its text, ignoring white space. Without documents, text is known from the chunks alone, and
         without ``start_index`` they are taken to follow one another; a change of metadata starts a new document.

@@ -24,7 +24,7 @@ class ChunkWriter:
     ----------
     open_store : returns the store, given its embeddings. ``add_documents`` of the store must replace documents with the same ids,
         as that of most stores does. For several processes, it must be picklable, such as a function of a module.
-    embeddings : embeds queries, and chunks without a vector, as the chunker did; None is the embedded default.
+    embeddings : embeds queries, and chunks without a vector, as the chunker did; None is the built-in default.
 
     >>> from langchain_core.vectorstores import InMemoryVectorStore
     >>> from advchunk import RecursiveChunker

@@ -351,7 +351,7 @@ class LinearNodeParser(AdvchunkNodeParser):
     tokenizer: Annotated[TokenizerLike, UNCHECKED] = Field(
         default=None,
         exclude=True,
-        description="Counts tokens; None is the embedded WordPiece, or that of an embed model that cuts.",
+        description="Counts tokens; None is the built-in WordPiece, or that of an embed model that cuts.",
     )
     sentence_splitter: Annotated[SplitterLike, UNCHECKED] = Field(
         default=None, exclude=True, description="Splits sentences."
@@ -360,7 +360,7 @@ class LinearNodeParser(AdvchunkNodeParser):
         default="auto", exclude=True, description="A core chunker for documents on which this one fails."
     )
     embed_model: Annotated[EmbedderLike, UNCHECKED] = Field(
-        default=None, exclude=True, description="BaseEmbedding or anything that embeds; None is the embedded default."
+        default=None, exclude=True, description="BaseEmbedding or anything that embeds; None is the built-in default."
     )
     batch_size: int | None = Field(default=None, exclude=True, description="Texts per model call.")
     cache: Annotated[CacheLike, UNCHECKED] = Field(

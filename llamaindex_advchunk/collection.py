@@ -239,7 +239,7 @@ class PoolReader:
 
         Parameters
         ----------
-        around : what stands around the nodes, which are some hits, in any order, and are not searched by words; None if they are
+        around : the text around the nodes, which are some hits, in any order, and are not searched by words; None if they are
             all nodes of their documents.
         """
         are_all, texts = around is None, dict[str, str]()

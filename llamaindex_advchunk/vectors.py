@@ -39,7 +39,7 @@ def vectors_for(
     ----------
     nodes : in the order in which the parser returned them.
     kind : see `advchunk.retrieval.vectors.ChunkVectors`.
-    embed_model : ``BaseEmbedding`` or anything that embeds; None is the embedded default.
+    embed_model : ``BaseEmbedding`` or anything that embeds; None is the built-in default.
     documents : the documents, or nodes, that were parsed. A node is located by its ``start_char_idx``, else by its text,
         ignoring white space. Without documents, text is known from the nodes alone, and those without ``start_char_idx`` are
         taken to follow one another.

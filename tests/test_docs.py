@@ -47,6 +47,17 @@ def test_a_page_runs_from_top_to_bottom(path, monkeypatch):
     run(path, monkeypatch)
 
 
+@pytest.mark.parametrize("path", [path for path in PAGES if "integrations" in path])
+def test_listings_name_classes_that_exist(path):
+    modules = ["langchain_advchunk", "llamaindex_advchunk", "llama_index.core.ingestion", "llama_index.core.retrievers"]
+    named = re.findall(
+        r"`(\w+(?:Splitter|Parser|Retriever|Embeddings?|Enricher|Loader|Reader|Compressor|Postprocessor|Pipeline))\b",
+        (ROOT / path).read_text(encoding="utf-8"),
+    )
+    assert named
+    assert [name for name in named if not any(hasattr(import_module(module), name) for module in modules)] == []
+
+
 COMMANDS = [line for path in PAGES for block in blocks(path, "console") for line in block["code"].splitlines()]
 
 

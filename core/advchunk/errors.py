@@ -14,7 +14,7 @@ class ConfigurationError(ValueError):
 
 
 class Unreadable(ConfigurationError):  # noqa: N818
-    """A document is not in the format it is read as. No fallback is used, because it would chunk the markup."""
+    """A document is not in the format that it is read as. No fallback is used, because it would chunk the markup."""
 
 
 class InvalidSegmentation(ConfigurationError):  # noqa: N818
@@ -68,7 +68,7 @@ class WorkerDied(RuntimeError):  # noqa: N818
 
 
 def is_integer(value: object, least: int) -> TypeGuard[int]:
-    """Return True for a whole number that is at least ``least``, and no bool."""
+    """Return True for a whole number that is at least ``least``, but not for a bool."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 

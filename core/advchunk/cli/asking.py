@@ -118,7 +118,7 @@ def _check_arguments(files: Sequence[str], question: str, index: str | None) -> 
     require(not is_file, "the last argument must be the question, after the files", question)
     require(bool(searchable_words(question)), "the question must have a word", question)
     if not files:
-        require(index is not None, "files must stand before the question, or - for standard input", question)
+        require(index is not None, "files must come before the question, or - for standard input", question)
         require(Path(str(index)).is_file(), "without files, --index must name an index that exists", index)
 
 

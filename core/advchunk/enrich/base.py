@@ -177,7 +177,7 @@ class Enricher(ABC):
 
     def estimate(self, pairs: Pairs) -> Estimate:  # noqa: ARG002
         """Return the requests that `enrich_many` would send; raise `ConfigurationError` if they depend on answers."""
-        msg = f"the cost of {type(self).__name__} is not known before, as its requests depend on answers"
+        msg = f"the cost of {type(self).__name__} cannot be estimated, because its requests depend on answers"
         raise ConfigurationError(msg)
 
     @property

@@ -132,7 +132,7 @@ class Endpoint:
 
     def _settings(self) -> dict[str, Any]:
         key = os.environ.get(self.api_key_env, "").strip()
-        rule = f"{self.api_key_env} must hold a key of ASCII characters, as HTTP headers require"
+        rule = f"{self.api_key_env} must contain a key of ASCII characters, as HTTP headers require"
         require(key.isascii() and key.isprintable(), rule, "another")
         if len(key) >= _MIN_KEY_LENGTH:
             self._client.keys.add(key)

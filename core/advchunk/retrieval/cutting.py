@@ -37,7 +37,7 @@ from advchunk.text.detection import AUTO
 from advchunk.text.terms import check_language, language_of_all
 
 DEPTH_TO_CUT = 200
-"""Hits that are cut again: with what stands around them, they do as well as the whole index."""
+"""Hits that are cut again: with the text around them, they do as well as the whole index."""
 
 _AROUND = 350.0
 _HIT_WEIGHT = 0.1  # of the scores of the hits, where the words of the question have 1
@@ -46,7 +46,7 @@ _log = logging.getLogger("advchunk")
 
 
 class ScoredSentence(NamedTuple):
-    """A sentence, or another unit of passages, and how much speaks for it.
+    """A sentence, or another unit of passages, and the evidence for it.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class PassageCutter:
     r"""Cuts passages from retrieved chunks, whatever retriever and splitter they are from, when the question is known.
 
     Where a splitter cuts hardly matters once search is good, and no size is right for every question. So the text of the
-    first hits, and what stands around them, is cut again: windows of several lengths start at every sentence, and are
+    first hits, and the text around them, is cut again: windows of several lengths start at every sentence, and are
     scored by BM25 for the words of the question, and for pairs of them that follow each other; a sentence has the mean score
     of the windows that contain it; sentences nearby support each other (`WindowScoring`). The best sentences fill the budget, and those that touch are one passage.
 
@@ -85,7 +85,7 @@ class PassageCutter:
     ----------
     language : code of the language of sentences, stems and stop words; None is that of the retriever, or "auto":
         that of most of the hits.
-    tokenizer : counts tokens (`models.counters.as_counter`); None is that of the retriever, or the embedded WordPiece.
+    tokenizer : counts tokens (`models.counters.as_counter`); None is that of the retriever, or the built-in WordPiece.
     around : tokens on either side of a hit that passages may extend to, where the text is known, or of which chunks beside it
         have the middle, at the tokens per character of the hits, >= 0.
     hit_weight : of the scores of the hits, where the words of the question have 1, >= 0.
@@ -143,7 +143,7 @@ class PassageCutter:
         ----------
         hits : as they were found; their scores may be on any scale, higher is better.
         beside : other chunks of the same documents; those around hits count, but not their scores.
-        texts : the texts of the documents of hits, by name, or another source of what stands around them (`as_surroundings`);
+        texts : the texts of the documents of hits, by name, or another source of the text around them (`as_surroundings`);
             documents without a text are known as far as chunks have them.
         order : "rank" sorts passages by their best sentence; "document" by their document and place.
         files : the names of files by the names of documents, if they differ; a suffix may say that a text is source code.
@@ -171,7 +171,7 @@ class PassageCutter:
         texts: SurroundingsLike | None = None,
         budget: int = 0,
     ) -> list[ScoredSentence]:
-        """Return all sentences of hits, and of what stands around them, with their scores, by document and place.
+        """Return all sentences of hits, and of the text around them, with their scores, by document and place.
 
         See `cut` for the parameters; the scores are those by which it chooses at the same ``budget``.
         """
@@ -236,7 +236,7 @@ class PassageCutter:
         budget: int = 0,
         files: Mapping[str, str] = MappingProxyType({}),
     ) -> _Evidence:
-        """Return the sentences of hits and of what stands around them, scored for a question."""
+        """Return the sentences of hits and of the text around them, scored for a question."""
         require(isinstance(question, str), "question must be a string", question)
         reader = self._reader(hits)
         pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in around.beside)]
@@ -331,7 +331,7 @@ class _Evidence:
         source = self.sources[int(self.table.documents[start])]
         text, span = self.table.text(start, end)
         hits = [hit for hit, _ in source.hits if not source.is_placed or _distance(hit.chunk.spans, span) < 0]
-        if not hits:  # it stands beside one
+        if not hits:  # it is beside one
             hits = [min((hit for hit, _ in source.hits), key=lambda hit: _distance(hit.chunk.spans, span))]
         context = self.context(start)[0] if has_context else ""
         tokens, score = self.counter(with_context(context, text)), float(self.scores[start:end].max())

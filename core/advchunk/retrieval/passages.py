@@ -46,7 +46,7 @@ class Passage:
     text : the text of ``spans``, separated by white space if there are several.
     document : name of the document.
     spans : ascending and disjoint, in the document; () if its place is not known.
-    hits : that it is from, in reading order; the nearest if it stands beside one.
+    hits : that it is from, in reading order; the nearest if it is beside one.
     score : of its best sentence, or chunk.
     tokens : of ``prompt_text``.
     context : the headings above it, and the head of the table that it starts in.

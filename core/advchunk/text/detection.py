@@ -1,4 +1,4 @@
-"""Tell the language of a text from its script and its commonest words.
+"""Tell the language of a text from its script and its most common words.
 
 benchmarks/LANGUAGES.md compares the rule with libraries that do the same.
 """
@@ -24,7 +24,7 @@ AUTO: Final = "auto"
 _SLICES, _SLICE = 4, 150  # a long text is told by so many slices of so many characters
 _MANY_WORDS = 30  # in a text of fewer, two of them must speak for a language
 _LEAST, _LEAST_SHARE, _LEAST_LEAD = 3.0, 0.15, 0.5  # score of the best language; per word; above the second
-_KIN = {"da": "no", "no": "da", "id": "ms", "ms": "id"}  # so alike that either will do
+_KIN = {"da": "no", "no": "da", "id": "ms", "ms": "id"}  # so alike that either is right
 _ENOUGH_ENGLISH = 3  # different words that are common in no other language
 _LEAST_KANA, _LEAST_HANGUL = 0.1, 0.1  # share of the letters of Japanese, and of Korean
 _CODE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*")
@@ -53,7 +53,7 @@ class _Evidence(NamedTuple):
 def tell_language(text: str, declared: str = "") -> str:
     """Return the two-letter code of the language of a text, or "und" if it cannot be told.
 
-    The script decides where it has one language. Elsewhere each word that is among the forty commonest of a language counts
+    The script decides where it has one language. Elsewhere each word that is among the forty most common of a language counts
     for it, and more if it is in fewer lists; so does each letter outside ASCII, and a letter that a language does not have
     counts against it. A long text is told by 600 of its characters. Serbian in Latin letters and Bosnian count as Croatian.
 
@@ -95,7 +95,7 @@ def declared_language(metadata: Mapping[str, Any]) -> str:
 
 @cache
 def common_words(code: str) -> frozenset[str]:
-    """Return the forty commonest words of a language, in lower case; none for a language without a list.
+    """Return the forty most common words of a language, in lower case; none for a language without a list.
 
     >>> "und" in common_words("de"), common_words("zh")
     (True, frozenset())
@@ -168,7 +168,7 @@ def _ranges() -> list[tuple[str, str, str]]:
 
 @cache
 def _tables() -> dict[str, dict[str, list[str]]]:
-    """Return the letters outside ASCII and the commonest words of each language, by script."""
+    """Return the letters outside ASCII and the most common words of each language, by script."""
     tables: dict[str, dict[str, list[str]]] = json.loads(
         files("advchunk.text").joinpath("common_words.json").read_text(encoding="utf-8")
     )
