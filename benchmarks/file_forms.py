@@ -157,12 +157,9 @@ def by_pandoc(form: str) -> Callable[[Source], bytes]:
 
 def pdf(source: Source) -> bytes:
     """Write a PDF by ReportLab, whose tables repeat their header on each page; every other one has lines around its cells."""
-    from reportlab.lib import colors
-    from reportlab.lib.pagesizes import A4, landscape
-    from reportlab.lib.styles import getSampleStyleSheet
-    from reportlab.platypus import ListFlowable, Paragraph, Preformatted, SimpleDocTemplate, Table
-
-    styles, is_ruled = getSampleStyleSheet(), len(source.title) % 2 == 0
+    colors, platypus = import_module("reportlab.lib.colors"), import_module("reportlab.platypus")
+    sizes = import_module("reportlab.lib.pagesizes")
+    styles, is_ruled = import_module("reportlab.lib.styles").getSampleStyleSheet(), len(source.title) % 2 == 0
 
     def known(text: str) -> str:  # by the fonts
         return text.encode("cp1252", "ignore").decode("cp1252")
@@ -173,23 +170,28 @@ def pdf(source: Source) -> bytes:
     def flowable(part: Part) -> Any:
         if part.kind == "table":
             line = 0.5, colors.grey
-            grid = [("VALIGN", (0, 0), (-1, -1), "TOP"), *(
-                [("GRID", (0, 0), (-1, -1), *line)] if is_ruled else [("LINEABOVE", (0, 0), (-1, 1), *line)]
-            )]
+            grid = [
+                ("VALIGN", (0, 0), (-1, -1), "TOP"),
+                *([("GRID", (0, 0), (-1, -1), *line)] if is_ruled else [("LINEABOVE", (0, 0), (-1, 1), *line)]),
+            ]
             small = styles["BodyText"].clone("cell", fontSize=7, leading=8, splitLongWords=0)
-            cells = [[Paragraph(marked(cell), small) for cell in row] for row in part.rows]
+            cells = [[platypus.Paragraph(marked(cell), small) for cell in row] for row in part.rows]
             widest = [min(max(map(len, column)), LONGEST_CELL) + 4 for column in zip(*part.rows, strict=True)]
             widths = [700 * width / max(sum(widest), 180) for width in widest]
-            return Table(cells, widths, repeatRows=1, style=grid)
+            return platypus.Table(cells, widths, repeatRows=1, style=grid)
         if part.kind == "code":
-            return Preformatted(known(part.text), styles["Code"], maxLineLength=140)
+            return platypus.Preformatted(known(part.text), styles["Code"], maxLineLength=140)
         if part.kind == "item":
-            return ListFlowable([Paragraph(marked(part.text), styles["BodyText"])], bulletType="bullet")
+            return platypus.ListFlowable(
+                [platypus.Paragraph(marked(part.text), styles["BodyText"])], bulletType="bullet"
+            )
         style = f"Heading{min(part.level, 6)}" if part.kind == "heading" else "BodyText"
-        return Paragraph(marked(part.text), styles[style])
+        return platypus.Paragraph(marked(part.text), styles[style])
 
     file = io.BytesIO()
-    SimpleDocTemplate(file, pagesize=landscape(A4), title=source.title).build([flowable(part) for part in source.parts])
+    platypus.SimpleDocTemplate(file, pagesize=sizes.landscape(sizes.A4), title=source.title).build(
+        [flowable(part) for part in source.parts]
+    )
     return file.getvalue()
 
 
@@ -338,7 +340,9 @@ FORMS: Mapping[str, Form] = {
     ".pdf": Form(pdf),
     ".csv": Form(separated(","), RECORDS, has_headings=False),
     ".tsv": Form(separated("\t"), RECORDS, has_headings=False),
-    ".json": Form(lambda source: json.dumps(records(source), indent=2, ensure_ascii=False), RECORDS, has_headings=False),
+    ".json": Form(
+        lambda source: json.dumps(records(source), indent=2, ensure_ascii=False), RECORDS, has_headings=False
+    ),
     ".jsonl": Form(
         lambda source: "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records(source)),
         RECORDS,

@@ -14,7 +14,7 @@ _PARAGRAPH = re.compile(r"\\par(?![a-z]) ?")
 _SIGN = re.compile(r"^(\[\^\d+\]:)[ \t]+", re.MULTILINE)
 _PICTURE = re.compile(r"\\pict\b")
 _ROW = re.compile(r"\\trowd(?![a-z]).*?\\row(?![a-z])", re.DOTALL)
-_ROWS = re.compile(r"(?:^[^\n]*\|\n?)+", re.MULTILINE)
+_ROWS = re.compile(r"(?:^[^\n]*\|(?:\n|\Z))+", re.MULTILINE)
 _BULLET = re.compile(r"^[•·][ \t]*", re.MULTILINE)
 
 

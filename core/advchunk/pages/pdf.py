@@ -66,7 +66,10 @@ def read(
     name = "" if isinstance(source, bytes) else fspath(source)
     find, data = _as_detector(detector), pdfium.load(source, name or id or "this")
     contents, notes = list[DetectedPage](), _Notes(name or id or "PDF")
-    with pdfium.open_pdf(data, password) as pdf, rulings.open_rulings(data, password, name or id or "PDF") as find_grids:
+    with (
+        pdfium.open_pdf(data, password) as pdf,
+        rulings.open_rulings(data, password, name or id or "PDF") as find_grids,
+    ):
         numbers = pdfium.page_numbers(len(pdf), pages)
         for number in numbers:
             scan = pdfium.scan_page(pdf, number, render=find is not None)

@@ -16,6 +16,7 @@ FEWEST_PATHS, MOST_PATHS = 4, 5_000
 FindGrids: TypeAlias = Callable[[int], list[Grid]]
 """Returns the grids of a page, by its number from 1; in points, origin top left."""
 
+_LIBRARY = logging.getLogger("pdfminer")
 _log = logging.getLogger("advchunk")
 
 
@@ -30,6 +31,8 @@ def open_rulings(data: bytes, password: str | None, name: str) -> Iterator[FindG
             return stack.enter_context(library.open(BytesIO(data), password=password))
 
         def find(number: int) -> list[Grid]:
+            before = _LIBRARY.level
+            _LIBRARY.setLevel(logging.ERROR)  # it warns of fonts, which are not used here
             try:
                 page = opened().pages[number - 1]
                 left, top = page.bbox[:2]
@@ -40,6 +43,8 @@ def open_rulings(data: bytes, password: str | None, name: str) -> Iterator[FindG
             except Exception as error:  # noqa: BLE001 - it raises whatever a damaged page leads it to
                 _log.info("%s: no table is looked for on page %d: %s", name, number, type(error).__name__)
                 return []
+            finally:
+                _LIBRARY.setLevel(before)
             return [[[_shifted(cell, left, top) for cell in row.cells] for row in table.rows] for table in tables]
 
         yield find

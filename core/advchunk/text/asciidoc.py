@@ -12,7 +12,8 @@ from typing import NamedTuple
 _FENCE = re.compile(r"^\|={3,}[ \t]*$", re.MULTILINE)
 _TABLE = re.compile(r"(?:[ \t]*(?:\[[^\n]*\]|\.[^\s.][^\n]*)?\n)*\|={3,}[ \t]*(?:\n|\Z)")
 _CELL = re.compile(
-    r"(?:^|(?<=[ \t]))(?:(?P<copies>\d+)\*|(?P<span>\d+)?(?:\.\d+)?\+)?[<^>]?(?:\.[<^>])?[adehlmsv]?\|(?!={3})", re.MULTILINE
+    r"(?:^|(?<=[ \t]))(?:(?P<copies>\d+)\*|(?P<span>\d+)?(?:\.\d+)?\+)?[<^>]?(?:\.[<^>])?[adehlmsv]?\|(?!={3})",
+    re.MULTILINE,
 )
 _COLUMNS = re.compile(r"\bcols\s*=\s*(?:\"([^\"\n]*)\"|'([^'\n]*)'|(\d+))")
 _CAPTION = re.compile(r"^\.(?P<caption>[^\s.][^\n]*)", re.MULTILINE)

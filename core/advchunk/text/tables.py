@@ -142,8 +142,10 @@ def form(text: str) -> Form:
         return "latex"
     if tag and tag.start() < rule:
         return "html"
-    if rule < len(text):
-        return "pipes"
+    return "pipes" if rule < len(text) else _plain_form(text)
+
+
+def _plain_form(text: str) -> Form:
     first = text.strip().splitlines()[:1]
     if first and _BORDER.fullmatch(first[0]):
         return "grid"

@@ -70,7 +70,10 @@ def find_tables(lines: Sequence[Line]) -> list[Detected]:
     gutter = _page_gutter(lines)
     found = list(_search(lines, gutter))
     if gutter is not None:
-        for side in ([line for line in lines if line.box[2] <= gutter], [line for line in lines if line.box[0] >= gutter]):
+        for side in (
+            [line for line in lines if line.box[2] <= gutter],
+            [line for line in lines if line.box[0] >= gutter],
+        ):
             own = (box for box in _search(side) if not any(fraction_inside(other, box) for other in found))
             found += list(own)
     return [Detected("table", box) for box in found]
@@ -80,9 +83,10 @@ def _page_gutter(lines: Sequence[Line]) -> float | None:
     """Return where the space between two columns of a page begins, by its long lines; None if it has one column."""
     long = [line.box for line in lines if line.box[2] - line.box[0] > _LINE * line.height]
     lefts, rights = sorted(box[0] for box in long), sorted(box[2] for box in long)
-    best = max(rights, key=lambda x: min(bisect_right(rights, x), len(lefts) - bisect_left(lefts, x)), default=0.0)
-    sides = bisect_right(rights, best), len(lefts) - bisect_left(lefts, best)
-    return best if min(sides) >= _FEWEST and sum(sides) >= _MOSTLY * len(long) else None
+    sides = {x: (bisect_right(rights, x), len(lefts) - bisect_left(lefts, x)) for x in rights}
+    best = max(sides, key=lambda x: (min(sides[x]), sum(sides[x])), default=None)
+    is_gutter = best is not None and min(sides[best]) >= _FEWEST and sum(sides[best]) >= _MOSTLY * len(long)
+    return best if is_gutter else None
 
 
 def _search(lines: Sequence[Line], gutter: float | None = None) -> Iterator[Box]:
@@ -101,7 +105,10 @@ def _search(lines: Sequence[Line], gutter: float | None = None) -> Iterator[Box]
 
 
 def _is_near(above: Sequence[Line], below: Sequence[Line]) -> bool:
-    gap, heights = min(piece.box[1] for piece in below) - max(piece.box[3] for piece in above), [_height(above), _height(below)]
+    gap, heights = (
+        min(piece.box[1] for piece in below) - max(piece.box[3] for piece in above),
+        [_height(above), _height(below)],
+    )
     return gap <= _FAR * heights[1] and max(heights) <= _SIMILAR * min(heights)
 
 
@@ -145,7 +152,10 @@ def _is_table(rows: Sequence[Sequence[Line]], columns: Sequence[Interval], gutte
     is_long = [median((piece.box[2] - piece.box[0]) / piece.height for piece in column) > _LONG for column in cells]
     starts = [row for row in rows if _is_in(row[0], columns[0])]
     several = [row for row in starts if len(row) > 1]
-    level = sum(max(piece.box[3] for piece in row) - min(piece.box[3] for piece in row) <= _EDGE * _height(row) for row in several)
+    level = sum(
+        max(piece.box[3] for piece in row) - min(piece.box[3] for piece in row) <= _EDGE * _height(row)
+        for row in several
+    )
     if not rows or (gutter is not None and _is_divided(columns, gutter, _APART * _height(rows[0]), any(is_long))):
         return False
     if len(cells) == 2 and (is_long[0] or 2 * sum(is_marker(piece.text) for piece in cells[0]) > len(cells[0])):
