@@ -22,7 +22,8 @@ from advchunk.retrieval.surroundings import (
     ranges_around,
 )
 from advchunk.retrieval.warning_log import WarningLog
-from llamaindex_advchunk.collection import node_spans, to_hit, users_name
+from llamaindex_advchunk.base import node_spans
+from llamaindex_advchunk.collection import to_hit, users_name
 
 AnySource: TypeAlias = SurroundingsLike | BaseDocumentStore | BasePydanticVectorStore
 """A source of texts or nodes as in the core, a docstore that has the documents, or a vector store that has the nodes."""
