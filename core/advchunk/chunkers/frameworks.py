@@ -159,6 +159,23 @@ def adapter_classes(
     return load, lambda: sorted({*home, *names()})
 
 
+def pickled_by(make: Callable[[type[Chunker]], type]) -> Callable[[Any, Any], tuple[Any, ...]]:
+    """Return ``__reduce_ex__`` for the adapters that ``make`` returns, which are found again by their chunker."""
+
+    def reduce(self: Any, protocol: Any) -> tuple[Any, ...]:
+        rebuild, arguments, *rest = object.__reduce_ex__(self, max(protocol, 2))
+        if type(self) is make(self.chunker_class):
+            rebuild, arguments = _new_adapter, (make, self.chunker_class)
+        return (rebuild, arguments, *rest)
+
+    return reduce
+
+
+def _new_adapter(make: Callable[[type[Chunker]], type], chunker: type[Chunker]) -> Any:
+    adapter = make(chunker)
+    return adapter.__new__(adapter)
+
+
 def adapter_base(chunker: Any, bases: ModuleType, suffix: str) -> Any:
     """Return the class of the module ``bases`` from which the adapter of a chunker inherits."""
     names = chunker.__dataclass_fields__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -226,7 +227,7 @@ def as_surroundings(
         parts = [as_surroundings(part, warnings, naming=naming, partial=partial) for part in own if part is not None]
         own = _Several([replace(part, is_part=True) for part in parts if part.source is not None])
     elif isinstance(own, Mapping) or (callable(own) and not hasattr(own, "read")):
-        own = TextSource(_one_by_one(own), naming)
+        own = TextSource(functools.partial(_find_each, own), naming)
     rule = "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these"
     require(own is None or callable(getattr(own, "read", None)), rule, source)
     return CheckedSurroundings(own, warnings or WarningLog(), partial)
@@ -320,20 +321,16 @@ def find_text(texts: Texts, document: str) -> str | None:
     return texts(document) if callable(texts) else texts.get(document)
 
 
-def _one_by_one(texts: Texts) -> Callable[[list[str]], list[str | None]]:
-    """Return a function that looks names up one by one, and names the one at which it fails."""
-
-    def find(names: list[str]) -> list[str | None]:
-        values = list[str | None]()
-        for name in names:
-            try:
-                values.append(find_text(texts, name))
-            except Exception as error:
-                failure = unavailable("texts", [name], error)
-                raise failure from error
-        return values
-
-    return find
+def _find_each(texts: Texts, names: list[str]) -> list[str | None]:
+    """Look names up one by one, and name the one at which it fails."""
+    values = list[str | None]()
+    for name in names:
+        try:
+            values.append(find_text(texts, name))
+        except Exception as error:
+            failure = unavailable("texts", [name], error)
+            raise failure from error
+    return values
 
 
 class FolderTexts:
@@ -356,6 +353,9 @@ class FolderTexts:
         self._folder, self._encoding = Path(path).resolve(), encoding
         require(self._folder.is_dir(), "texts must be a folder that exists, if it is a path", str(path))
         self._kept, self._lock = OrderedDict[Path, tuple[tuple[int, int], str]](), Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return functools.partial(type(self), encoding=self._encoding), (self._folder,)
 
     def __call__(self, name: str) -> str | None:
         """Return the text of the file with a name, None if there is none."""
