@@ -132,6 +132,24 @@ def test_a_folder_stands_for_its_documents_of_all_formats(folder):
     assert len(twice) == 1
 
 
+def test_an_index_is_asked_as_a_file_is_and_no_other_command_reads_it(folder):
+    assert run("docs", "--into", "my.index", command=["index"]).exit_code == 0
+    question = "What do sailors paint?"
+    assert passages_of("my.index", question) == passages_of(question, "--index", "my.index")
+    for args, command in (
+        (["my.index", "docs", question], ["ask"]),
+        (["my.index", question, "--index", "other.index"], ["ask"]),
+        (["my.index"], ["chunk"]),
+        (["my.index", "--into", "other.index"], ["index"]),
+    ):
+        result = run(*args, command=command)
+        assert result.exit_code == 2
+        assert (
+            "my.index is an index, not a document: search it by advchunk ask --index my.index QUESTION" in result.stderr
+        )
+    assert run("docs", "my.index", question, "--index", folder.parent / "my.index").exit_code == 0  # is passed over
+
+
 def test_standard_input_is_read_for_a_dash():
     (row,) = passages_of("-", "What purrs?", stdin="# Pets\n\nCats purr.\n")
     assert (row["document"], row["text"], row["heading"]) == ("stdin", "# Pets\n\nCats purr.", "Pets")

@@ -19,6 +19,7 @@ from advchunk.cli.options import ChunkerCommand, options_but_sizes
 from advchunk.errors import require
 from advchunk.readers import formats
 from advchunk.retrieval.cutting import PassageCutter
+from advchunk.retrieval.index_file import is_index
 from advchunk.retrieval.passages import Passage, PassageOrder
 from advchunk.retrieval.retriever import Retriever
 from advchunk.retrieval.search import SearchMode
@@ -76,10 +77,12 @@ def ask_command(
 
     Chunks only help to find them. With the method recursive they have 100 tokens; -p max_tokens=N sets another size.
 
-    With --index, what was read is kept in a file, as 'advchunk index' does, and all that is kept there is searched. Without FILES, nothing is read.
+    With --index, what was read is kept in a file, as 'advchunk index' does, and all that is kept there is searched. Without FILES, nothing is read. An index in place of FILE is searched, too.
 
     The exit code is 1 if a file fails, or if nothing is found.
     """
+    if index is None and len(files) == 1 and is_index(Path(files[0])):
+        files, index = (), files[0]
     with report_errors():
         _check_arguments(files, question, index)
         rule = "--whole-chunks must be used without --min-tokens and --max-passages"
