@@ -229,7 +229,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
     def _convert(self, document: Document, chunks: list[Chunk]) -> list[Document]:
         """Return the chunks of a document as LangChain documents."""
-        place = text_place(document)
+        place = text_place(document) if document.metadata else TextPlace()
         return [
             Document(chunk.embed_text, id=chunk.id, metadata=self._metadata(document, place, chunk, chunks))
             for chunk in chunks
@@ -242,18 +242,19 @@ class AdvchunkSplitter(TextSplitter, ABC):
         is_whole, source = place.spans is None, document.id
         values: dict[str, Any] = {"chunk_index": chunk.index} if is_whole else {}
         values |= {"token_count": chunk.tokens, "level": chunk.level}
-        spans = place.spans_of(chunk.spans_in(document.page_content))
+        spans = chunk.spans_in(document.page_content)
+        if not is_whole:
+            spans, source = place.spans_of(spans), written_metadata(document.metadata).get("source_id")
+            chunk = place.with_lines(chunk, document.page_content)
         if self.add_start_index and spans:
             values |= {"start_index": spans[0].start, "end_index": spans[-1].end}
         if len(spans) > 1:
             values["spans"] = flatten_spans(spans)
         if chunk.parent is not None:
             values["parent_id"] = parent_id(chunk, chunks)
-        if not is_whole:
-            source = written_metadata(document.metadata).get("source_id")
         if source and not is_of_corpus(chunk):
             values["source_id"] = source
-        return framework_metadata(place.with_lines(chunk, document.page_content), values)
+        return framework_metadata(chunk, values)
 
     def _length(self, text: str) -> int:
         return self.core().counter(text)
