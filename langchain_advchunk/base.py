@@ -271,6 +271,7 @@ class ChunkerSplitter(AdvchunkSplitter):
 
     def core(self) -> Chunker:
         """Return the wrapped chunker."""
+        require(isinstance(self.chunker, Chunker), "chunker must be a chunker of the core", self.chunker)
         return self.chunker
 
 

@@ -122,6 +122,7 @@ class AdvchunkNodeParser(TextSplitter):
     def _check(self) -> Self:
         error_handler(self.on_error)  # raises on anything else
         check_workers(self.workers)
+        require(self.id_func is None or callable(self.id_func), "id_func must be a function or None", self.id_func)
         self.core()  # raises on a bad parameter
         return self
 

@@ -398,6 +398,7 @@ def to_node(passage: Passage, first: BaseNode) -> TextNode:
 
 def check_nodes(nodes: Iterable[BaseNode]) -> list[BaseNode]:
     """Return nodes as a list; raise `ConfigurationError` for anything else."""
+    require(isinstance(nodes, Iterable), "nodes must be a collection of nodes", nodes)
     nodes = list(nodes)
     others = [node for node in nodes if not isinstance(node, BaseNode)]
     require(not others, "nodes must be nodes of LlamaIndex", others)

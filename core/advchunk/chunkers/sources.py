@@ -342,6 +342,7 @@ def chunk_files(
     require(not isinstance(done, str), "done must be names of documents, not one text", done)
     kept = frozenset(done)
     error_handler("skip" if on_error == "collect" else on_error)  # raises if it is invalid
+    require(isinstance(paths, (str, PathLike, Iterable)), "paths must be a path, or several", paths)
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     process = SourceChunker(chunker, _keep_all, partial(read_source, encoding=encoding, key=metadata_key))
 

@@ -86,7 +86,9 @@ class LexicalIndex:
 
     def encode(self, texts: Iterable[str]) -> list[TextTerms]:
         """Return the terms of texts, which `holding` takes; in a language that is told, texts of a document help each other."""
-        require(not isinstance(texts, str), "texts must be a collection of texts", texts)
+        texts = list(texts) if isinstance(texts, Iterable) and not isinstance(texts, str) else [None]
+        wrong = [text for text in texts if not isinstance(text, str)]
+        require(not wrong, "texts must be a collection of strings", *wrong[:1] or [None])
         encoded = list[tuple[int, TextTerms]]()
         for language, places, terms, words in _encode_by_language(texts, self._language):
             numbers = np.array([self._numbers.setdefault(word, len(self._numbers)) for word in words], dtype=np.int32)

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from advchunk.errors import ConfigurationError, StoreUnavailable, first_line, require
+from advchunk.errors import ConfigurationError, StoreUnavailable, first_line, is_instance, require
 from advchunk.readers.files import read_file
 from advchunk.records import Chunk, Span
 from advchunk.retrieval.locating import is_whole
@@ -266,7 +266,7 @@ def as_surroundings(
     elif isinstance(own, Mapping) or (callable(own) and not hasattr(own, "read")):
         own = TextSource(functools.partial(_find_each, own), naming, known=_names_in(own))
     rule = "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these"
-    require(own is None or callable(getattr(own, "read", None)), rule, source)
+    require(own is None or (is_instance(source) and callable(getattr(own, "read", None))), rule, source)
     return CheckedSurroundings(own, warnings or WarningLog(), partial)
 
 
@@ -397,6 +397,7 @@ class FolderTexts:
     """
 
     def __init__(self, path: str | Path, *, encoding: str | None = None) -> None:
+        require(isinstance(path, (str, Path)), "path must be that of a folder", path)
         self._folder, self._encoding = Path(path).resolve(), encoding
         require(self._folder.is_dir(), "texts must be a folder that exists, if it is a path", str(path))
         self._kept, self._lock = OrderedDict[Path, tuple[tuple[int, int], str]](), Lock()
