@@ -113,6 +113,12 @@ def test_words_of_the_question_have_a_color_in_a_terminal_only():
     assert "\x1b" not in run(*args, "-f", "json", "--color").stdout
 
 
+def test_a_short_question_is_in_the_language_of_the_passages():
+    colored = run("-", "Why do millers sleep?", "--color", stdin="# Mills\n\nThe miller is sleeping at noon.")
+    assert "\x1b[1mmiller\x1b[0m" in colored.stdout
+    assert "\x1b[1msleeping\x1b[0m" in colored.stdout
+
+
 def test_words_of_scripts_without_spaces_have_a_color_too():
     colored = run("-", "天気予報", "--color", stdin="今日の天気予報。雨が降る。").stdout
     assert "今日の\x1b[31m\x1b[1m天気予報\x1b[0m。" in colored

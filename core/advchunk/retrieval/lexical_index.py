@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from advchunk.errors import require
 from advchunk.records import Floats, Ints
 from advchunk.retrieval.rankings import DEPTH, Ranking
-from advchunk.text.detection import AUTO, UNDETERMINED, tell_language
+from advchunk.text.detection import AUTO, UNDETERMINED, query_language, tell_language
 from advchunk.text.terms import (
     Terms,
     Wording,
@@ -183,7 +183,7 @@ def query_terms(query: str, languages: Sequence[str]) -> list[str]:
     """
     if len(languages) < 2:
         return index_terms([query], languages[0])[0] if languages else []
-    own, forms = stop_words("snowball", tell_language(query)), list[str]()
+    own, forms = stop_words("snowball", query_language(query, languages)), list[str]()
     rules = [(make_stemmer("snowball", code), stop_words("snowball", code)) for code in languages]
     for word in map(str.lower, searchable_words(query)):
         if word not in own:
