@@ -128,8 +128,9 @@ class AdvchunkSplitter(TextSplitter, ABC):
         """Return the chunks of files in any format and encoding that `advchunk.read_file` reads, with their layout.
 
         Folders and archives stand for the files in them (`advchunk.chunk_files`); what was skipped in them is in the log.
-        ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as ``source``. A
-        splitter of papers, pages or abstracts uses its own reader.
+        ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as ``source``, also
+        ``source_id``; a line of a .jsonl file has ``source_id`` "docs.jsonl:ID", with its own id. A splitter of papers, pages
+        or abstracts uses its own reader.
         """
         return list(self.lazy_split_files(paths, encoding=encoding))
 
@@ -139,7 +140,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
         """Yield the chunks of `split_files` as soon as they are ready, in constant memory."""
         options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
         for source, chunks in chunk_files(paths, self.core(), metadata_key="source", encoding=encoding, **options):
-            yield from self._convert(Document(source.text), chunks)
+            yield from self._convert(Document(source.text, id=source.id), chunks)
 
     def split_parts(self, documents: Iterable[Document]) -> list[Document]:
         """Return the chunks of documents that are the pages or elements of their sources, as many loaders return them.
