@@ -375,7 +375,7 @@ class LinearNodeParser(AdvchunkNodeParser):
     )
     vectors: Vectors = Field(
         default="none",
-        description="Sets the embedding of each node: its own, mixed with its neighbors', one per sentence, or pooled from its tokens.",
+        description="Sets the embedding of each node: its own, mixed with its neighbors', one per sentence, or pooled from its tokens; of text and context, without metadata.",
     )
 
     @model_validator(mode="before")
