@@ -70,7 +70,7 @@ def to_framework_chunk(document: Document) -> FrameworkChunk:
 
 
 def text_place(document: Document) -> TextPlace:
-    """Return where the text of a document stands in the one that it is a chunk of, by its metadata; else it is all of it."""
+    """Return the place of the text of a document in the one that it is a chunk of, by its metadata; else it is a whole one."""
     part, content, written = to_framework_chunk(document), document.page_content, written_metadata(document.metadata)
     if part.spans and content.endswith(part.text):
         return TextPlace(part.spans, len(content) - len(part.text), written.get("start_line"))

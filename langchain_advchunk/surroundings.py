@@ -285,7 +285,7 @@ def surroundings_of(
 
 def _text_source(store: BaseStore[str, Any]) -> TextSource:
     name = f"the store {type(store).__name__}"
-    return TextSource(partial(_find, store), afind=partial(_afind, store), name=name, known=store.yield_keys)
+    return TextSource(partial(_find, store), afind=partial(_afind, store), name=name, listed=store.yield_keys)
 
 
 def _find(store: BaseStore[str, Any], names: list[str]) -> Iterable[Any]:

@@ -531,7 +531,7 @@ def _has_media(node: BaseNode) -> bool:
 
 
 def text_place(node: BaseNode) -> TextPlace:
-    """Return where the text of a node stands in its document, by what it says of itself; that of a document is all of it."""
+    """Return the place of the text of a node in its document, by its offsets and metadata; a document is a whole one."""
     spans, written = node_spans(node), written_metadata(node.metadata)
     if node.source_node is None and "spans" not in written:
         return TextPlace()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
+from math import inf
 from numbers import Real
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -74,8 +75,8 @@ def is_integer(value: object, least: int) -> TypeGuard[int]:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Return True for a real number."""
-    return isinstance(value, Real)
+    """Return True for a finite number that is at least 0, and no bool."""
+    return isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < inf
 
 
 def is_instance(value: object) -> bool:

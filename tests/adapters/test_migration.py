@@ -36,7 +36,7 @@ def rows(head):
     """Return the rows of the table with a head: the parameters in the first column, and the other column."""
     table = GUIDE.read_text(encoding="utf-8").partition(f"\n{head}\n|---|---|\n")[2].partition("\n\n")[0]
     cells = [line.strip("|").split(" | ", 1) for line in table.splitlines()]
-    return {name: ours for theirs, ours in cells for name in re.findall(r"`([a-z_]+)`", theirs)}
+    return {name: ours for others, ours in cells for name in re.findall(r"`([a-z_]+)`", others)}
 
 
 def own_parameters(cls):
@@ -47,23 +47,23 @@ def own_parameters(cls):
 
 
 @pytest.mark.parametrize(
-    ("head", "theirs", "ours"),
+    ("head", "others", "ours"),
     [
         ("| LangChain | `RecursiveSplitter` |", LANGCHAIN, RecursiveSplitter),
         ("| LlamaIndex | `RecursiveNodeParser` |", LLAMA_INDEX, RecursiveNodeParser),
     ],
 )
-def test_each_parameter_has_a_row_and_an_error_names_ours(head, theirs, ours):
+def test_each_parameter_has_a_row_and_an_error_names_ours(head, others, ours):
     table = rows(head)
-    known = {*getattr(ours, "model_fields", signature(ours).parameters)}
-    for name in {name for cls in theirs for name in own_parameters(cls)}:
+    own = {*getattr(ours, "model_fields", signature(ours).parameters)}
+    for name in {name for cls in others for name in own_parameters(cls)}:
         assert name in table, name
         is_ours = table[name].startswith((f"`{name}`", "the same"))
-        assert is_ours == (name in known) or name in {"sentence_splitter", "embed_model"}, name
-        if name not in known:
+        assert is_ours == (name in own) or name in {"sentence_splitter", "embed_model"}, name
+        if name not in own:
             with pytest.raises(ConfigurationError, match=f"has no parameter '{name}'"):
                 ours(**{name: "x"})
-    assert table.keys() <= {name for cls in theirs for name in own_parameters(cls)} | {
+    assert table.keys() <= {name for cls in others for name in own_parameters(cls)} | {
         "tokenizer",
         "chunking_tokenizer_fn",
     }

@@ -86,7 +86,7 @@ def parameters(make):
     if fields := getattr(make, "model_fields", None):
         return fields.keys() - OTHERS
     own = signature(make).parameters.values()
-    return {each.name for each in own if each.kind not in (Parameter.VAR_KEYWORD, Parameter.VAR_POSITIONAL)} - OTHERS
+    return {item.name for item in own if item.kind not in (Parameter.VAR_KEYWORD, Parameter.VAR_POSITIONAL)} - OTHERS
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -39,7 +39,7 @@ def parse_spans(spans: str) -> tuple[Span, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TextPlace:
-    """Where a text that is chunked stands in its document: all of it does, or it is a chunk, which is chunked again.
+    """The place of a text in its document, which it is as a whole, or a chunk of, which is chunked again.
 
     Parameters
     ----------

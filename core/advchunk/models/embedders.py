@@ -284,7 +284,7 @@ class HybridEmbedder:
     def __init__(
         self, embedder: EmbedderLike = None, dimensions: int = 512, weight: float = 0.5, language: str = "en"
     ) -> None:
-        require(is_number(weight) and 0 <= weight <= 1, "weight must be in 0..1", weight)
+        require(is_number(weight) and weight <= 1, "weight must be in 0..1", weight)
         self.embedder, self.words, self.weight = as_embedder(embedder), HashedWords(dimensions, language), weight
         self.tokenizer, self.max_tokens = self.embedder.tokenizer, self.embedder.max_tokens
         self.batch_size, self.languages = self.embedder.batch_size, self.embedder.languages

@@ -115,7 +115,7 @@ class PassageCutter:
         _ = self.language is None or check_language(self.language)
         require(isinstance(self.scoring, WindowScoring), "scoring must be a WindowScoring", self.scoring)
         for name, value in {"around": self.around, "hit_weight": self.hit_weight}.items():
-            require(is_number(value) and 0 <= value < np.inf, f"{name} must be finite and >= 0", value)
+            require(is_number(value), f"{name} must be finite and >= 0", value)
         require(is_integer(self.min_tokens, 0), "min_tokens must be a whole number >= 0", self.min_tokens)
         valid = self.max_passages is None or is_integer(self.max_passages, 1)
         require(valid, "max_passages must be a whole number >= 1 or None", self.max_passages)

@@ -8,7 +8,7 @@ from copy import copy
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,9 +86,11 @@ class LexicalIndex:
 
     def encode(self, texts: Iterable[str]) -> list[TextTerms]:
         """Return the terms of texts, which `holding` takes; in a language that is told, texts of a document help each other."""
-        texts = list(texts) if isinstance(texts, Iterable) and not isinstance(texts, str) else [None]
-        wrong = [text for text in texts if not isinstance(text, str)]
-        require(not wrong, "texts must be a collection of strings", *wrong[:1] or [None])
+        rule = "texts must be a collection of strings"
+        require(isinstance(texts, Iterable) and not isinstance(texts, str), rule, texts)
+        texts = list(texts)
+        wrong: list[Any] = [text for text in texts if not isinstance(text, str)]
+        require(not wrong, rule, *wrong[:1] or [None])
         encoded = list[tuple[int, TextTerms]]()
         for language, places, terms, words in _encode_by_language(texts, self._language):
             numbers = np.array([self._numbers.setdefault(word, len(self._numbers)) for word in words], dtype=np.int32)

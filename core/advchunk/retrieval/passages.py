@@ -236,7 +236,7 @@ def check_hits(hits: Iterable[Hit], name: str) -> list[Hit]:
     rule = f"{name} must be a list of hits: Hit(chunk, document, score)"
     require(isinstance(hits, Iterable), rule, hits)
     hits = list(hits)
-    wrong = [hit for hit in hits if not isinstance(hit, Hit)]
+    wrong: list[Any] = [hit for hit in hits if not isinstance(hit, Hit)]
     require(not wrong, rule, *wrong[:1] or [None])
     return hits
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -66,14 +65,12 @@ class Search:
         require(self.mode in get_args(SearchMode), f"mode must be one of {get_args(SearchMode)}", self.mode)
         methods = get_args(FusionMethod)
         require(self.fusion in methods, f"fusion must be one of {methods}", self.fusion)
-        is_weight = is_number(self.lexical_weight) and 0 <= self.lexical_weight < inf
-        require(is_weight, "lexical_weight must be finite and >= 0", self.lexical_weight)
+        require(is_number(self.lexical_weight), "lexical_weight must be finite and >= 0", self.lexical_weight)
         scopes, lengths = get_args(SearchedLevels), get_args(AnswerLength)
         require(self.levels in scopes, f"levels must be one of {scopes}", self.levels)
         require(self.answer in lengths, f"answer must be one of {lengths}", self.answer)
         weight, merge = self.section_weight, self.merge
-        is_weight = weight is None or (is_number(weight) and 0 <= weight < inf)
-        require(is_weight, "section_weight must be finite and >= 0, or None", weight)
+        require(weight is None or is_number(weight), "section_weight must be finite and >= 0, or None", weight)
         require(merge is None or (is_number(merge) and 0 < merge < 1), "merge must be between 0 and 1, or None", merge)
 
     @property

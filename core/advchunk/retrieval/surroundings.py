@@ -108,7 +108,7 @@ class CheckedSurroundings:
     def _texts(self) -> list[TextSource]:
         """The texts by name, as far as they are the user's, who means them for the documents of hits."""
         sources = self.source.sources if isinstance(self.source, _Several) else [self]
-        return [own for source in sources if isinstance(own := source.source, TextSource) and own.known is not None]
+        return [own for source in sources if isinstance(own := source.source, TextSource) and own.listed is not None]
 
     def read(self, hits: Iterable[Hit], reach: float) -> Neighborhood:
         """Return the texts and chunks around hits that have the name of a document, without these.
@@ -199,16 +199,16 @@ class CheckedSurroundings:
     def _warn_of_other_names(self, hits: Sequence[Hit]) -> None:
         """Log under which names texts were looked up in vain, and under which they are kept."""
         for source in self._texts:
-            asked, known = _listed(source.names(hits)), _listed(source.known() if source.known else ())
+            asked, kept = _quoted(source.names(hits)), _quoted(source.listed() if source.listed else ())
             reason = "%s has no text of the documents of %d hits: it was asked for %s%s; hits are used as they are"
-            has = f", and has {known}" if known else ""
+            has = f", and has {kept}" if kept else ""
             self.warnings.warn(f"names {source.name}", reason, source.name, len(hits), asked, has)
 
 
-def _listed(names: Iterable[str]) -> str:
+def _quoted(names: Iterable[str]) -> str:
     """Return the first names as text.
 
-    >>> _listed("abcd"), _listed([])
+    >>> _quoted("abcd"), _quoted([])
     ("'a', 'b', 'c' and others", '')
     """
     first = [repr(name) for name in islice(names, _FEW + 1)]
@@ -264,7 +264,7 @@ def as_surroundings(
         parts = [as_surroundings(part, warnings, naming=naming, partial=partial) for part in own if part is not None]
         own = _Several([replace(part, is_part=True) for part in parts if part.source is not None])
     elif isinstance(own, Mapping) or (callable(own) and not hasattr(own, "read")):
-        own = TextSource(functools.partial(_find_each, own), naming, known=_names_in(own))
+        own = TextSource(functools.partial(_find_each, own), naming, listed=_names_in(own))
     rule = "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these"
     require(own is None or (is_instance(source) and callable(getattr(own, "read", None))), rule, source)
     return CheckedSurroundings(own, warnings or WarningLog(), partial)
@@ -316,7 +316,7 @@ class TextSource:
     naming : of texts that are kept under other names than ``Hit.document``.
     afind : is awaited in place of ``find``.
     name : for messages.
-    known : returns the names of texts, some at least, for messages; None if texts need not be those of the documents of hits.
+    listed : returns the names of texts, some at least, for messages; None if texts need not be those of the documents of hits.
     """
 
     def __init__(
@@ -325,9 +325,9 @@ class TextSource:
         naming: Naming | None = None,
         afind: Callable[[list[str]], Awaitable[Iterable[Any]]] | None = None,
         name: str = "texts",
-        known: Callable[[], Iterable[str]] | None = None,
+        listed: Callable[[], Iterable[str]] | None = None,
     ) -> None:
-        self._find, self._naming, self._afind, self.name, self.known = find, naming, afind, name, known
+        self._find, self._naming, self._afind, self.name, self.listed = find, naming, afind, name, listed
 
     def read(self, hits: Sequence[Hit], _reach: float, /) -> Neighborhood:
         """Return the texts of the documents of hits, with one call."""

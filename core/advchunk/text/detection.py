@@ -101,11 +101,11 @@ def query_language(query: str, languages: Collection[str]) -> str:
         return code
     evidence = _evidence(script)
     totals = dict(zip(evidence.codes, _totals(evidence, lowered, words)[0], strict=True))
-    known = {language: totals[language] for language in languages if language in totals}
-    best = max(known.values(), default=0.0)
-    if not known or totals[code] - best >= _EVIDENT:
+    scores = {language: totals[language] for language in languages if language in totals}
+    best = max(scores.values(), default=0.0)
+    if not scores or totals[code] - best >= _EVIDENT:
         return code
-    likely = [language for language, total in known.items() if total == best]
+    likely = [language for language, total in scores.items() if total == best]
     return likely[0] if len(likely) == 1 else UNDETERMINED
 
 
