@@ -76,7 +76,7 @@ def is_integer(value: object, least: int) -> TypeGuard[int]:
 
 def is_number(value: object) -> TypeGuard[float]:
     """Return True for a finite number that is at least 0, and no bool."""
-    return isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < inf
+    return isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < inf
 
 
 def is_instance(value: object) -> bool:

@@ -163,16 +163,19 @@ def pickled_by(make: Callable[[type[Chunker]], type]) -> Callable[[Any, Any], tu
     """Return ``__reduce_ex__`` for the adapters that ``make`` returns, which are found again by their chunker."""
 
     def reduce(self: Any, protocol: Any) -> tuple[Any, ...]:
-        rebuild, arguments, *rest = object.__reduce_ex__(self, max(protocol, 2))
-        if type(self) is make(self.chunker_class):
-            rebuild, arguments = _new_adapter, (make, self.chunker_class)
+        reduced: Any = object.__reduce_ex__(self, max(protocol, 2))
+        rebuild, arguments, *rest = reduced
+        adapter: Any = type(self)
+        chunker = adapter.chunker_class
+        if adapter is make(chunker):
+            rebuild, arguments = _new_adapter, (make, chunker)
         return (rebuild, arguments, *rest)
 
     return reduce
 
 
 def _new_adapter(make: Callable[[type[Chunker]], type], chunker: type[Chunker]) -> Any:
-    adapter = make(chunker)
+    adapter: Any = make(chunker)
     return adapter.__new__(adapter)
 
 

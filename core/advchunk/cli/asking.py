@@ -82,7 +82,7 @@ def ask_command(
     The exit code is 1 if a file fails, or if nothing is found.
     """
     if index is None and len(files) == 1 and is_index(Path(files[0])):
-        files, index = (), files[0]
+        index, files = files[0], ()
     with report_errors():
         _check_arguments(files, question, index)
         rule = "--whole-chunks must be used without --min-tokens and --max-passages"

@@ -145,8 +145,8 @@ class BaseRetriever(ABC):
         for group in chunks.values():
             require(isinstance(group, Iterable), rule, group)
         groups = {name: list(group) for name, group in chunks.items()}
-        wrong = [chunk for group in groups.values() for chunk in group if not isinstance(chunk, Chunk)]
-        require(not wrong, rule, *wrong[:1] or [None])
+        others: list[Any] = [chunk for group in groups.values() for chunk in group if not isinstance(chunk, Chunk)]
+        require(not others, rule, *others[:1] or [None])
         is_mapping = isinstance(texts, Mapping) and all(isinstance(text, str) for text in texts.values())
         require(is_mapping, "texts must be a mapping from the name of a document to its text", texts)
         groups = {name: [chunk for chunk in group if chunk.embed_text] for name, group in groups.items()}
