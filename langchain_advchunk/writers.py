@@ -8,6 +8,7 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
 from advchunk.chunkers.baselines import RecursiveChunker
+from advchunk.errors import require
 from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.records import Chunk, evolve
 from langchain_advchunk.base import ChunkerSplitter
@@ -35,6 +36,7 @@ class ChunkWriter:
     """
 
     def __init__(self, open_store: Callable[[ChunkEmbeddings], VectorStore], embeddings: EmbedderLike = None) -> None:
+        require(callable(open_store), "open_store must be a function that returns a store", open_store)
         self._open, self._model = open_store, embeddings
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -39,6 +39,7 @@ class NodeWriter:
     def __init__(
         self, open_store: Callable[[], BasePydanticVectorStore], embed_model: BaseEmbedding | None = None
     ) -> None:
+        require(callable(open_store), "open_store must be a function that returns a store", open_store)
         self._open, self._model = open_store, embed_model
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -13,8 +13,7 @@ from datetime import date
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from advchunk.errors import is_integer, require
-from advchunk.models.chat import is_number
+from advchunk.errors import is_integer, is_number, require
 from advchunk.records import written_metadata
 
 _Result = TypeVar("_Result")

@@ -210,7 +210,9 @@ def parameters(obj: Any, of: type[Params] | None = None) -> dict[str, Any]:
 
 def apply_preset(params: Any) -> None:
     """Set the hyper-parameters of the preset that are not given; log a warning if it has no effect."""
-    values = params.presets.get(getattr(params, "preset", None) or "", {})
+    preset = getattr(params, "preset", None) or ""
+    require(isinstance(preset, str), f"preset must be one of {sorted(params.presets)} or None", preset)
+    values = params.presets.get(preset, {})
     for name, value in values.items():
         if params._arguments is not None and not is_given(params, name):
             setattr(params, name, value)

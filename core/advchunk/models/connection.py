@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from weakref import finalize
 
 from advchunk.engine.threads import background_loop
-from advchunk.errors import ModelUnavailable, first_line, import_extra, is_integer, require
-from advchunk.models.chat import RefusedError, is_number
+from advchunk.errors import ModelUnavailable, first_line, import_extra, is_integer, is_number, require
+from advchunk.models.chat import RefusedError
 from advchunk.models.retrying import TransientError, retry_after
 
 _MIN_KEY_LENGTH = 8  # characters; a shorter key may be a common word, which is not masked

@@ -7,7 +7,15 @@ from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import Any, Protocol, SupportsIndex, TypeAlias
 
-from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable, check_spelling, first_line
+from advchunk.errors import (
+    ConfigurationError,
+    MissingExtra,
+    ModelUnavailable,
+    check_spelling,
+    first_line,
+    is_instance,
+    require,
+)
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter, Counter
 
@@ -44,6 +52,7 @@ def as_counter(tokenizer: TokenizerLike = None, embedder: object = None) -> Coun
         tokenizer = "characters"
     if isinstance(tokenizer, str):
         tokenizer = _named(tokenizer)
+    require(is_instance(tokenizer), "a tokenizer must be an instance, not a class", tokenizer)
     for method, make in _KINDS.items():
         if hasattr(tokenizer, method):
             return make(tokenizer)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from advchunk.errors import is_integer, require
+from advchunk.errors import is_integer, is_number, require
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.records import Floats, Span, with_context
 from advchunk.retrieval.evidence import WindowScoring
@@ -28,7 +28,7 @@ from advchunk.retrieval.passage_units import (
     runs_in_text,
     runs_of_chunks,
 )
-from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_order, sort_passages, with_lines
+from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_hits, check_order, sort_passages, with_lines
 from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.surroundings import Neighborhood, SurroundingsLike, as_surroundings, characters_of
 from advchunk.retrieval.warning_log import WarningLog
@@ -114,8 +114,8 @@ class PassageCutter:
     def __post_init__(self) -> None:
         _ = self.language is None or check_language(self.language)
         require(isinstance(self.scoring, WindowScoring), "scoring must be a WindowScoring", self.scoring)
-        require(0 <= self.around < np.inf, "around must be finite and >= 0", self.around)
-        require(0 <= self.hit_weight < np.inf, "hit_weight must be finite and >= 0", self.hit_weight)
+        for name, value in {"around": self.around, "hit_weight": self.hit_weight}.items():
+            require(is_number(value), f"{name} must be finite and >= 0", value)
         require(is_integer(self.min_tokens, 0), "min_tokens must be a whole number >= 0", self.min_tokens)
         valid = self.max_passages is None or is_integer(self.max_passages, 1)
         require(valid, "max_passages must be a whole number >= 1 or None", self.max_passages)
@@ -150,7 +150,10 @@ class PassageCutter:
         """
         require(is_integer(budget, 1), "budget must be a whole number >= 1", budget)
         check_order(order)
-        hits = list(hits)
+        rule = "files must be a mapping from the names of documents to those of files"
+        is_mapping = isinstance(files, Mapping) and all(isinstance(name, str) for name in files.values())
+        require(files is None or is_mapping, rule, files)
+        hits = check_hits(hits, "hits")
         around = self._around(hits, beside, texts)
         evidence = self._evidence(question, hits, around, budget, files or {})
         room, excess, passages = budget, 1, list[Passage]()
@@ -175,7 +178,7 @@ class PassageCutter:
 
         See `cut` for the parameters; the scores are those by which it chooses at the same ``budget``.
         """
-        hits = list(hits)
+        hits = check_hits(hits, "hits")
         evidence = self._evidence(question, hits, self._around(hits, beside, texts), budget)
         return [evidence.sentence(unit) for unit in range(len(evidence.scores))]
 
@@ -193,7 +196,7 @@ class PassageCutter:
         They have at least half of the evidence of their hit's best sentence. Hits without a place, and those in which nothing
         matters, have none.
         """
-        hits = list(hits)
+        hits = check_hits(hits, "hits")
         evidence = self._evidence(question, hits, Neighborhood())
         return [replace(hit, highlights=evidence.highlights(hit)) for hit in hits]
 
@@ -220,7 +223,7 @@ class PassageCutter:
 
     def _around(self, hits: Sequence[Hit], beside: Iterable[Hit], texts: SurroundingsLike | None) -> Neighborhood:
         """Return the texts of the documents of hits, and of those without one, the chunks near hits."""
-        source, beside = as_surroundings(texts, self._warnings), list(beside)
+        source, beside = as_surroundings(texts, self._warnings), check_hits(beside, "beside")
         if source.source is None and not beside:
             return Neighborhood()
         reach = self.reach(hits)

@@ -231,6 +231,16 @@ def assemble_passages(
     return with_lines(sort_passages(passages, order), (texts or {}).get)
 
 
+def check_hits(hits: Iterable[Hit], name: str) -> list[Hit]:
+    """Return hits as a list; raise `ConfigurationError` for anything else."""
+    rule = f"{name} must be a list of hits: Hit(chunk, document, score)"
+    require(isinstance(hits, Iterable), rule, hits)
+    hits = list(hits)
+    wrong: list[Any] = [hit for hit in hits if not isinstance(hit, Hit)]
+    require(not wrong, rule, *wrong[:1] or [None])
+    return hits
+
+
 def check_order(order: PassageOrder) -> None:
     """Raise `ConfigurationError` for another order of passages."""
     require(order in get_args(PassageOrder), f"order must be one of {get_args(PassageOrder)}", order)

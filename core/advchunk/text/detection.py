@@ -10,7 +10,7 @@ import json
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from math import log
@@ -24,6 +24,7 @@ AUTO: Final = "auto"
 _SLICES, _SLICE = 4, 150  # a long text is told by so many slices of so many characters
 _MANY_WORDS = 30  # in a text of fewer, two of them must speak for a language
 _LEAST, _LEAST_SHARE, _LEAST_LEAD = 3.0, 0.15, 0.5  # score of the best language; per word; above the second
+_EVIDENT = 5.0  # lead of the language of a short query over those of the texts, as of two words that no other has
 _KIN = {"da": "no", "no": "da", "id": "ms", "ms": "id"}  # so alike that either is right
 _ENOUGH_ENGLISH = 3  # different words that are common in no other language
 _LEAST_KANA, _LEAST_HANGUL = 0.1, 0.1  # share of the letters of Japanese, and of Korean
@@ -83,6 +84,31 @@ def language_of(text: str, language: str = AUTO, declared: str = "") -> str:
     return "en" if code == UNDETERMINED else code
 
 
+def query_language(query: str, languages: Collection[str]) -> str:
+    """Return the code of the language of a query over texts in some languages, or "und" if it cannot be told.
+
+    A query of fewer than thirty words says little: it is in a language of the texts unless another is evident, by a script that
+    they do not use, or by a lead of two words that no other language has.
+
+    >>> tell_language("Why do millers sleep in church?"), query_language("Why do millers sleep in church?", ["en"])
+    ('sl', 'en')
+    >>> query_language("Warum schlafen die Leute in der Kirche?", ["en"])
+    'de'
+    """
+    code, lowered = tell_language(query), query.lower()
+    words, script = _split(lowered), _LATIN if query.isascii() else _script(query)
+    if code in languages or code == UNDETERMINED or len(words) >= _MANY_WORDS or script not in _tables():
+        return code
+    evidence = _evidence(script)
+    totals = dict(zip(evidence.codes, _totals(evidence, lowered, words)[0], strict=True))
+    scores = {language: totals[language] for language in languages if language in totals}
+    best = max(scores.values(), default=0.0)
+    if not scores or totals[code] - best >= _EVIDENT:
+        return code
+    likely = [language for language, total in scores.items() if total == best]
+    return likely[0] if len(likely) == 1 else UNDETERMINED
+
+
 def declared_language(metadata: Mapping[str, Any]) -> str:
     """Return the code of the language that metadata names; "" if they name none.
 
@@ -106,24 +132,14 @@ def common_words(code: str) -> frozenset[str]:
 @lru_cache(maxsize=1024)
 def _detect(sample: str) -> str:
     lowered = sample.lower()
-    words = lowered.replace("'", " ").replace("’", " ").split()  # a word before a mark is rarely a common one
+    words = _split(lowered)
     if sample.isascii() and len(_only_english().intersection(words)) >= _ENOUGH_ENGLISH:
         return "en"  # the most frequent case, in a tenth of the time
     script = _LATIN if sample.isascii() else _script(sample)
     if script not in _tables():
         return script
     evidence = _evidence(script)
-    totals, witnesses = [0.0] * len(evidence.codes), set[str]()
-    for word in words:
-        if weights := evidence.words.get(word):
-            witnesses.add(word)
-            for number, weight in weights:
-                totals[number] += weight
-    for letter in "" if sample.isascii() else _ASCII.sub("", lowered):
-        if weights := evidence.letters.get(letter):
-            witnesses.add(letter)
-            for number, weight in weights:
-                totals[number] += weight
+    totals, witnesses = _totals(evidence, lowered, words)
     best = max(totals)
     code = evidence.codes[totals.index(best)]
     rival = max(
@@ -133,6 +149,27 @@ def _detect(sample: str) -> str:
         return code
     is_enough = best >= max(_LEAST, _LEAST_SHARE * len(words)) and best - rival >= _LEAST_LEAD
     return code if is_enough and (len(words) >= _MANY_WORDS or len(witnesses) > 1) else UNDETERMINED
+
+
+def _split(lowered: str) -> list[str]:
+    """Return the words of a text in lower case; one before a mark is rarely a common one."""
+    return lowered.replace("'", " ").replace("’", " ").split()
+
+
+def _totals(evidence: _Evidence, lowered: str, words: Sequence[str]) -> tuple[list[float], set[str]]:
+    """Return the score of each language of a script for a text in lower case, and the words and letters that have one."""
+    totals, witnesses = [0.0] * len(evidence.codes), set[str]()
+    for word in words:
+        if weights := evidence.words.get(word):
+            witnesses.add(word)
+            for number, weight in weights:
+                totals[number] += weight
+    for letter in "" if lowered.isascii() else _ASCII.sub("", lowered):
+        if weights := evidence.letters.get(letter):
+            witnesses.add(letter)
+            for number, weight in weights:
+                totals[number] += weight
+    return totals, witnesses
 
 
 def _script(text: str) -> str:
