@@ -161,11 +161,11 @@ def pdf(source: Source) -> bytes:
     sizes = import_module("reportlab.lib.pagesizes")
     styles, is_ruled = import_module("reportlab.lib.styles").getSampleStyleSheet(), len(source.title) % 2 == 0
 
-    def known(text: str) -> str:  # by the fonts
+    def printable(text: str) -> str:  # by the fonts
         return text.encode("cp1252", "ignore").decode("cp1252")
 
     def marked(text: str) -> str:
-        return escape(known(text))
+        return escape(printable(text))
 
     def flowable(part: Part) -> Any:
         if part.kind == "table":
@@ -180,7 +180,7 @@ def pdf(source: Source) -> bytes:
             widths = [700 * width / max(sum(widest), 180) for width in widest]
             return platypus.Table(cells, widths, repeatRows=1, style=grid)
         if part.kind == "code":
-            return platypus.Preformatted(known(part.text), styles["Code"], maxLineLength=140)
+            return platypus.Preformatted(printable(part.text), styles["Code"], maxLineLength=140)
         if part.kind == "item":
             return platypus.ListFlowable(
                 [platypus.Paragraph(marked(part.text), styles["BodyText"])], bulletType="bullet"
@@ -258,10 +258,12 @@ def records(source: Source) -> list[dict[str, Any]]:
 def number(value: str) -> Any:
     """Return the number that JSON writes as a value, or the value."""
     try:
-        found = json.loads(value)
+        parsed = json.loads(value)
     except ValueError:
         return value
-    return found if isinstance(found, int | float) and not isinstance(found, bool) and str(found) == value else value
+    return (
+        parsed if isinstance(parsed, int | float) and not isinstance(parsed, bool) and str(parsed) == value else value
+    )
 
 
 def yaml(source: Source) -> str:

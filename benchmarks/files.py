@@ -54,10 +54,10 @@ MEASURES = ("kept", "foreign", "rows", "headers", "headings", "places")
 
 
 class Piece(NamedTuple):
-    """A chunk: its text, what is known of it otherwise, and whether its places are right; None if it gives none."""
+    """A chunk: its text, its context and metadata, and whether its places are right; None if it gives none."""
 
     text: str
-    known: str
+    about: str
     right: bool | None
 
 
@@ -146,9 +146,9 @@ def llamaindex() -> Split:
         for document in documents:
             text = document.get_content()
             for node in splitter(parser()([document]) if parser else [document]):
-                known = _values({key: own for key, own in node.metadata.items() if not key.startswith("file")})
+                metadata = _values({key: own for key, own in node.metadata.items() if not key.startswith("file")})
                 own, start, end = node.get_content(), node.start_char_idx, node.end_char_idx
-                yield Piece(own, known, None if start is None else text[start:end] == own)
+                yield Piece(own, metadata, None if start is None else text[start:end] == own)
 
     return split
 
@@ -162,8 +162,8 @@ def unstructured() -> Split:
     def split(path: Path) -> Iterator[Piece]:
         elements = partition(str(path), strategy="fast") if path.suffix == ".pdf" else partition(str(path))
         for piece in chunk(elements, max_characters=SIZE, new_after_n_chars=SIZE):
-            about = piece.metadata
-            yield Piece(piece.text, f"{about.text_as_html or ''} {about.page_name or ''} {about.subject or ''}", None)
+            fields = (piece.metadata.text_as_html, piece.metadata.page_name, piece.metadata.subject)
+            yield Piece(piece.text, " ".join(filter(None, fields)), None)
 
     return split
 
@@ -226,20 +226,20 @@ class Tally:
     """What is there, and what of it was found, by measure."""
 
     def __init__(self) -> None:
-        self.found: dict[str, float] = defaultdict(float)
+        self.counts: dict[str, float] = defaultdict(float)
         self.there: dict[str, float] = defaultdict(float)
         self.seconds = 0.0
         self.files = 0
         self.refused: list[str] = []
 
-    def add(self, measure: str, found: float, there: float = 1) -> None:
+    def add(self, measure: str, count: float, there: float = 1) -> None:
         """Count."""
-        self.found[measure] += found
+        self.counts[measure] += count
         self.there[measure] += there
 
     def share(self, measure: str) -> float | None:
         """Return the percentage that was found; None if there is nothing to find."""
-        return 100 * self.found[measure] / self.there[measure] if self.there[measure] else None
+        return 100 * self.counts[measure] / self.there[measure] if self.there[measure] else None
 
 
 def measure(
@@ -250,20 +250,21 @@ def measure(
         word for part in source.parts for own in part.texts() for word in words(own)
     }
     chunks = [words(piece.text) for piece in pieces]
-    known = [words(piece.known) for piece in pieces]
+    around = [words(piece.about) for piece in pieces]
     text = list(chain.from_iterable(chunks))
     tally.add("foreign", sum(word not in vocabulary for word in text), len(text))
     tally.add("places", sum(piece.right is True for piece in pieces), len(pieces))
     for part in parts:
         if part.kind == "table":
-            names = set(words(" ".join(part.rows[0])))
+            head = words(" ".join(part.rows[0]))
             for row in part.rows[1:]:
                 sought = words(" ".join(row))
                 if not sought:
                     continue
-                tally.add("kept", together(sought, text))
-                whole = [at for at, own in enumerate(chunks) if together(sought, own)]
-                headed = any(names <= {*known[at], *chunks[at]} for at in whole)
+                room = GAP + len(head)  # names may be between the values
+                tally.add("kept", together(sought, text, room))
+                whole = [at for at, own in enumerate(chunks) if together(sought, own, room)]
+                headed = any(set(head) <= {*around[at], *chunks[at]} for at in whole)
                 tally.add("rows", bool(whole))
                 tally.add("headers", headed)
                 if not headed:
@@ -276,7 +277,7 @@ def measure(
             if has_headings and part.kind != "heading" and heading:
                 below = any(
                     contains([*before, *own[:start]], heading)
-                    for before, own in zip(known, chunks, strict=True)
+                    for before, own in zip(around, chunks, strict=True)
                     for start, word in enumerate(own)
                     if word == sought[0] and in_order(sought[:OPENING], own[start : start + 2 * OPENING])
                 )
@@ -285,9 +286,9 @@ def measure(
                     yield f"headings: {part.kind} {part.text[:40]!r} below {part.heading!r}"
 
 
-def together(sought: Sequence[str], present: Sequence[str]) -> bool:
-    """Return whether words are among others in any order, with little between them: the lines of wrapped cells alternate."""
-    missing, size = Counter(sought), len(sought) + GAP
+def together(sought: Sequence[str], present: Sequence[str], room: int = GAP) -> bool:
+    """Return whether words are among others in any order, with few between them: the lines of wrapped cells alternate."""
+    missing, size = Counter(sought), len(sought) + room
     if not missing.keys() <= set(present):
         return False
     lacking = len(sought)
@@ -369,7 +370,7 @@ def print_tables(tallies: Mapping[tuple[str, str], Tally], pipelines: Sequence[s
     for name in pipelines:
         own = [tallies[name, suffix] for suffix in suffixes]
         files = sum(tally.files for tally in own)
-        means = [mean([tally.share(one) for tally in own]) for one in MEASURES]
+        means = [mean([tally.share(measure) for tally in own]) for measure in MEASURES]
         seconds = sum(tally.seconds for tally in own) / max(files, 1)
         used = ", ".join(f"{package} {version(package)}" for package in PIPELINES[name][1])
         print(f"| {name} ({used}) | {files} | {' | '.join(map(cell, means))} | {seconds:.2f} |", flush=True)
@@ -379,7 +380,7 @@ def print_tables(tallies: Mapping[tuple[str, str], Tally], pipelines: Sequence[s
     print(f"\n## By format\n\n| | over | {' | '.join(f'{name}, %' for name in MEASURES)} | s a file |")
     print("|---|---|" + "---|" * (len(MEASURES) + 1))
     for suffix in suffixes:
-        cells = [compare(tallies, peers, suffix, one) for one in MEASURES]
+        cells = [compare(tallies, peers, suffix, name) for name in MEASURES]
         tally = tallies["advchunk", suffix]
         read = [(tallies[name, suffix], name) for name in peers if tallies[name, suffix].files]
         fastest = min((other.seconds / other.files, name) for other, name in read) if read else (0.0, "none")
@@ -387,13 +388,13 @@ def print_tables(tallies: Mapping[tuple[str, str], Tally], pipelines: Sequence[s
         print(f"| {suffix} | {READ_WITH.get(suffix, '')} | {' | '.join(cells)} |")
 
 
-def compare(tallies: Mapping[tuple[str, str], Tally], peers: Sequence[str], suffix: str, one: str) -> str:
+def compare(tallies: Mapping[tuple[str, str], Tally], peers: Sequence[str], suffix: str, measure: str) -> str:
     """Return our percentage, and the best of the peers with its name."""
-    own = tallies["advchunk", suffix].share(one)
-    others = [(value, name) for name in peers if (value := tallies[name, suffix].share(one)) is not None]
+    own = tallies["advchunk", suffix].share(measure)
+    others = [(value, name) for name in peers if (value := tallies[name, suffix].share(measure)) is not None]
     if own is None or not others:
         return ""
-    best = min(others) if one == "foreign" else max(others)
+    best = min(others) if measure == "foreign" else max(others)
     names = [name for value, name in others if abs(value - best[0]) < 0.05]
     return f"{cell(own)} / {cell(best[0])} {names[0] if len(names) == 1 else len(names)}"
 

@@ -95,17 +95,17 @@ def test_what_is_not_there_is_counted():
     tally, missed = counted([Piece(whole, "", True), Piece("sugar", "", None)])
     assert missed == []
     assert tally.share("places") == 50
-    assert tally.found["foreign"] == 1
+    assert tally.counts["foreign"] == 1
 
 
 def test_a_row_needs_its_header_and_a_part_its_heading():
     rows = [" ".join(row) for row in source().table.rows]
     tally, _ = counted([Piece(row, "", None) for row in rows[1:]])
-    assert (tally.found["rows"], tally.found["headers"]) == (27, 0)
+    assert (tally.counts["rows"], tally.counts["headers"]) == (27, 0)
     tally, _ = counted([Piece(row, "town, mortality", None) for row in rows[1:]])
-    assert (tally.found["rows"], tally.found["headers"]) == (27, 27)
+    assert (tally.counts["rows"], tally.counts["headers"]) == (27, 27)
     tally, _ = counted([Piece("Green", "", None), Piece("Black Tea", "", None), Piece("steamed", "About Tea", None)])
-    assert tally.found["headings"] == 1
+    assert tally.counts["headings"] == 1
 
 
 def test_words_of_a_row_are_close_together_in_any_order():
@@ -117,10 +117,10 @@ def test_words_of_a_row_are_close_together_in_any_order():
 
 def test_the_tables_name_the_best_of_the_peers():
     tallies = {}
-    for name, found in (("advchunk", 9), ("LangChain", 8), ("unstructured", 10)):
+    for name, kept in (("advchunk", 9), ("LangChain", 8), ("unstructured", 10)):
         tally = tallies[name, ".md"] = Tally()
-        tally.add("kept", found, 10)
-        tally.files, tally.seconds = 8, found
+        tally.add("kept", kept, 10)
+        tally.files, tally.seconds = 8, kept
     assert files.compare(tallies, ["LangChain", "unstructured"], ".md", "kept") == "90.0 / 100 unstructured"
     tallies["LangChain", ".md"].add("kept", 90, 88)
     assert files.compare(tallies, ["LangChain", "unstructured"], ".md", "kept") == "90.0 / 100 2"

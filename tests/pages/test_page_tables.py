@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from advchunk.pages import pdf
-from advchunk.pages.regions.grids import find_tables, read_grid
+from advchunk.pages.regions.grids import aligned_tables, read_grid
 from advchunk.pages.regions.shapes import Line
 from pdfs import Paper
 
@@ -182,5 +182,5 @@ def test_grids_with_missing_lines_are_left():
 
 def test_three_rows_are_fewest():
     rows = [[Line(f"t{i}{j}", (100 * j, 14 * i, 100 * j + 20, 14 * i + 10)) for j in range(3)] for i in range(3)]
-    assert len(find_tables([line for row in rows for line in row])) == 1
-    assert find_tables([line for row in rows[:2] for line in row]) == []
+    assert len(aligned_tables([line for row in rows for line in row])) == 1
+    assert aligned_tables([line for row in rows[:2] for line in row]) == []

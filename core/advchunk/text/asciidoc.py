@@ -20,8 +20,8 @@ _CAPTION = re.compile(r"^\.(?P<caption>[^\s.][^\n]*)", re.MULTILINE)
 _MOST_COLUMNS = 100
 
 
-class Cell(NamedTuple):
-    """The place where a cell begins, that where its text begins, and the columns that it takes."""
+class _Cell(NamedTuple):
+    """The offsets of a cell and of its text, and the columns that it takes."""
 
     start: int
     text: int
@@ -49,12 +49,12 @@ def row_spans(text: str) -> list[tuple[int, int]]:
 
 
 def cell_starts(text: str) -> list[int]:
-    """Return where the cells after the first begin."""
+    """Return the offsets of the cells after the first."""
     return [cell.start for cell in _cells(text)][1:]
 
 
 def header(text: str) -> tuple[str, list[str], int]:
-    r"""Return the title of a table, the texts of its header, and where that ends: those of the first row if none is marked.
+    r"""Return the title of a table, the texts of its first row, which is its header, and the offset of its end.
 
     >>> header(".Teas\n[%header]\n|===\n|Kind |Degrees\n|Green |80\n|===")
     ('Teas', ['Kind', 'Degrees'], 36)
@@ -79,15 +79,15 @@ def _end(text: str) -> int:
     return closing.start() if closing else len(text)
 
 
-def _cells(text: str) -> Iterator[Cell]:
+def _cells(text: str) -> Iterator[_Cell]:
     for match in _CELL.finditer(text, _body(text), _end(text)):
         columns = min(int(match["copies"] or match["span"] or 1), _MOST_COLUMNS)
-        yield Cell(match.start(), match.end(), columns)
+        yield _Cell(match.start(), match.end(), columns)
 
 
-def _rows(text: str) -> list[list[Cell]]:
+def _rows(text: str) -> list[list[_Cell]]:
     cells, width = list(_cells(text)), _width(text)
-    rows, room = list[list[Cell]](), 0
+    rows, room = list[list[_Cell]](), 0
     for cell in cells:
         if room <= 0:
             rows.append([])

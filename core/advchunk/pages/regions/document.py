@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from advchunk.pages.regions.assignment import build_regions, sort_regions
 from advchunk.pages.regions.code import find_code
-from advchunk.pages.regions.grids import Grid, GridTable, find_tables, read_grid
+from advchunk.pages.regions.grids import Grid, GridTable, aligned_tables, read_grid
 from advchunk.pages.regions.prose import continues_sentence, group_rows, join_lines, region_text
 from advchunk.pages.regions.setting import Setting
 from advchunk.pages.regions.shapes import Detected, Line, Region, Sheet, bounding_box, fraction_inside, interval_overlap
@@ -53,7 +53,7 @@ def build_pages(pages: Sequence[DetectedPage]) -> list[Page]:
     Running headers, tables that are drawn with lines, code, and lines that run up or down the page are found first, by what
     repeats, by the drawing, by fonts and by heights, because detectors find them badly.
     """
-    pages = [page if page.detections else page._replace(detections=find_tables(page.lines)) for page in pages]
+    pages = [page if page.detections else page._replace(detections=aligned_tables(page.lines)) for page in pages]
     usual, built = _usual(pages), list[Page]()
     for page, running in zip(pages, _running_lines(pages, usual), strict=True):
         setting = usual.on_page(page.lines)

@@ -61,26 +61,25 @@ def read_grid(grid: Grid, lines: Sequence[Line], hyphenated: Collection[str] = (
     return GridTable(outer, inside, pipe_table(rows)) if is_table else None
 
 
-def find_tables(lines: Sequence[Line]) -> list[Detected]:
-    """Return where rows of a page have text in the same columns, which are apart; columns of prose or code are no table.
+def aligned_tables(lines: Sequence[Line]) -> list[Detected]:
+    """Return the tables of a page without lines: rows with text in the same columns, except columns of prose or code.
 
     Tables as wide as the page are looked for first, then those in its columns.
     """
     lines = [piece for line in lines if not line.font.mono for piece in line.cells or (line,)]
     gutter = _page_gutter(lines)
-    found = list(_search(lines, gutter))
+    boxes = list(_search(lines, gutter))
     if gutter is not None:
         for side in (
             [line for line in lines if line.box[2] <= gutter],
             [line for line in lines if line.box[0] >= gutter],
         ):
-            own = (box for box in _search(side) if not any(fraction_inside(other, box) for other in found))
-            found += list(own)
-    return [Detected("table", box) for box in found]
+            boxes += [box for box in _search(side) if not any(fraction_inside(other, box) for other in boxes)]
+    return [Detected("table", box) for box in boxes]
 
 
 def _page_gutter(lines: Sequence[Line]) -> float | None:
-    """Return where the space between two columns of a page begins, by its long lines; None if it has one column."""
+    """Return the left edge of the space between two columns of a page, by its long lines; None if it has one column."""
     long = [line.box for line in lines if line.box[2] - line.box[0] > _LINE * line.height]
     lefts, rights = sorted(box[0] for box in long), sorted(box[2] for box in long)
     sides = {x: (bisect_right(rights, x), len(lefts) - bisect_left(lefts, x)) for x in rights}
