@@ -42,8 +42,9 @@ def read(
 
     The text is the one embedded in the file, not OCR. It has every line once, except for dropped headers, footers and
     page numbers, and for characters that have no Unicode value, which a warning counts. Words divided at line ends are
-    joined, and the dots of a table of contents shortened. Lines in a monospaced font are code. Tables become pipe tables
-    whose cells are found by position; Docling recognizes tables better. The metadata has the file's ``title`` and ``authors``; a heading that repeats the
+    joined, and the dots of a table of contents shortened. Lines in a monospaced font are code. Tables become pipe tables: their
+    cells are those that are drawn, by pdfplumber, or else found by position; one that continues on the next page is one table,
+    with its header once. Docling recognizes tables better. The metadata has the file's ``title`` and ``authors``; a heading that repeats the
     title is left out of section paths.
 
     Parameters
@@ -51,7 +52,8 @@ def read(
     metadata : overrides that of the file.
     detector : finds regions: "rapid" (rapid-layout, 0.3 s a page); a callable that takes the image of a page, (h, w, 3)
         uint8, and returns a label, a box in pixels (left, top, right, bottom) and a score for each region; or None, to use
-        only the lines (0.04 s a page), which shows paragraphs, columns, headings, lists and code, but not tables and figures.
+        only the lines (0.1 s a page), which shows paragraphs, columns, headings, lists, code, and tables that are drawn or whose
+        columns are apart, but not figures and captions.
         "auto" is "rapid" if it is installed, else None, with a warning.
     furniture : whether headers, footers and page numbers are dropped, or kept as blocks.
     pages : page numbers to read, from 1; None for all.
@@ -61,7 +63,7 @@ def read(
     ------
     ConfigurationError : the file is not a PDF, is damaged, truncated, encrypted or too large, or has no pages or text.
         For scans, run OCR such as docTR, and pass its export to `regions.results`.
-    MissingExtra : pypdfium2, or a detector that is asked for, is not installed.
+    MissingExtra : pypdfium2 or pdfplumber, or a detector that is asked for, is not installed.
     """
     name = "" if isinstance(source, bytes) else fspath(source)
     find, data = _as_detector(detector), pdfium.load(source, name or id or "this")
@@ -118,7 +120,7 @@ def _as_detector(detector: Any) -> Detector | None:
         try:
             _rapid()
         except MissingExtra as error:
-            _log.warning("PDFs are read by lines, without tables and figures: %s", error)
+            _log.warning("PDFs are read by lines, without figures and captions: %s", error)
             return None
         return rapid_detector
     if detector == "rapid":
