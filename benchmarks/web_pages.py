@@ -124,8 +124,8 @@ def main() -> None:
     for generator in MAIN:
         paths = [path for path in sorted((args.data / generator).rglob("*.html")) if path.stat().st_size >= SMALLEST]
         chosen = random.Random(0).sample(paths, min(args.pages, len(paths)))
-        found = (read_page(path.read_text("utf-8", "replace"), generator) for path in chosen)
-        pages = [page for page in found if page]
+        read_pages = (read_page(path.read_text("utf-8", "replace"), generator) for path in chosen)
+        pages = [page for page in read_pages if page]
         for is_marked in (True, False) if pages else ():
             for name, read in readers.items():
                 *shares, seconds = measure(read, pages, is_marked=is_marked)
