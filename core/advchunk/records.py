@@ -600,7 +600,7 @@ class Explanation:
     language: str = ""
     chunker: str = ""
     by_size: bool = False
-    measure: Callable[[], Chance] | None = None
+    measure: Callable[[], Chance | None] | None = None
     levels: tuple[Explanation, ...] = ()
 
     @property

@@ -32,7 +32,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from advchunk.errors import first_line
+from advchunk.errors import ConfigurationError, first_line
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -164,6 +164,20 @@ class _Table:
         if taken is not row:
             row.reject("this is a name of advchunk" if taken.is_ours else f"{taken.source} has the same name")
 
+    def put(self, row: Registration) -> None:
+        """Add a row of this process, in the place of one with the same path, such as that of a class that is defined again.
+
+        Raises
+        ------
+        ConfigurationError : the name is that of another object.
+        """
+        with self._lock:
+            taken = self.find(row.kind, row.name)
+            if taken is not None and (taken.is_ours or taken.path != row.path):
+                msg = f"a {row.kind} must have a name of its own, and {row.name!r} is that of {taken.path}: got {row.path}"
+                raise ConfigurationError(msg)
+            self._rows[row.kind, row.name] = row
+
     def _steps(self, kind: Kind) -> list[tuple[str, Callable[[], Iterable[Registration]]]]:
         return [
             ("kernel", _kernel_rows), ("rooms", _room_rows), ("tables", _declared_tables), (kind, partial(_declared_rows, kind)),
@@ -221,7 +235,7 @@ def _warn(group: str, name: str, source: str, reason: str) -> None:
 
 
 _TABLE: Final = _Table()
-find, rows, add = _TABLE.find, _TABLE.rows, _TABLE.add
+find, rows, add, put = _TABLE.find, _TABLE.rows, _TABLE.add, _TABLE.put
 
 
 def names_of(kind: Kind) -> list[str]:

@@ -80,8 +80,8 @@ class Signal:
     pieces, unknown : pieces that the algorithm compared, and those of which it knew nothing: without words that count, or
         without a vector.
     by_size : True for a chunker that cuts by size alone, and has no evidence by nature.
-    measure : computes the evidence; None if the algorithm asks a language model, which would have to read each shuffled
-        text, or decides on nothing.
+    measure : computes the evidence, and returns None if the algorithm has no figure for it; None if the algorithm asks a
+        language model, which would have to read each shuffled text, or decides on nothing.
     """
 
     chunker: str
@@ -89,7 +89,7 @@ class Signal:
     pieces: int = 0
     unknown: int = 0
     by_size: bool = False
-    measure: Callable[[], Chance] | None = field(default=None, repr=False, compare=False)
+    measure: Callable[[], Chance | None] | None = field(default=None, repr=False, compare=False)
 
     def __add__(self, other: Signal) -> Signal:
         """Return the signal of two parts of a document, or of two levels."""
@@ -106,7 +106,7 @@ class Signal:
 
     @cached_property
     def evidence(self) -> Chance | None:
-        """The evidence of the algorithm beside that in the same sentences shuffled; None if there is none to measure.
+        """The evidence of the algorithm beside that in the same sentences shuffled; None if it is not measured.
 
         The algorithm runs 20 times, on at most 1,000 sentences (`chunkers.evidence`); the vectors of sentences are computed
         once more, or come from the chunker's ``cache``.
@@ -167,7 +167,7 @@ class Signal:
 
     @property
     def decides(self) -> bool:
-        """False if the algorithm leaves most cuts to the limits, or its evidence is that of shuffled text."""
+        """False if the algorithm leaves most cuts to the limits, or its evidence is measured, and is that of shuffled text."""
         return not self.resembles and (self.evidence is None or self.evidence.is_evidence)
 
     @property
@@ -187,9 +187,11 @@ class Signal:
         if self.evidence is not None:
             word = "evidence" if self.evidence.is_evidence else "no evidence"
             parts.append(f"{word}: {self.evidence.distance:+.1f} standard deviations from shuffled text")
+        elif self.measure is not None:
+            parts.append("evidence: not measured, as the algorithm has no figure for it")
         return "; ".join(parts)
 
 
-def _total(signals: list[Signal]) -> Chance:
-    first, *others = [signal.evidence for signal in signals if signal.evidence is not None]
-    return sum(others, first)
+def _total(signals: list[Signal]) -> Chance | None:
+    measured = [signal.evidence for signal in signals if signal.evidence is not None]
+    return sum(measured[1:], measured[0]) if measured else None

@@ -7,11 +7,11 @@ as a whole before it is accepted. Either way the work grows linearly with the te
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, chain, pairwise, repeat
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -538,18 +538,37 @@ def _nearest(sizes: RunSizes, start: int, end: int, budget: int, target: int) ->
 # Chunks.
 
 
-def check_segmentation(units: Units, segmentation: Segmentation) -> None:
-    """Raise `InvalidSegmentation` unless a segmentation fits the units; otherwise text would be lost."""
-    n, cuts, labels, gaps = len(units), segmentation.cuts, segmentation.labels, segmentation.gaps
-    message = ""
-    if not (len(cuts) > 1 and cuts[0] == 0 and cuts[-1] == n and (cuts[1:] > cuts[:-1]).all()):
-        message = f"cuts must be strictly increasing from 0 to {n}, got {cuts}"
-    elif labels is not None and len(labels) != n:
-        message = f"labels must be {n} numbers, got {labels}"
-    elif gaps is not None and len(gaps) != n - 1:
-        message = f"gaps must be {n - 1} numbers, got {gaps}"
-    if message:
-        raise InvalidSegmentation(message)
+def check_segmentation(units: Units, segmentation: Segmentation, chunker: str) -> None:
+    """Raise `InvalidSegmentation` unless a segmentation of a chunker fits the units; otherwise text would be lost."""
+    for is_kept, rule, value in _segmentation_rules(len(units), segmentation):
+        if not is_kept:
+            msg = f"{chunker}: {rule}, got {value!r}"
+            raise InvalidSegmentation(msg)
+
+
+def _segmentation_rules(n: int, segmentation: Segmentation) -> Iterator[tuple[bool, str, Any]]:
+    """Yield whether each rule is kept, the rule, and the value; later rules need that the earlier are kept."""
+    yield isinstance(segmentation, Segmentation), "its decision must be a Segmentation", segmentation
+    cuts, reason, origins = segmentation.cuts, segmentation.reason, segmentation.origins
+    yield _is_array(cuts, "iu", 1), "cuts must be an array of integers", cuts
+    increases = len(cuts) > 1 and cuts[0] == 0 and cuts[-1] == n and bool((cuts[1:] > cuts[:-1]).all())
+    yield increases, f"cuts must be strictly increasing from 0 to {n}", cuts
+    for name, kinds, length in (("labels", "iu", n), ("gaps", "iuf", n - 1), ("unknown", "b", n)):
+        value = getattr(segmentation, name)
+        fits = value is None or (_is_array(value, kinds, 1) and len(value) == length)
+        yield fits, f"{name} must be an array of {length} {'truth values' if kinds == 'b' else 'numbers'}", value
+    rows = segmentation.rows
+    fits = rows is None or (_is_array(rows, "f", 2) and len(rows) == n and bool(np.isfinite(rows).all()))
+    yield fits, f"rows must be an array of {n} finite rows", rows
+    for name, words in (("reason", reason), ("origins", origins)):
+        fits = words is None or isinstance(words, str) or len(words) == len(cuts) - 2
+        yield fits, f"{name} must be one word, or one for each of {len(cuts) - 2} cuts", words
+    evidence = segmentation.evidence
+    yield evidence is None or bool(np.isfinite(evidence)), "evidence must be finite", evidence
+
+
+def _is_array(value: Any, kinds: str, dimensions: int) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in kinds and value.ndim == dimensions
 
 
 def build_chunks(units: Units, segmentation: Segmentation, limits: Limits) -> list[Chunk]:

@@ -1,6 +1,7 @@
 """The bases of chunkers refuse what would be wrong in silence."""
 
 import json
+import re
 from dataclasses import dataclass
 from typing import ClassVar
 from uuid import NAMESPACE_DNS, uuid5
@@ -18,8 +19,8 @@ from advchunk.chunkers.params import Params
 from advchunk.engine.runner import hashed_id
 from advchunk.errors import InvalidSegmentation
 from advchunk.records import Block, Segmentation, Span, write_metadata
-from langchain_advchunk import LinearSplitter, RecursiveSplitter
-from llamaindex_advchunk import RecursiveNodeParser
+from langchain_advchunk import LinearSplitter, RecursiveSplitter, splitter_class
+from llamaindex_advchunk import RecursiveNodeParser, node_parser_class
 
 
 @dataclass(kw_only=True)
@@ -52,6 +53,28 @@ def test_the_first_row_of_a_table_has_its_head_as_context():
     assert context.strip() == head.strip()
 
 
+def test_own_parameters_are_in_the_help_of_the_chunker_and_its_adapters():
+    @dataclass(kw_only=True)
+    class OwnParams(Params):
+        """Cut at words.
+
+        Parameters
+        ----------
+        least_words : words of a segment, >= 1.
+        """
+
+        algorithm: ClassVar[str] = "own-words"
+        least_words: int = 1
+
+    @dataclass(kw_only=True)
+    class Own(OwnParams, Halves):
+        """Cut at words."""
+
+    for cls in (Own, splitter_class(Own), node_parser_class(Own)):
+        assert "least_words : words of a segment, >= 1." in cls.__doc__
+        assert "max_tokens : " in Own.__doc__
+
+
 def test_parameters_come_before_the_chunker():
     with pytest.raises(
         TypeError, match=r"parameters come before the chunker, as in class Wrong\(HalvesParams, \.\.\.\)"
@@ -73,6 +96,47 @@ def test_an_invalid_segmentation_is_raised_whatever_the_fallback(cuts):
     Broken.cuts = cuts
     with pytest.raises(InvalidSegmentation, match="cuts must be strictly increasing from 0 to 3"):
         Broken(fallback=RecursiveChunker()).chunk("One. Two. Three.")
+
+
+WRONG = {
+    "its decision must be a Segmentation": lambda: [0, 3],
+    "cuts must be an array of integers, got [0, 3]": lambda: Segmentation([0, 3]),
+    "cuts must be an array of integers, got array([0., 3.])": lambda: Segmentation(np.array([0.0, 3.0])),
+    "cuts must be strictly increasing from 0 to 3": lambda: Segmentation(np.array([0, 2, 1, 3])),
+    "labels must be an array of 3 numbers": lambda: Segmentation(np.array([0, 3]), labels=np.array([0, 1])),
+    "gaps must be an array of 2 numbers": lambda: Segmentation(np.array([0, 3]), gaps=np.array([0.1, 0.2, 0.3])),
+    "unknown must be an array of 3 truth values": lambda: Segmentation(np.array([0, 3]), unknown=np.array([0, 1, 0])),
+    "rows must be an array of 3 finite rows": lambda: Segmentation(np.array([0, 3]), rows=np.full((3, 2), np.nan)),
+    "reason must be one word, or one for each of 0 cuts": lambda: Segmentation(np.array([0, 3]), reason=["a"]),
+    "origins must be one word, or one for each of 1 cuts": lambda: Segmentation(np.array([0, 1, 3]), origins=[]),
+    "evidence must be finite, got nan": lambda: Segmentation(np.array([0, 3]), evidence=float("nan")),
+}
+
+
+@pytest.mark.parametrize("rule", WRONG)
+def test_a_malformed_segmentation_is_one_error_with_the_chunker_the_rule_and_the_value(rule):
+    @dataclass(kw_only=True)
+    class Broken(HalvesParams, LinearChunker):
+        def segment(self, units, limits):
+            return WRONG[rule]()
+
+    with pytest.raises(InvalidSegmentation, match=f"^halves: {re.escape(rule)}"):
+        Broken(fallback=RecursiveChunker()).chunk("One. Two. Three.")
+
+
+def test_evidence_without_a_figure_is_not_measured_and_speaks_against_nothing():
+    @dataclass(kw_only=True)
+    class Own(HalvesParams, LinearChunker):
+        def segment(self, units, limits):
+            return Segmentation(np.array([0, len(units) // 2, len(units)]))
+
+    text = "Cats nap all day in the sun. Cats purr at night by the fire. Courts rule on law. Judges hear both sides. "
+    signal = Own(max_tokens=500).explain(text).signal
+    assert signal.evidence is None
+    assert signal.decides
+    assert signal.to_dict()["is_evidence"] is None
+    assert "evidence: not measured, as the algorithm has no figure for it" in signal.summary
+    assert (signal + signal).evidence is None
 
 
 USERS = {

@@ -150,7 +150,7 @@ def test_planted_topics_are_found_in_windows(label):
         {"embedder": near_topics(text)} if name in ("semantic-cluster", "graph-partition") else {}
     )
     segmentation = create(name, experimental=True, fallback=None, max_units=150, **params).segmentation(text.units)
-    check_segmentation(text.units, segmentation)
+    check_segmentation(text.units, segmentation, "windows")
     is_whole = label == "semantic-cluster" or "n_segments" in params or "n_clusters" in params
     assert ("windows" in segmentation.figures) != is_whole
     if label == "bayesseg":  # computed on access, as those of a whole text

@@ -592,7 +592,7 @@ class SegmentingChunker(Chunker):
         segmentation, measure = Segmentation(np.array([0, len(units)])), None
         if not self.by_size and len(units) > 1:
             segmentation = yield from self.decide(units, limits)
-            sizes.check_segmentation(units, segmentation)
+            sizes.check_segmentation(units, segmentation, self.algorithm)
             segmentation = self.fit_to_layout(units, segmentation.with_origins(units, limits.min_tokens))
             if self.measures_evidence:
                 decide = partial(self.decide, limits=limits)
@@ -610,10 +610,10 @@ class SegmentingChunker(Chunker):
         (segmentation,) = drive([Job(own.decide(replace(units, sizes=limits.counter.counts(units.strings())), limits))])
         return segmentation
 
-    def measure_evidence(self, units: Units) -> Chance:
+    def measure_evidence(self, units: Units) -> Chance | None:
         """Measure the evidence of the algorithm in existing units, and in the same units shuffled.
 
-        A language model reads all 20 texts.
+        None if its segmentations have neither ``evidence`` nor ``rows``. A language model reads all 20 texts.
         """
         require(isinstance(units, Units) and len(units) > 1, "units must be two or more Units", units)
         limits = Limits(self.max_tokens, self.size("min_tokens"), self.size("overlap_tokens"), self.counter)

@@ -67,9 +67,9 @@ def plan_parts(
     )
 
 
-def _measure_all(measures: Iterable[Callable[[], Chance]]) -> Chance:
-    first, *others = (measure() for measure in measures)
-    return sum(others, first)
+def _measure_all(measures: Iterable[Callable[[], Chance | None]]) -> Chance | None:
+    measured = [chance for measure in measures if (chance := measure()) is not None]
+    return sum(measured[1:], measured[0]) if measured else None
 
 
 def _parts(document: Document, edges: Sequence[int]) -> Iterator[Document]:

@@ -13,12 +13,13 @@ _PARAMETERS = re.compile(r"Parameters\n-+\n(?P<entries>.*?)(?=\n\n|\Z)", re.DOTA
 
 
 def with_inherited_parameters(cls: type) -> str:
-    """Return the docstring of a class, with entries for the parameters that only its bases document."""
+    """Return the docstring of a class, with entries for the parameters that only its bases document, in advchunk or beside it."""
     doc = cleandoc(cls.__dict__.get("__doc__") or "")
     documented = {name for names, _ in _entries(doc) for name in names}
     inherited = list[str]()
     for base in cls.__mro__[1:]:
-        if not base.__module__.partition(".")[0].endswith("advchunk"):
+        is_ours = base.__module__.partition(".")[0].endswith("advchunk")
+        if not (is_ours or hasattr(base, "algorithm")):  # a base of a framework
             continue
         for names, text in _entries(cleandoc(base.__dict__.get("__doc__") or "")):
             if documented.isdisjoint(names):

@@ -19,7 +19,7 @@ _MOST = 1000  # units that are shuffled, from the start of the text: the time fo
 
 def planned_measure(
     decide: Callable[[Units], Plan[Segmentation]], units: Units, *, at_once: bool
-) -> Plan[Callable[[], Chance]]:
+) -> Plan[Callable[[], Chance | None]]:
     """Return a function that measures the evidence in units when it is called; with ``at_once``, measure it now."""
     if at_once:
         chance = yield from measure_evidence(decide, units)
@@ -27,13 +27,13 @@ def planned_measure(
     return partial(_measure, decide, units)
 
 
-def _measure(decide: Callable[[Units], Plan[Segmentation]], units: Units) -> Chance:
+def _measure(decide: Callable[[Units], Plan[Segmentation]], units: Units) -> Chance | None:
     (chance,) = drive([Job(measure_evidence(decide, units))])
     return chance
 
 
-def measure_evidence(decide: Callable[[Units], Plan[Segmentation]], units: Units) -> Plan[Chance]:
-    """Decide on a text and on shuffles of it, side by side; return the evidence in each.
+def measure_evidence(decide: Callable[[Units], Plan[Segmentation]], units: Units) -> Plan[Chance | None]:
+    """Decide on a text and on shuffles of it, side by side; return the evidence in each, or None if it has no figure.
 
     The null hypothesis is that the order of the sentences means nothing. Then the text is one shuffle among others, and the
     probability that its evidence exceeds that of all 19 others is 1 / 20, for any algorithm and any kind of evidence
@@ -43,15 +43,15 @@ def measure_evidence(decide: Callable[[Units], Plan[Segmentation]], units: Units
     rng = np.random.default_rng(_SEED)
     texts = [units, *(shuffled(units, rng) for _ in range(SHUFFLES))]
     own, *others = [evidence_of(made) for made in (yield from gather(map(decide, texts)))]
-    return Chance(own, tuple(others))
+    return None if own is None else Chance(own, tuple(other or 0.0 for other in others))
 
 
-def evidence_of(segmentation: Segmentation) -> float:
-    """Return the evidence of a segmentation: its own figure, else what its segments explain of its rows; 0 without rows."""
+def evidence_of(segmentation: Segmentation) -> float | None:
+    """Return the evidence of a segmentation: its own figure, else what its segments explain of its rows; None without rows."""
     if segmentation.evidence is not None:
         return segmentation.evidence
     if segmentation.rows is None:
-        return 0.0
+        return None
     from advchunk.numerics.runs import explained_scatter
 
     return explained_scatter(segmentation.rows, labels_of(segmentation))

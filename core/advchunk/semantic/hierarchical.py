@@ -271,7 +271,7 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
             tiled.append((chunker, units))
             units = _break_at(units, edges, limits)
             segmentation = yield from decide_between_breaks(chunker, units, limits)
-            sizes.check_segmentation(units, segmentation)
+            sizes.check_segmentation(units, segmentation, self.algorithm)
             segmentation = chunker.fit_to_layout(units, segmentation)
             measure = None
             if chunker.measures_evidence and not chunker.by_size and len(units) > 1:

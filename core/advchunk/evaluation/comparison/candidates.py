@@ -1,5 +1,7 @@
 """Candidates of a comparison: registered chunkers, splitters of other libraries, and either at a matched size."""
 
+import inspect
+import marshal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -7,6 +9,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 from math import log
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar, final
 
 import numpy as np
@@ -156,7 +159,26 @@ def candidate(name: str, label: str = "", **params: Any) -> Candidate:
     default = ", ".join([_label(name, params), *(f"{key}={value}" for key, value in listed.items())])
     group: CandidateGroup = "baseline" if name in BASELINES else catalog.chunker_class(name).group
     settings = {**parameters(chunker), **{key: value for key, value in params.items() if key == "vectors"}}
-    return Candidate(label or default, chunker.chunk_many, group, settings, chunker.fingerprint(), chunker)
+    return Candidate(label or default, chunker.chunk_many, group, settings, _fingerprint(chunker), chunker)
+
+
+def _fingerprint(chunker: Chunker) -> str:
+    """Return the fingerprint of a chunker, with the code of its classes outside of advchunk, whose versions nobody counts up."""
+    own = [
+        cls for cls in type(chunker).__mro__ if cls.__module__.partition(".")[0] not in ("advchunk", "abc", "builtins")
+    ]
+    code = b"".join(map(_code, own))
+    return sha256(chunker.fingerprint().encode() + code).hexdigest()[:16] if own else chunker.fingerprint()
+
+
+def _code(cls: type) -> bytes:
+    """Return the source of the module of a class; if it has no file, what its methods are compiled to."""
+    with suppress(OSError, TypeError):
+        path = inspect.getsourcefile(cls)
+        if path and Path(path).is_file():
+            return Path(path).read_bytes()
+    functions = (value for value in vars(cls).values() if inspect.isfunction(value))
+    return b"".join(marshal.dumps(function.__code__) for function in functions)
 
 
 def size_matched(name: str, mean: float, label: str = "", **params: Any) -> SizeMatched:

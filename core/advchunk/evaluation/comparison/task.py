@@ -57,8 +57,10 @@ class EvaluationTask:
         require(min(self.budgets, default=1) >= 1, "budgets must be >= 1", self.budgets)
         object.__setattr__(self, "budgets", tuple(sorted({*self.budgets, self.budget})))
         for question in self.questions:
-            for name, _ in question.references:
+            for name, span in question.references:
                 require(name in lengths, f"questions must be about the documents{did_you_mean(name, lengths)}", name)
+                rule = f"references must be in the {lengths[name]} characters of {name!r}"
+                require(0 <= span[0] < span[1] <= lengths[name], rule, tuple(span))
         for name, places in self.boundaries.items():
             require(name in lengths, "boundaries must be of documents of the task", name)
             rising = all(a < b for a, b in zip([0, *places], [*places, lengths[name]], strict=True))
