@@ -45,8 +45,8 @@ def own(decision):
         (Segmentation(np.array([0, 2])), "cuts must be strictly increasing from 0 to 4"),
         (Segmentation(np.array([1, 4])), "cuts must be strictly increasing from 0 to 4"),
         (Segmentation(np.array([0, 3, 3, 4])), "cuts must be strictly increasing from 0 to 4"),
-        (Segmentation(np.array([0, 4]), labels=np.zeros(3, int)), "labels must be 4 numbers"),
-        (Segmentation(np.array([0, 4]), gaps=np.zeros(4)), "gaps must be 3 numbers"),
+        (Segmentation(np.array([0, 4]), labels=np.zeros(3, int)), "labels must be an array of 4 numbers"),
+        (Segmentation(np.array([0, 4]), gaps=np.zeros(4)), "gaps must be an array of 3 numbers"),
     ],
 )
 def test_a_decision_that_does_not_fit_the_units_is_an_error(decision, rule):
