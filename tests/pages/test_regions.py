@@ -692,3 +692,11 @@ def test_source_is_detected_by_keys():
     assert results.detect_source(' {"schema_name": "DoclingDocument"}') == "docling"
     assert results.detect_source('{"tea": 1}') is None
     assert results.detect_source('Say "page_idx".') is None
+
+
+def test_columns_stand_side_by_side_somewhere():
+    centered, headings = (40, 0, 60, 10), [(0, 15, 20, 25), (0, 30, 20, 40)]
+    assert reading_order([*headings, centered, (0, 45, 100, 55)]) == [2, 0, 1, 3]
+    # A column may begin above the other: its first line is not read first.
+    right, left = [(50, 0, 90, 10), (50, 15, 90, 60)], [(0, 12, 40, 14), (0, 20, 40, 60)]
+    assert reading_order([*left, *right]) == [0, 1, 2, 3]

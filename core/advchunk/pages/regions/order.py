@@ -81,8 +81,8 @@ def _extend_columns(
         own = _union([(boxes[i][0] + inset, boxes[i][2] - inset) for i, inset in zip(bands[end], insets, strict=True)])
         is_beside = is_beside or len(_columns(own, width)) > 1
         covered = _union([*covered, *own])
-        if is_beside and len(columns := _columns(covered, width)) > 1:
-            best = end + 1, columns
+        if len(columns := _columns(covered, width)) > 1:
+            best = (end + 1, columns) if is_beside else best
         elif covered[-1][1] - covered[0][0] > width * _WIDE or end - best[0] > _AHEAD:
             break
     return best
