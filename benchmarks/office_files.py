@@ -248,14 +248,22 @@ def rich_text() -> bytes:
     ).encode("ascii")
 
 
-# Messages of Outlook: a compound file, whose small streams are in one of 64-byte sectors.
+# Messages of Outlook: a compound file.
 
+_LARGE = 4096  # bytes: smaller streams share sectors
 _FREE, _END, _FAT = 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
 
 
 def compound(streams: Mapping[str, Any]) -> bytes:
-    """Return a compound file (MS-CFB) of small streams by their names, of which mappings are folders."""
-    minis, mini_fat, entries = bytearray(), list[int](), [b""]
+    """Return a compound file (MS-CFB) of streams by their names, of which mappings are folders; small ones share sectors."""
+    minis, mini_fat, entries, fat, body = bytearray(), list[int](), [b""], list[int](), bytearray()
+
+    def store(data: bytes) -> int:
+        """Add sectors of 512 bytes, and return the place of the first."""
+        start, count = len(fat), -(-len(data) // 512)
+        fat.extend([*range(start + 1, start + count), _END] if count else [])
+        body.extend(data.ljust(512 * count, b"\0"))
+        return start if count else _END
 
     def add(folder: Mapping[str, Any]) -> int:
         """Add the entries of a folder, each to the right of the one before, and return the place of the first."""
@@ -267,6 +275,9 @@ def compound(streams: Mapping[str, Any]) -> bytes:
             if isinstance(data, Mapping):
                 entries[place] = _entry(name, 1, 0, 0, right, add(data))
                 continue
+            if len(data) >= _LARGE:
+                entries[place] = _entry(name, 2, store(data), len(data), right, _FREE)
+                continue
             start, count = len(minis) // 64, -(-len(data) // 64)
             mini_fat.extend([*range(start + 1, start + count), _END] if count else [])
             minis.extend(data.ljust(64 * count, b"\0"))
@@ -274,21 +285,21 @@ def compound(streams: Mapping[str, Any]) -> bytes:
         return first
 
     child = add(streams)
-    sectors = [-(-len(minis) // 512), -(-len(entries) // 4), -(-4 * len(mini_fat) // 512)]
-    fat, starts = list[int](), list[int]()
-    for count in sectors:
-        starts.append(len(fat))
-        fat += [*range(len(fat) + 1, len(fat) + count), _END]
-    fat.append(_FAT)
-    entries[0] = _entry("Root Entry", 5, starts[0], len(minis), _FREE, child)
+    minis_at = store(bytes(minis))
+    entries[0] = _entry("Root Entry", 5, minis_at, len(minis), _FREE, child)
+    entries_at = store(b"".join(entries))
+    table = struct.pack(f"<{len(mini_fat)}I", *mini_fat)
+    table_at = store(table.ljust(-(-len(table) // 512) * 512, b"\xff"))
+    sectors = -(-(len(fat)) // 127)  # of the table of sectors, which has an entry for each of its own
+    places = range(len(fat), len(fat) + sectors)
+    fat += [_FAT] * sectors
     head = struct.pack(
-        "<8s16sHHHHH6xIIIIIIIIII", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"", 62, 3, 0xFFFE, 9, 6, 0, 1, starts[1], 0,
-        4096, starts[2], sectors[2], _END, 0, len(fat) - 1,
+        "<8s16sHHHHH6xIIIIIIIII", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"", 62, 3, 0xFFFE, 9, 6, 0, sectors, entries_at, 0,
+        _LARGE, table_at, -(-len(table) // 512), _END, 0,
     )  # fmt: skip
+    head += struct.pack(f"<{sectors}I", *places)
     head += struct.pack("<I", _FREE) * ((512 - len(head)) // 4)
-    body = minis.ljust(512 * sectors[0], b"\0") + b"".join(entries).ljust(512 * sectors[1], b"\0")
-    body += struct.pack(f"<{len(mini_fat)}I", *mini_fat).ljust(512 * sectors[2], b"\xff")
-    return head + bytes(body) + struct.pack(f"<{len(fat)}I", *fat).ljust(512, b"\xff")
+    return head + bytes(body) + struct.pack(f"<{len(fat)}I", *fat).ljust(512 * sectors, b"\xff")
 
 
 def _entry(name: str, kind: int, start: int, size: int, right: int, child: int) -> bytes:

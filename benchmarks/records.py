@@ -140,7 +140,13 @@ def has_record(text: str, values: Sequence[str]) -> bool:
     >>> has_record("make: Acura, price: 15.9", ["Acura", "15.9"]), has_record("Acura, 12.9", ["Acura", "15.9"])
     (True, False)
     """
-    sought, present = words(" ".join(values)), words(text)
+    return in_order(words(" ".join(values)), words(text))
+
+
+def in_order(sought: Sequence[str], present: Sequence[str]) -> bool:
+    """Return whether words are among others in their order, with little between them."""
+    if not set(sought) <= set(present):
+        return False
     for start in (place for place, word in enumerate(present) if word == sought[0]):
         place = start
         for word in sought[1:]:

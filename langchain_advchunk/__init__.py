@@ -16,12 +16,13 @@ if find_spec("langchain_text_splitters") is None:
     raise MissingExtra("LangChain", "langchain")  # noqa: EM101
 
 _NAMES = by_module({
-    ".base": "AdvchunkSplitter ChunkerSplitter EmbeddingSplitter LexicalSplitter LinearSplitter chunk_key chunk_spans record_key",
+    ".base": "AdvchunkSplitter ChunkerSplitter EmbeddingSplitter LexicalSplitter LinearSplitter chunk_key record_key",
     ".compressors": "PassageCompressor",
     ".embeddings": "ChunkEmbeddings DefaultEmbeddings HybridEmbeddings",
     ".enrich": "ChunkEnricher",
     ".indexes": "IndexRetriever",
     ".loaders": "AdvchunkLoader",
+    ".reassembly": "chunk_spans",
     ".retrievers": "AdvchunkRetriever",
     ".sparse": "milvus_words qdrant_words",
     ".splitters": "splitter_class",

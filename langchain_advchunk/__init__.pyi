@@ -5,7 +5,6 @@ from langchain_advchunk.base import EmbeddingSplitter as EmbeddingSplitter
 from langchain_advchunk.base import LexicalSplitter as LexicalSplitter
 from langchain_advchunk.base import LinearSplitter as LinearSplitter
 from langchain_advchunk.base import chunk_key as chunk_key
-from langchain_advchunk.base import chunk_spans as chunk_spans
 from langchain_advchunk.base import record_key as record_key
 from langchain_advchunk.compressors import PassageCompressor as PassageCompressor
 from langchain_advchunk.embeddings import ChunkEmbeddings as ChunkEmbeddings
@@ -14,6 +13,7 @@ from langchain_advchunk.embeddings import HybridEmbeddings as HybridEmbeddings
 from langchain_advchunk.enrich import ChunkEnricher as ChunkEnricher
 from langchain_advchunk.indexes import IndexRetriever as IndexRetriever
 from langchain_advchunk.loaders import AdvchunkLoader as AdvchunkLoader
+from langchain_advchunk.reassembly import chunk_spans as chunk_spans
 from langchain_advchunk.retrievers import AdvchunkRetriever as AdvchunkRetriever
 from langchain_advchunk.sparse import milvus_words as milvus_words
 from langchain_advchunk.sparse import qdrant_words as qdrant_words

@@ -18,7 +18,7 @@ from langchain_text_splitters import TextSplitter
 from advchunk import Chunk, Chunker, ConfigurationError, Failure
 from advchunk import Document as Source
 from advchunk.chunkers.docstrings import with_inherited_parameters
-from advchunk.chunkers.frameworks import flatten_spans, framework_metadata, is_of_corpus, parent_id, parse_spans
+from advchunk.chunkers.frameworks import TextPlace, flatten_spans, framework_metadata, is_of_corpus, parent_id
 from advchunk.chunkers.params import ALIASES, RESOURCE, apply_preset, explicit_parameters, is_given, resources
 from advchunk.chunkers.sources import chunk_files
 from advchunk.engine.runner import error_handler, hashed_id
@@ -30,11 +30,12 @@ from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.readers.parts import join_parts
-from advchunk.records import Floats, Span, write_metadata, written_metadata
+from advchunk.records import Floats, write_metadata, written_metadata
 from advchunk.retrieval.vectors import Vectors
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
 from langchain_advchunk.embeddings import ChunkEmbeddings
+from langchain_advchunk.reassembly import text_place
 
 # LangChain's names for resources of the core; vectors are asked for by methods of their own.
 RESOURCE_NAMES = {"tokenizer": "length_function", "embedder": "embeddings"}
@@ -51,6 +52,10 @@ class AdvchunkSplitter(TextSplitter, ABC):
     ``source_id`` if the document has an id, and the metadata of the algorithm. A key of ours that the document has too is
     preceded by ``advchunk_``: ``advchunk_level``. ``advchunk_keys`` lists our keys, so that a chunk that is split again
     does not pass them on.
+
+    The pieces of a chunk that is split again have the places and the ``source_id`` of its document, not of the chunk, and no
+    ``chunk_index``. Where the place of the chunk is not known, they have none. A chunk of LangChain's splitters states it by
+    ``start_index``.
 
     ``page_content`` is ``text[start_index:end_index]`` of the document's text only if the chunk has one span and no context;
     `chunk_spans` returns the spans of any chunk.
@@ -123,8 +128,9 @@ class AdvchunkSplitter(TextSplitter, ABC):
         """Return the chunks of files in any format and encoding that `advchunk.read_file` reads, with their layout.
 
         Folders and archives stand for the files in them (`advchunk.chunk_files`); what was skipped in them is in the log.
-        ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as ``source``. A
-        splitter of papers, pages or abstracts uses its own reader.
+        ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as ``source``, also
+        ``source_id``; a line of a .jsonl file has ``source_id`` "docs.jsonl:ID", with its own id. A splitter of papers, pages
+        or abstracts uses its own reader.
         """
         return list(self.lazy_split_files(paths, encoding=encoding))
 
@@ -134,7 +140,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
         """Yield the chunks of `split_files` as soon as they are ready, in constant memory."""
         options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
         for source, chunks in chunk_files(paths, self.core(), metadata_key="source", encoding=encoding, **options):
-            yield from self._convert(Document(source.text), chunks)
+            yield from self._convert(Document(source.text, id=source.id), chunks)
 
     def split_parts(self, documents: Iterable[Document]) -> list[Document]:
         """Return the chunks of documents that are the pages or elements of their sources, as many loaders return them.
@@ -190,18 +196,21 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
         Parameters
         ----------
-        id_key : metadata key of a row that holds the id of its chunk; no key of the documents' metadata.
+        id_key : metadata key of a row for the id of its chunk; no key of the documents' metadata.
         """
         documents = list(documents)
         check_id_key(id_key, documents)
         core, results = self._chunk_with("units", documents)
         pieces = self._convert_many(documents, results)
         pairs = [(document, chunk) for document, chunks in zip(documents, results, strict=True) for chunk in chunks]
-        is_verbatim = (
-            self.add_start_index and chunk.spans_in(document.page_content) == chunk.spans for document, chunk in pairs
-        )
+        places = [
+            text_place(document)
+            if self.add_start_index and chunk.spans_in(document.page_content) == chunk.spans
+            else TextPlace(())
+            for document, chunk in pairs
+        ]
         chunks = [chunk for _, chunk in pairs]
-        rows = [row for item in zip(pieces, chunks, is_verbatim, strict=True) for row in sentence_rows(*item, id_key)]
+        rows = [row for item in zip(pieces, chunks, places, strict=True) for row in sentence_rows(*item, id_key)]
         served = ((row.page_content, vector) for row, vector in rows)
         return pieces, [row for row, _ in rows], serve_rows(served, core.embedder, core.batch_size)
 
@@ -221,29 +230,31 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
     def _convert(self, document: Document, chunks: list[Chunk]) -> list[Document]:
         """Return the chunks of a document as LangChain documents."""
+        place = text_place(document) if document.metadata else TextPlace()
         return [
-            Document(chunk.embed_text, id=chunk.id, metadata=self._metadata(document, chunk, chunks))
+            Document(chunk.embed_text, id=chunk.id, metadata=self._metadata(document, place, chunk, chunks))
             for chunk in chunks
         ]
 
     def _convert_many(self, documents: Iterable[Document], results: Iterable[list[Chunk]]) -> list[Document]:
         return [piece for pair in zip(documents, results, strict=True) for piece in self._convert(*pair)]
 
-    def _metadata(self, document: Document, chunk: Chunk, chunks: list[Chunk]) -> dict[str, Any]:
-        values: dict[str, Any] = {
-            "chunk_index": chunk.index,
-            "token_count": chunk.tokens,
-            "level": chunk.level,
-        }
+    def _metadata(self, document: Document, place: TextPlace, chunk: Chunk, chunks: list[Chunk]) -> dict[str, Any]:
+        is_whole, source = place.spans is None, document.id
+        values: dict[str, Any] = {"chunk_index": chunk.index} if is_whole else {}
+        values |= {"token_count": chunk.tokens, "level": chunk.level}
         spans = chunk.spans_in(document.page_content)
+        if not is_whole:
+            spans, source = place.spans_of(spans), written_metadata(document.metadata).get("source_id")
+            chunk = place.with_lines(chunk, document.page_content)
         if self.add_start_index and spans:
             values |= {"start_index": spans[0].start, "end_index": spans[-1].end}
         if len(spans) > 1:
             values["spans"] = flatten_spans(spans)
         if chunk.parent is not None:
             values["parent_id"] = parent_id(chunk, chunks)
-        if document.id and not is_of_corpus(chunk):
-            values["source_id"] = document.id
+        if source and not is_of_corpus(chunk):
+            values["source_id"] = source
         return framework_metadata(chunk, values)
 
     def _length(self, text: str) -> int:
@@ -261,6 +272,7 @@ class ChunkerSplitter(AdvchunkSplitter):
 
     def core(self) -> Chunker:
         """Return the wrapped chunker."""
+        require(isinstance(self.chunker, Chunker), "chunker must be a chunker of the core", self.chunker)
         return self.chunker
 
 
@@ -272,12 +284,12 @@ class LinearSplitter(AdvchunkSplitter):
     ----------
     chunk_size, chunk_overlap : LangChain's names for ``max_tokens`` and ``overlap_tokens``.
     length_function : counts tokens: a name ("words", "characters", a tiktoken encoding ...), a tokenizer, or a
-        callable; None is the embedded WordPiece, or the embeddings' tokenizer if the splitter cuts by embeddings.
+        callable; None is the built-in WordPiece, or the embeddings' tokenizer if the splitter cuts by embeddings.
     sentence_splitter : splits sentences (see `advchunk.text.splitters.as_tiler`).
     fallback : a core chunker for documents on which this one fails or takes too long; "auto" means no fallback, except
         for an experimental splitter, where it means `advchunk.UniversalSemanticChunker`; None raises the error.
     embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...), for
-        `split_with_vectors` and `split_with_rows`; None is the embedded default, which needs no key or download.
+        `split_with_vectors` and `split_with_rows`; None is the built-in default, which needs no key or download.
     batch_size : texts per model call; None uses the model's own setting, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or an `advchunk.models.cache.Store`.
     """
@@ -383,14 +395,14 @@ class EmbeddingSplitter(LinearSplitter):
     Parameters
     ----------
     embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...);
-        None is the embedded default, which needs no key or download.
+        None is the built-in default, which needs no key or download.
     """
 
     embeddings: EmbedderLike = field(default=None, kw_only=False, repr=False, metadata=RESOURCE)
 
 
 def sentence_rows(
-    piece: Document, chunk: Chunk, is_verbatim: bool, id_key: str
+    piece: Document, chunk: Chunk, place: TextPlace, id_key: str
 ) -> Iterator[tuple[Document, Floats | None]]:
     """Yield the sentences of a chunk, as documents that refer to it, with their vectors.
 
@@ -398,7 +410,7 @@ def sentence_rows(
 
     Parameters
     ----------
-    is_verbatim : True to add ``start_index`` and ``end_index``.
+    place : of the text of the chunk's spans, from which follow ``start_index`` and ``end_index``.
     id_key : metadata key for the id of the chunk.
     """
     if chunk.rows is None:
@@ -407,9 +419,10 @@ def sentence_rows(
         return
     source = {name: value for name, value in written_metadata(piece.metadata).items() if name == "source_id"}
     sentences = zip(chunk.row_spans, chunk.row_texts, chunk.rows, strict=True)
-    for number, ((start, end), text, row) in enumerate(sentences):
-        place = {"start_index": start, "end_index": end} if is_verbatim else {}
-        metadata = write_metadata(inherited_metadata(piece.metadata), {id_key: piece.id, **source, **place})
+    for number, (own, text, row) in enumerate(sentences):
+        span = place.span_of(own)
+        offsets = {"start_index": span.start, "end_index": span.end} if span else {}
+        metadata = write_metadata(inherited_metadata(piece.metadata), {id_key: piece.id, **source, **offsets})
         yield Document(text, id=str(uuid5(UUID(chunk.id), str(number))), metadata=metadata), row
 
 
@@ -453,21 +466,6 @@ def _id_of(document: Document, user: str) -> str:
         msg = f"{user} needs documents with an id, which advchunk's splitters set"
         raise ConfigurationError(msg)
     return document.id
-
-
-def chunk_spans(document: Document) -> tuple[Span, ...]:
-    r"""Return the spans of a chunk in the text that was split; () if its metadata has none.
-
-    >>> from langchain_advchunk import RecursiveSplitter
-    >>> text = "# Tea\n\nGreen tea.\n\nBlack tea."
-    >>> *_, last = RecursiveSplitter(max_tokens=6, include_context=True).create_documents([text])
-    >>> last.page_content, "".join(text[start:end] for start, end in chunk_spans(last))
-    ('Tea\n\nBlack tea.', 'Black tea.')
-    """
-    written = written_metadata(document.metadata)
-    if "spans" in written:
-        return parse_spans(written["spans"])
-    return (Span(written["start_index"], written["end_index"]),) if "start_index" in written else ()
 
 
 def _sources(documents: Iterable[Document], waiting: deque[Document]) -> Iterator[Source]:

@@ -132,7 +132,9 @@ def in_reading_order(documents: Sequence[Document], name: Naming) -> list[Docume
     """Return chunks that come in any order by their documents, and in these by their places."""
 
     def key(document: Document) -> tuple[Any, ...]:
-        place = written_metadata(document.metadata).get("chunk_index", document.metadata.get("start_index", 0))
+        written = written_metadata(document.metadata)
+        start = written.get("start_index", document.metadata.get("start_index", 0))
+        place = written.get("chunk_index", start)
         return name(document), place if isinstance(place, int) else 0
 
     return sorted(documents, key=key)

@@ -39,8 +39,8 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
         compressor = PassageCompressor(budget=1000)
         retriever = ContextualCompressionRetriever(base_compressor=compressor, base_retriever=store.as_retriever(search_kwargs={"k": 50}))
 
-    Let the retriever find more than a prompt could hold, such as 50 chunks: the first 200 are cut. With ``texts``, passages
-    also take in what stands around them. The place of a chunk in its document is read from our metadata (`chunk_spans`) or
+    Let the retriever find more than fits into a prompt, such as 50 chunks: the first 200 are cut. With ``texts``, passages
+    also include the text around them. The place of a chunk in its document is read from our metadata (`chunk_spans`) or
     from ``start_index``, which LangChain's splitters add with ``add_start_index=True``, or is found in ``texts``. Chunks without a
     place, or without the name of a document, are cut alone, or joined where they overlap; a warning in the log says so once.
 

@@ -1,7 +1,7 @@
-"""The embedded default, hashed words beside any embedder, and precomputed vectors, as LangChain embeddings."""
+"""The built-in default, hashed words beside any embedder, and precomputed vectors, as LangChain embeddings."""
 
+from collections import deque
 from collections.abc import Iterable
-from itertools import cycle
 
 from langchain_core.embeddings import Embeddings
 
@@ -13,7 +13,7 @@ from advchunk.records import Floats
 
 
 class DefaultEmbeddings(Embeddings):
-    """The embedded default, for vector stores and everything else that takes `Embeddings`; it needs no key or download.
+    """The built-in default, for vector stores and everything else that takes `Embeddings`; it needs no key or download.
 
     >>> len(DefaultEmbeddings().embed_query("Green tea."))
     256
@@ -44,7 +44,7 @@ class HybridEmbeddings(Embeddings):
 
     Parameters
     ----------
-    embeddings : anything that embeds; None is the embedded default.
+    embeddings : anything that embeds; None is the built-in default.
     dimensions : of the words, >= 1.
     weight : share of the words in a cosine, 0..1.
     language : code of the language of the texts, for stems and stop words.
@@ -95,16 +95,21 @@ class ChunkEmbeddings(Embeddings):
 
     def serve(self, rows: Iterable[tuple[str, Floats]]) -> None:
         """Serve these vectors of texts, and no others."""
-        vectors = dict[str, list[Floats]]()
+        self._vectors = dict[str, deque[Floats]]()
         for text, row in rows:
-            vectors.setdefault(text, []).append(row)
-        self._vectors = {text: cycle(rows) for text, rows in vectors.items()}
+            self._vectors.setdefault(text, deque()).append(row)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return the vectors of texts, precomputed if there are any."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         embedded = dict(zip(missing, self._embedder.embed(missing), strict=True)) if missing else {}
-        return [(embedded[text] if text in embedded else next(self._vectors[text])).tolist() for text in texts]
+        return [(embedded[text] if text in embedded else self._next(text)).tolist() for text in texts]
+
+    def _next(self, text: str) -> Floats:
+        """Return the vector of a text whose turn it is."""
+        rows = self._vectors[text]
+        rows.rotate(-1)
+        return rows[-1]
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a query."""

@@ -44,6 +44,8 @@ class AdvchunkLoader(BaseLoader):
     ) -> None:
         rule = "splitter must be a splitter of langchain_advchunk"
         require(splitter is None or isinstance(splitter, AdvchunkSplitter), rule, splitter)
+        require(isinstance(paths, (str, Path, Iterable)), "paths must be a path, or several", paths)
+        require(encoding is None or isinstance(encoding, str), "encoding must be the name of one, or None", encoding)
         self._paths = paths if isinstance(paths, (str, Path)) else list(paths)
         self._splitter, self._encoding = splitter or splitter_class(AutoChunker)(), encoding
 

@@ -7,9 +7,24 @@ from typing import Any
 
 from langchain_core.documents import Document
 
+from advchunk.chunkers.frameworks import TextPlace, parse_spans
 from advchunk.chunkers.reassembly import FrameworkChunk
 from advchunk.records import Span, written_keys, written_metadata
-from langchain_advchunk.base import chunk_spans
+
+
+def chunk_spans(document: Document) -> tuple[Span, ...]:
+    r"""Return the spans of a chunk in the text that was split; () if its metadata has none.
+
+    >>> from langchain_advchunk import RecursiveSplitter
+    >>> text = "# Tea\n\nGreen tea.\n\nBlack tea."
+    >>> *_, last = RecursiveSplitter(max_tokens=6, include_context=True).create_documents([text])
+    >>> last.page_content, "".join(text[start:end] for start, end in chunk_spans(last))
+    ('Tea\n\nBlack tea.', 'Black tea.')
+    """
+    written = written_metadata(document.metadata)
+    if "spans" in written:
+        return parse_spans(written["spans"])
+    return (Span(written["start_index"], written["end_index"]),) if "start_index" in written else ()
 
 
 def source_name(document: Document) -> str:
@@ -29,7 +44,7 @@ def group_by_source(documents: Sequence[Document], name: Callable[[Document], st
             None if keys.get("page") == "page" else metadata.get("page")
         )  # of a loader, which makes a document of each
         source = name(document), page
-        place = metadata[keys["chunk_index"]] if "chunk_index" in keys else _start_by_others(metadata)
+        place = metadata[keys["chunk_index"]] if "chunk_index" in keys else _start(document)
         follows = last is not None and source == last[0]
         if place is None or last is None or last[1] is None:
             follows = follows and place is None and any(source)  # only the source separates documents
@@ -52,6 +67,20 @@ def to_framework_chunk(document: Document) -> FrameworkChunk:
     if not spans or len(text) != length or not (context == "" or context.endswith("\n\n")):
         return FrameworkChunk(content, metadata=metadata)  # from another splitter, whose offsets are not of this text
     return FrameworkChunk(text, spans, context.removesuffix("\n\n"), metadata)
+
+
+def text_place(document: Document) -> TextPlace:
+    """Return the place of the text of a document in the one that it is a chunk of, by its metadata; else it is a whole one."""
+    part, content, written = to_framework_chunk(document), document.page_content, written_metadata(document.metadata)
+    if part.spans and content.endswith(part.text):
+        return TextPlace(part.spans, len(content) - len(part.text), written.get("start_line"))
+    return TextPlace(() if part.spans or "token_count" in written else None)
+
+
+def _start(document: Document) -> int | None:
+    """Return the offset of a chunk, or None if its metadata has none."""
+    spans = chunk_spans(document)
+    return spans[0].start if spans else _start_by_others(document.metadata)
 
 
 def _start_by_others(metadata: Mapping[str, Any]) -> int | None:

@@ -79,7 +79,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
 
     The place of a chunk in its document is read from our metadata (`chunk_spans`), or else from ``start_index``, which
     LangChain's splitters add with ``add_start_index=True``. Other chunks are located exactly in ``texts``, or else, with
-    ``chunks``, stand in the order in which they are passed; a warning in the log says so. A hit without a place, or without
+    ``chunks``, are in the order in which they are passed; a warning in the log says so. A hit without a place, or without
     the name of a document, has no neighbors but those that it overlaps. LangChain's ``index`` leaves the ``start_index`` of
     chunks that only moved as it was: pass ``chunks`` or ``texts`` then.
 
@@ -131,7 +131,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         ``depth``. A filter also restricts words and neighbors. Metadata keys with their values, such as
         ``{"source": "guide.md"}``, are applied to ``chunks`` as well; for any other filter, pass the same as ``chunk_filter``.
     chunk_filter : returns True for a chunk that may be returned. A filter for the store that is not metadata keys with values needs
-        it for what stands around hits.
+        it for the text around hits.
     id_key : for a store of rows, such as the sentences of `AdvchunkSplitter.split_with_rows`: the metadata key of the id of
         a row's chunk, such as "doc_id". A chunk ranks by its best row. It is looked up in ``chunks``, or in ``docstore``.
     docstore : the chunks by their id, as in LangChain's ``MultiVectorRetriever``. Without an ``id_key``, they are read at once, in
@@ -139,7 +139,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     document_key : metadata key of the name of a chunk's document, or a function that returns the name; None is the first of
         "source", "document_id", "doc_id" and "file_path". Chunks with one name and, from another splitter, one ``page`` must
         count ``start_index`` from the same text; with ``chunks``, several such texts may follow each other.
-    texts : the texts of documents by their names, in which ``chunks`` are located, or else hits, and what stands around these: a
+    texts : the texts of documents by their names, in which ``chunks`` are located, or else hits, and the text around these: a
         mapping, a function that returns None for a name that it does not know, the path of a folder, a ``BaseStore`` of strings or
         documents, a vector store (`StoreChunks`), any `advchunk.retrieval.Surroundings`, or several of these. None asks the
         vector store, and {} nothing.
@@ -229,7 +229,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         require(self.score_key is None or self.retriever is not None, "score_key needs a retriever", self.score_key)
         has_chunks = self.id_key is None or self.chunks is not None or self.docstore is not None
         require(has_chunks, "id_key needs chunks or a docstore", self.id_key)
-        rule = "docstore must have an id_key, or come in place of chunks"
+        rule = "docstore must be given with id_key, or in place of chunks"
         require(self.docstore is None or self.id_key is not None or self.chunks is None, rule, self.id_key)
         self._conditions(self.search_kwargs, self.chunk_filter)  # raises if a filter cannot be applied to chunks
         _ = self._counter  # raises on anything else
@@ -312,7 +312,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         return await asyncio.to_thread(self._respond, query, hits, call, around)
 
     def _read_from(self) -> CheckedSurroundings:
-        """Return the source of what stands around hits: ``texts``, or else the store, if it can say so of its chunks."""
+        """Return the source of the text around hits: ``texts``, or else the store, if it can say so of its chunks."""
         source, store = self.texts, self.vectorstore
         if source is None and store is not None and not self._has_chunks and self.id_key is None and can_find(store):
             by_key = not callable(self.document_key) or isinstance(store, InMemoryVectorStore)
@@ -359,7 +359,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
 
         None if the filter cannot be applied to chunks around hits.
         """
-        rule = "search_kwargs of a vectorstore must not have 'k': k is of results, depth of the store's hits"
+        rule = "search_kwargs of a vectorstore must not have 'k': k is the number of results, and depth that of the store's hits"
         require(self.vectorstore is None or "k" not in search_kwargs, rule, search_kwargs)
         own = self.retriever.search_kwargs if isinstance(self.retriever, VectorStoreRetriever) else {}
         filters = {name: value for name, value in (own | dict(search_kwargs)).items() if _is_filter(name) and value}
@@ -392,7 +392,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         return list(best.values())
 
     def _respond(self, query: str, hits: _Hits, call: _Call, around: Neighborhood) -> list[Document]:
-        """Return the results of a search from the hits of the store, and what stands around them."""
+        """Return the results of a search from the hits of the store, and the text around them."""
         search = call.search
         if self._model is not None:
             search = fit_to_language(search, query, self._collection.words, self._model, self._warnings)

@@ -8,7 +8,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from advchunk.chunkers.other_names import check_names
-from advchunk.errors import require
+from advchunk.errors import first_line, require
 
 
 class CheckedModel(BaseModel):
@@ -24,6 +24,8 @@ class CheckedModel(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             require(False, f"{'.'.join(map(str, first['loc']))}: {first['msg']}", first["input"])
+        except TypeError as error:  # of pydantic, which makes an object of a mapping
+            require(False, f"parameters must be objects ({first_line(error)})", kwargs)
 
     def __setattr__(self, name: str, value: Any) -> None:
         rule = "parameters cannot be assigned: call model_copy(update={...}), or make a new one"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from advchunk import Chunker
 from advchunk.chunkers.catalog import params_of
-from advchunk.chunkers.frameworks import adapter_base, adapter_classes, describe_adapter, own_resources
+from advchunk.chunkers.frameworks import adapter_base, adapter_classes, describe_adapter, own_resources, pickled_by
 from advchunk.chunkers.params import RESOURCE
 from langchain_advchunk import base as bases
 from langchain_advchunk.base import RESOURCE_NAMES, LinearSplitter
@@ -18,8 +19,9 @@ and have none of the metadata of documents; their ``sources`` are JSON, ``[[sour
 of them: split all documents again, and pass the chunks to ``index(..., cleanup="full", key_encoder=record_key)``."""
 
 
+@cache
 def splitter_class(chunker: type[Chunker]) -> type[LinearSplitter]:
-    """Return a new text splitter class that runs a chunker, with its parameters and resources.
+    """Return the text splitter class that runs a chunker, with its parameters and resources.
 
     >>> from advchunk import RecursiveChunker
     >>> splitter_class(RecursiveChunker)(max_tokens=4).split_text("One two. Three four.")
@@ -34,6 +36,7 @@ def splitter_class(chunker: type[Chunker]) -> type[LinearSplitter]:
         "__annotations__": dict.fromkeys(own, Any),
         "__doc__": describe_adapter(chunker, own, _CORPUS),
         "__module__": __name__,
+        "__reduce_ex__": pickled_by(splitter_class),
         "chunker_class": chunker,
     }
     made: Any = dataclass(kw_only=True, eq=False)(type(name, (base, params_of(chunker)), members))

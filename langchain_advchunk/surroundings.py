@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from math import ceil
 from statistics import median
 from typing import Any, NamedTuple, TypeAlias
@@ -283,11 +284,16 @@ def surroundings_of(
 
 
 def _text_source(store: BaseStore[str, Any]) -> TextSource:
-    async def afind(names: list[str]) -> Iterable[Any]:
-        return map(_text, await store.amget(names))
-
     name = f"the store {type(store).__name__}"
-    return TextSource(lambda names: map(_text, store.mget(names)), afind=afind, name=name)
+    return TextSource(partial(_find, store), afind=partial(_afind, store), name=name, listed=store.yield_keys)
+
+
+def _find(store: BaseStore[str, Any], names: list[str]) -> Iterable[Any]:
+    return map(_text, store.mget(names))
+
+
+async def _afind(store: BaseStore[str, Any], names: list[str]) -> Iterable[Any]:
+    return map(_text, await store.amget(names))
 
 
 def _text(value: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from langchain_core.documents import Document
 
 from advchunk import Chunk, Span
+from advchunk.chunkers.frameworks import TextPlace
 from advchunk.engine.runner import IdGenerator
 from advchunk.errors import require
 from advchunk.models.cache import CacheLike
@@ -14,8 +15,9 @@ from advchunk.models.embedders import EmbedderLike
 from advchunk.records import remove_written, written_keys
 from advchunk.retrieval.locating import Finder
 from advchunk.retrieval.vectors import aadd_vectors, add_vectors
-from langchain_advchunk.base import check_id_key, chunk_spans, sentence_rows, serve_rows, source_of
+from langchain_advchunk.base import check_id_key, sentence_rows, serve_rows, source_of
 from langchain_advchunk.embeddings import ChunkEmbeddings
+from langchain_advchunk.reassembly import chunk_spans
 
 
 def vectors_for(
@@ -41,7 +43,7 @@ def vectors_for(
     ----------
     chunks : in the order in which the splitter returned them; those without an ``id`` get one.
     kind : see `advchunk.retrieval.vectors.ChunkVectors`.
-    embeddings : LangChain ``Embeddings`` or anything else that embeds; None is the embedded default.
+    embeddings : LangChain ``Embeddings`` or anything else that embeds; None is the built-in default.
     documents : the documents that were split, in order, whose metadata the chunks have. A chunk is located by its
         ``start_index``, else by its text, ignoring white space. Without documents, text is known from the chunks alone, and
         without ``start_index`` they are taken to follow one another; a change of metadata starts a new document.
@@ -119,7 +121,7 @@ def _stored(
             pieces.append(piece if piece.id else piece.model_copy(update={"id": chunk.id}))
             if kind == "units":
                 bare = Document(piece.page_content, id=pieces[-1].id, metadata=_without_start(piece.metadata))
-                rows += sentence_rows(bare, chunk, group.is_located, id_key)
+                rows += sentence_rows(bare, chunk, TextPlace(None if group.is_located else ()), id_key)
             else:
                 rows.append((pieces[-1], chunk.vector))
     served = serve_rows(((row.page_content, vector) for row, vector in rows), embeddings, batch_size)

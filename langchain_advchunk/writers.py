@@ -8,6 +8,7 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
 from advchunk.chunkers.baselines import RecursiveChunker
+from advchunk.errors import require
 from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.records import Chunk, evolve
 from langchain_advchunk.base import ChunkerSplitter
@@ -24,7 +25,7 @@ class ChunkWriter:
     ----------
     open_store : returns the store, given its embeddings. ``add_documents`` of the store must replace documents with the same ids,
         as that of most stores does. For several processes, it must be picklable, such as a function of a module.
-    embeddings : embeds queries, and chunks without a vector, as the chunker did; None is the embedded default.
+    embeddings : embeds queries, and chunks without a vector, as the chunker did; None is the built-in default.
 
     >>> from langchain_core.vectorstores import InMemoryVectorStore
     >>> from advchunk import RecursiveChunker
@@ -35,6 +36,7 @@ class ChunkWriter:
     """
 
     def __init__(self, open_store: Callable[[ChunkEmbeddings], VectorStore], embeddings: EmbedderLike = None) -> None:
+        require(callable(open_store), "open_store must be a function that returns a store", open_store)
         self._open, self._model = open_store, embeddings
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -8,7 +8,6 @@ from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from uuid import UUID, uuid5
@@ -30,14 +29,21 @@ from pydantic_core import core_schema
 
 from advchunk import Chunk, Chunker, ConfigurationError, Failure
 from advchunk import Document as Source
-from advchunk.chunkers.frameworks import flatten_spans, framework_metadata, is_of_corpus, parent_id, parse_spans
+from advchunk.chunkers.frameworks import (
+    TextPlace,
+    flatten_spans,
+    framework_metadata,
+    is_of_corpus,
+    parent_id,
+    parse_spans,
+)
 from advchunk.chunkers.other_names import check_names
 from advchunk.chunkers.params import ALIASES, parameters, resources
 from advchunk.chunkers.sources import chunk_files
 from advchunk.engine.runner import error_handler
 from advchunk.engine.workers import check_workers
 from advchunk.errors import require
-from advchunk.layout import LINES, inherited_metadata
+from advchunk.layout import inherited_metadata
 from advchunk.models.cache import CacheLike
 from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
@@ -48,7 +54,6 @@ from advchunk.records import Span, remove_written, write_metadata, written_keys,
 from advchunk.retrieval.vectors import Vectors
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
-from advchunk.text.tiling import line_ends
 from llamaindex_advchunk.corpora import check_is_whole
 
 _log = logging.getLogger("advchunk")
@@ -117,6 +122,7 @@ class AdvchunkNodeParser(TextSplitter):
     def _check(self) -> Self:
         error_handler(self.on_error)  # raises on anything else
         check_workers(self.workers)
+        require(self.id_func is None or callable(self.id_func), "id_func must be a function or None", self.id_func)
         self.core()  # raises on a bad parameter
         return self
 
@@ -256,28 +262,29 @@ class AdvchunkNodeParser(TextSplitter):
 
     def _entries(self, parent: BaseNode, nodes: Sequence[TextNode], chunks: Sequence[Chunk]) -> Iterator[BaseNode]:
         """Yield the nodes to index: the node of a chunk, or an `IndexNode` for each of its rows that refers to it."""
-        text, shift = parent.get_content(MetadataMode.NONE), _offset_in_root(parent)
+        text, place = parent.get_content(MetadataMode.NONE), text_place(parent)
         for node, chunk in zip(nodes, chunks, strict=True):
             if chunk.rows is None:
                 yield node
                 continue
-            is_verbatim = shift is not None and chunk.spans_in(text) == chunk.spans
-            yield from sentence_nodes(node, chunk, (shift or 0) if is_verbatim else None)
+            is_verbatim = chunk.spans_in(text) == chunk.spans
+            yield from sentence_nodes(node, chunk, place if is_verbatim else TextPlace(()))
 
     def _nodes(self, parent: BaseNode, chunks: Sequence[Chunk]) -> list[TextNode]:
         if not chunks:
             return []
         source = parent.source_node or parent.as_related_node_info()  # hashes the whole text, so only once
-        return [self._node(parent, source, chunk) for chunk in chunks]
+        place = text_place(parent)
+        return [self._node(parent, source, place, chunk) for chunk in chunks]
 
-    def _node(self, parent: BaseNode, source: RelatedNodeInfo, chunk: Chunk) -> TextNode:
-        shift = _offset_in_root(parent)
+    def _node(self, parent: BaseNode, source: RelatedNodeInfo, place: TextPlace, chunk: Chunk) -> TextNode:
+        text = parent.get_content(MetadataMode.NONE)
+        spans = place.spans_of(chunk.spans_in(text))
         values: dict[str, Any] = {"token_count": chunk.tokens, "level": chunk.level}
-        spans = chunk.spans_in(parent.get_content(MetadataMode.NONE)) if shift is not None else ()
         if len(spans) > 1:
-            values["spans"] = flatten_spans(spans, shift or 0)
+            values["spans"] = flatten_spans(spans)
         values |= {"context": chunk.context} if chunk.context else {}
-        metadata = framework_metadata(_with_lines_of_root(chunk, parent), values)
+        metadata = framework_metadata(place.with_lines(chunk, text), values)
         of_corpus = is_of_corpus(chunk)
         users = users_metadata(parent.metadata) if self.include_metadata and not of_corpus else {}
         hidden = hidden_keys(metadata, users)
@@ -287,8 +294,8 @@ class AdvchunkNodeParser(TextSplitter):
             # A chunk with rows is retrieved by them.
             embedding=None if chunk.vector is None or chunk.rows is not None else chunk.vector.tolist(),
             text=chunk.text,
-            start_char_idx=spans[0].start + (shift or 0) if spans else None,
-            end_char_idx=spans[-1].end + (shift or 0) if spans else None,
+            start_char_idx=spans[0].start if spans else None,
+            end_char_idx=spans[-1].end if spans else None,
             metadata=metadata,
             relationships={} if of_corpus else {NodeRelationship.SOURCE: source},
             **presentation(parent, metadata, hidden),
@@ -351,7 +358,7 @@ class LinearNodeParser(AdvchunkNodeParser):
     tokenizer: Annotated[TokenizerLike, UNCHECKED] = Field(
         default=None,
         exclude=True,
-        description="Counts tokens; None is the embedded WordPiece, or that of an embed model that cuts.",
+        description="Counts tokens; None is the built-in WordPiece, or that of an embed model that cuts.",
     )
     sentence_splitter: Annotated[SplitterLike, UNCHECKED] = Field(
         default=None, exclude=True, description="Splits sentences."
@@ -360,7 +367,7 @@ class LinearNodeParser(AdvchunkNodeParser):
         default="auto", exclude=True, description="A core chunker for documents on which this one fails."
     )
     embed_model: Annotated[EmbedderLike, UNCHECKED] = Field(
-        default=None, exclude=True, description="BaseEmbedding or anything that embeds; None is the embedded default."
+        default=None, exclude=True, description="BaseEmbedding or anything that embeds; None is the built-in default."
     )
     batch_size: int | None = Field(default=None, exclude=True, description="Texts per model call.")
     cache: Annotated[CacheLike, UNCHECKED] = Field(
@@ -368,7 +375,7 @@ class LinearNodeParser(AdvchunkNodeParser):
     )
     vectors: Vectors = Field(
         default="none",
-        description="Sets the embedding of each node: its own, mixed with its neighbors', one per sentence, or pooled from its tokens.",
+        description="Sets the embedding of each node: its own, mixed with its neighbors', one per sentence, or pooled from its tokens; of text and context, without metadata.",
     )
 
     @model_validator(mode="before")
@@ -439,23 +446,24 @@ def first_error() -> Iterator[None]:
     require(False, f"{'.'.join(map(str, first['loc']))}: {first['msg']}", first["input"])
 
 
-def sentence_nodes(node: TextNode, chunk: Chunk, shift: int | None) -> Iterator[IndexNode]:
+def sentence_nodes(node: TextNode, chunk: Chunk, place: TextPlace) -> Iterator[IndexNode]:
     """Yield a node for each sentence of a chunk, with its vector, that refers to the chunk's node.
 
     Parameters
     ----------
-    shift : added to the offsets of sentences; None leaves them out.
+    place : of the text of the chunk's spans, from which the offsets of sentences follow.
     """
     source = {NodeRelationship.SOURCE: node.source_node} if node.source_node else {}
     above = {NodeRelationship.PARENT: node.as_related_node_info()}
     rows = zip(chunk.row_spans, chunk.row_texts, chunk.rows if chunk.rows is not None else (), strict=True)
-    for number, ((start, end), sentence, row) in enumerate(rows):
+    for number, (own, sentence, row) in enumerate(rows):
+        span = place.span_of(own)
         yield IndexNode(
             id_=str(uuid5(UUID(chunk.id), str(number))),
             embedding=row.tolist(),
             text=sentence,
-            start_char_idx=None if shift is None else shift + start,
-            end_char_idx=None if shift is None else shift + end,
+            start_char_idx=span.start if span else None,
+            end_char_idx=span.end if span else None,
             extra_info=write_metadata(inherited_metadata(node.metadata), {}),
             relationships={**source, **above},
             excluded_embed_metadata_keys=node.excluded_embed_metadata_keys,
@@ -480,6 +488,12 @@ def chunk_spans(node: BaseNode) -> tuple[Span, ...]:
     if not isinstance(node, TextNode) or (start := node.start_char_idx) is None:
         return ()
     return (Span(start, start + len(node.text) if node.end_char_idx is None else node.end_char_idx),)
+
+
+def node_spans(node: BaseNode) -> tuple[Span, ...]:
+    """Return the spans of a node in its document; () if it states none, or LlamaIndex made it of a node, from which it counts."""
+    counts_from_document = node.parent_node is None or "token_count" in written_metadata(node.metadata)
+    return chunk_spans(node) if counts_from_document else ()
 
 
 def users_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -516,24 +530,10 @@ def _has_media(node: BaseNode) -> bool:
     return any(getattr(node, f"{kind}_resource", None) for kind in ("image", "audio", "video"))
 
 
-def _with_lines_of_root(chunk: Chunk, parent: BaseNode) -> Chunk:
-    """Return a chunk of a node with lines of the root document as far as the node says its own, else without lines."""
-    lines, first = written_metadata(chunk.metadata), written_metadata(parent.metadata).get("start_line")
-    shift = _offset_in_root(parent)
-    if shift == 0 or "start_line" not in lines:
-        return chunk
-    metadata = remove_written(chunk.metadata, (*LINES, "start_column", "end_column"))
-    if first is not None and shift is not None:
-        text = parent.get_content(MetadataMode.NONE)
-        above = first - 1 - line_ends(text, 0, len(text) - len(text.lstrip()))
-        metadata = write_metadata(metadata, {key: lines[key] + above for key in ("start_line", "end_line")})
-    return replace(chunk, metadata=metadata)
-
-
-def _offset_in_root(node: BaseNode) -> int | None:
-    """Return the offset of a node's text in the root document; None if it is not a verbatim part of it."""
-    if node.source_node is None:
-        return 0
-    start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
-    verbatim = start is not None and end is not None and end - start == len(node.get_content(MetadataMode.NONE))
-    return start if verbatim else None
+def text_place(node: BaseNode) -> TextPlace:
+    """Return the place of the text of a node in its document, by its offsets and metadata; a document is a whole one."""
+    spans, written = node_spans(node), written_metadata(node.metadata)
+    if node.source_node is None and "spans" not in written:
+        return TextPlace()
+    is_verbatim = sum(end - start for start, end in spans) == len(node.get_content(MetadataMode.NONE))
+    return TextPlace(spans if is_verbatim else (), 0, written.get("start_line"))

@@ -27,7 +27,7 @@ from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.engine.runner import hashed_id
 from advchunk.errors import require
 from advchunk.layout import inherited_metadata
-from advchunk.records import Span, write_metadata, written_metadata
+from advchunk.records import write_metadata, written_metadata
 from advchunk.retrieval import Hit, LexicalIndex, Passage, Ranking
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter
@@ -39,7 +39,7 @@ from advchunk.retrieval.search import Search
 from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood, as_surroundings, characters_of
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
-from llamaindex_advchunk.base import chunk_spans, exclusions, hidden_keys, presentation, users_metadata
+from llamaindex_advchunk.base import exclusions, hidden_keys, node_spans, presentation, users_metadata
 
 _NAMES = ("file_path", "file_name")  # metadata keys of a document's name
 
@@ -239,7 +239,7 @@ class PoolReader:
 
         Parameters
         ----------
-        around : what stands around the nodes, which are some hits, in any order, and are not searched by words; None if they are
+        around : the text around the nodes, which are some hits, in any order, and are not searched by words; None if they are
             all nodes of their documents.
         """
         are_all, texts = around is None, dict[str, str]()
@@ -315,12 +315,6 @@ class PoolReader:
             located = sum(bool(chunks[i].spans) or keys[i] in collection.texts for i in unplaced)
             self.once.warn("places", reason, len(unplaced), len(nodes), located)
         return collection
-
-
-def node_spans(node: BaseNode) -> tuple[Span, ...]:
-    """Return the spans of a node in its document; () if it states none, or LlamaIndex made it of a node, from which it counts."""
-    counts_from_document = node.parent_node is None or "token_count" in written_metadata(node.metadata)
-    return chunk_spans(node) if counts_from_document else ()
 
 
 def _to_chunk(node: BaseNode) -> Chunk:
@@ -404,6 +398,7 @@ def to_node(passage: Passage, first: BaseNode) -> TextNode:
 
 def check_nodes(nodes: Iterable[BaseNode]) -> list[BaseNode]:
     """Return nodes as a list; raise `ConfigurationError` for anything else."""
+    require(isinstance(nodes, Iterable), "nodes must be a collection of nodes", nodes)
     nodes = list(nodes)
     others = [node for node in nodes if not isinstance(node, BaseNode)]
     require(not others, "nodes must be nodes of LlamaIndex", others)

@@ -1,4 +1,4 @@
-"""The embedded default, and hashed words beside any embedder, as LlamaIndex embeddings."""
+"""The built-in default, and hashed words beside any embedder, as LlamaIndex embeddings."""
 
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ from llamaindex_advchunk.base import UNCHECKED
 
 
 class DefaultEmbedding(BaseEmbedding):
-    """The embedded default, for an index and everything else that takes an embed model; it needs no key or download.
+    """The built-in default, for an index and everything else that takes an embed model; it needs no key or download.
 
     >>> len(DefaultEmbedding().get_query_embedding("Green tea."))
     256
@@ -65,7 +65,7 @@ class HybridEmbedding(BaseEmbedding):
     """
 
     embed_model: Annotated[EmbedderLike, UNCHECKED] = Field(
-        default=None, exclude=True, description="BaseEmbedding or anything that embeds; None is the embedded default."
+        default=None, exclude=True, description="BaseEmbedding or anything that embeds; None is the built-in default."
     )
     dimensions: int = Field(default=512, description="Dimensions of the words, >= 1.")
     weight: float = Field(default=0.5, description="Share of the words in a cosine, 0..1.")

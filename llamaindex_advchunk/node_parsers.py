@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -9,7 +10,7 @@ from pydantic import Field
 from advchunk import Chunker
 from advchunk.chunkers.catalog import params_of
 from advchunk.chunkers.docstrings import parameter_docs
-from advchunk.chunkers.frameworks import adapter_base, adapter_classes, describe_adapter, own_resources
+from advchunk.chunkers.frameworks import adapter_base, adapter_classes, describe_adapter, own_resources, pickled_by
 from llamaindex_advchunk import base as bases
 from llamaindex_advchunk.base import RESOURCE_NAMES, UNCHECKED, LinearNodeParser
 
@@ -20,8 +21,9 @@ may replace any of them: parse all documents again, and pass the nodes to `updat
 which would pass a part of the corpus, is an error."""
 
 
+@cache
 def node_parser_class(chunker: type[Chunker]) -> type[LinearNodeParser]:
-    """Return a new node parser class that runs a chunker, with its parameters and resources.
+    """Return the node parser class that runs a chunker, with its parameters and resources.
 
     >>> from advchunk import RecursiveChunker
     >>> node_parser_class(RecursiveChunker)(max_tokens=4).split_text("One two. Three four.")
@@ -37,6 +39,7 @@ def node_parser_class(chunker: type[Chunker]) -> type[LinearNodeParser]:
         "__annotations__": dict.fromkeys(own, Annotated[Any, UNCHECKED]),
         "__doc__": describe_adapter(chunker, own, _CORPUS),
         "__module__": __name__,
+        "__reduce_ex__": pickled_by(node_parser_class),
         "chunker_class": chunker,
     }
     name = chunker.__name__.removesuffix("Chunker") + _SUFFIX

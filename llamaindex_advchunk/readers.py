@@ -40,6 +40,7 @@ class AdvchunkReader(BaseReader):
     def __init__(self, parser: AdvchunkNodeParser | None = None, *, encoding: str | None = None) -> None:
         rule = "parser must be a node parser of llamaindex_advchunk"
         require(parser is None or isinstance(parser, AdvchunkNodeParser), rule, parser)
+        require(encoding is None or isinstance(encoding, str), "encoding must be the name of one, or None", encoding)
         self._parser, self._encoding = parser or node_parser_class(AutoChunker)(), encoding
 
     def lazy_load_data(self, paths: str | Path | Iterable[str | Path], **_: Any) -> Iterable[Document]:

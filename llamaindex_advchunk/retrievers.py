@@ -62,7 +62,7 @@ class AdvchunkRetriever(BaseRetriever):
 
     The place of a node in its document, which is that of its ``ref_doc_id``, is read from our metadata (`chunk_spans`), or else
     from ``start_char_idx``. Nodes without, and those of LlamaIndex's `HierarchicalNodeParser`, which count from their parent,
-    are located exactly in their document, if that is among the nodes or in the docstore; else they stand in the order of their
+    are located exactly in their document, if that is among the nodes or in the docstore; else they are in the order of their
     previous and next nodes. A warning in the log says so.
 
     Over the nodes of several levels, such as those of our `HierarchicalNodeParser` or `GraphRAGNodeParser`, sections score with the
@@ -74,9 +74,9 @@ class AdvchunkRetriever(BaseRetriever):
     Their metadata has one more value, ``citation``, such as "guide.md, Guide > Install, lines 9-14, characters 120-480"; a key that
     it has already is preceded by ``advchunk_``. What is added is hidden from embedder and language model.
 
-    With a ``budget``, results are passages that are cut for the query from the best nodes and what stands around them, as by
+    With a ``budget``, results are passages that are cut for the query from the best nodes and the text around them, as by
     `PassagePostprocessor`; with ``whole_chunks``, and always over nodes of several levels, `TextNode`s of whole nodes, of which
-    those that touch or overlap are merged. No text occurs twice. What stands around are the nodes that are known and, without
+    those that touch or overlap are merged. No text occurs twice. The text around them is that of the nodes that are known and, without
     ``filters``, the documents in the docstore of the index.
 
     Rows of a chunk, which are `IndexNode`s such as those of ``vectors="units"``, count as their chunk: its best row ranks it, and
@@ -107,12 +107,12 @@ class AdvchunkRetriever(BaseRetriever):
     cutter : cuts passages, and has the rest of their settings; None is ``PassageCutter()``.
     language : of stems and stop words, such as "en"; "auto" is that of each text (`advchunk.retrieval.LexicalIndex`).
     depth : nodes that are fetched from the index, and found by words, >= 1; at least similarity_top_k, and 200 for passages.
-    filters : restrict vectors, words, neighbors, and what stands around hits.
-    texts : the texts of documents by their ids or names, or another source of what stands around hits: a mapping, a function that
+    filters : restrict vectors, words, neighbors, and the text around hits.
+    texts : the texts of documents by their ids or names, or another source of the text around hits: a mapping, a function that
         returns None for a name that it does not know, the path of a folder, a docstore, `StoreNodes`, any
         `advchunk.retrieval.Surroundings`, or several of these. None asks the vector store if no nodes are known.
     tokenizer : counts the tokens of a budget, as in the node parsers; None uses the tokenizer of the index's embed model, else
-        the embedded WordPiece.
+        the built-in WordPiece.
 
     Raises
     ------
@@ -305,7 +305,7 @@ class NodePostprocessor(BaseNodePostprocessor):
     distances: bool = Field(default=False, description="Scores are distances: lower is better.")
     depth: int = Field(default=DEPTH, ge=1, description="Nodes that are used, best first.")
     tokenizer: Annotated[TokenizerLike, UNCHECKED] = Field(
-        default=None, exclude=True, description="Counts the tokens of a budget; None is the embedded WordPiece."
+        default=None, exclude=True, description="Counts the tokens of a budget; None is the built-in WordPiece."
     )
 
     _pool: Pool | None = PrivateAttr(default=None)
@@ -362,7 +362,7 @@ class NodePostprocessor(BaseNodePostprocessor):
         return PoolReader(as_counter(self.tokenizer), self._once, source, source)
 
     def _texts(self) -> AnySource | None:
-        """Return the source of what stands around hits."""
+        """Return the source of the text around hits."""
         return self.docstore
 
 
@@ -370,7 +370,7 @@ class NeighborPostprocessor(NodePostprocessor):
     """Re-ranks the nodes that any retriever found, in any query engine, by their neighbors.
 
     Retrieve many nodes, such as ``similarity_top_k=100``, and keep the best ``top_n``, or passages within a ``budget``. With
-    ``nodes`` or a ``docstore``, nodes beside good hits are let in; else hits are re-ranked among themselves. Nodes are placed
+    ``nodes`` or a ``docstore``, nodes beside good hits are added; else hits are re-ranked among themselves. Nodes are placed
     as by `AdvchunkRetriever`, and passages are those of its ``whole_chunks``. The order in which hits come does not matter if they have scores.
 
     Raises `advchunk.ConfigurationError` for parameters that are unknown, out of range or contradict each other.
@@ -403,13 +403,13 @@ class NeighborPostprocessor(NodePostprocessor):
 class PassagePostprocessor(NodePostprocessor):
     """Cuts passages for the query from the nodes that any retriever found, in any query engine.
 
-    Retrieve many nodes, such as ``similarity_top_k=50``. Their text, and what stands around them in ``nodes``, a ``docstore``
+    Retrieve many nodes, such as ``similarity_top_k=50``. Their text, and the text around them in ``nodes``, a ``docstore``
     or ``texts``, is cut again: the sentences that answer the query fill the ``budget``, and those that touch are one passage
     (`advchunk.retrieval.PassageCutter`). Needs no model, and nothing is indexed again. The nodes may overlap, repeat each other
     and come from any parser; those without text are left out. The order in which they come does not matter if they have
     scores. A blank query takes the sentences of the best nodes.
 
-    A passage is a `TextNode` with the metadata of its first node, or of the nearest if it stands beside nodes, and ``citation``,
+    A passage is a `TextNode` with the metadata of its first node, or of the nearest if it is beside nodes, and ``citation``,
     ``token_count``, and ``node_ids``. Its place is ``start_char_idx`` to ``end_char_idx``, or `chunk_spans` if it has gaps. The
     headings above it are its ``context``, which the language model sees before the text, and which counts toward the budget.
     All else that is added is hidden from embedder and language model.
@@ -431,7 +431,7 @@ class PassagePostprocessor(NodePostprocessor):
         default=None,
         exclude=True,
         repr=False,
-        description="The texts of documents, by their ids or names: a mapping, a function, a folder; or any source of what stands around hits.",
+        description="The texts of documents, by their ids or names: a mapping, a function, a folder; or any source of the text around hits.",
     )
     budget: int = Field(default=1000, ge=1, description="Tokens of all passages.")
     depth: int = Field(default=DEPTH_TO_CUT, ge=1, le=DEPTH_TO_CUT, description="Nodes that are cut, best first.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from llama_index.core.schema import BaseNode, NodeRelationship
@@ -22,7 +23,8 @@ from advchunk.retrieval.surroundings import (
     ranges_around,
 )
 from advchunk.retrieval.warning_log import WarningLog
-from llamaindex_advchunk.collection import node_spans, to_hit, users_name
+from llamaindex_advchunk.base import node_spans
+from llamaindex_advchunk.collection import to_hit, users_name
 
 AnySource: TypeAlias = SurroundingsLike | BaseDocumentStore | BasePydanticVectorStore
 """A source of texts or nodes as in the core, a docstore that has the documents, or a vector store that has the nodes."""
@@ -173,8 +175,9 @@ def _names(hit: Hit) -> list[str]:
 
 
 def _text_source(docstore: BaseDocumentStore) -> TextSource:
-    def find(ids: list[str]) -> list[str | None]:
-        nodes = {node.node_id: node.get_content() for node in docstore.get_nodes(ids, raise_error=False)}
-        return [nodes.get(name) for name in ids]
+    return TextSource(partial(_find, docstore), name=f"the docstore {type(docstore).__name__}")
 
-    return TextSource(find, name=f"the docstore {type(docstore).__name__}")
+
+def _find(docstore: BaseDocumentStore, ids: list[str]) -> list[str | None]:
+    nodes = {node.node_id: node.get_content() for node in docstore.get_nodes(ids, raise_error=False)}
+    return [nodes.get(name) for name in ids]

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 from llama_index.core.schema import BaseNode, MetadataMode, TextNode
 
 from advchunk import Chunk, Span
+from advchunk.chunkers.frameworks import TextPlace
 from advchunk.engine.runner import IdGenerator
 from advchunk.errors import require
 from advchunk.models.cache import CacheLike
@@ -39,7 +40,7 @@ def vectors_for(
     ----------
     nodes : in the order in which the parser returned them.
     kind : see `advchunk.retrieval.vectors.ChunkVectors`.
-    embed_model : ``BaseEmbedding`` or anything that embeds; None is the embedded default.
+    embed_model : ``BaseEmbedding`` or anything that embeds; None is the built-in default.
     documents : the documents, or nodes, that were parsed. A node is located by its ``start_char_idx``, else by its text,
         ignoring white space. Without documents, text is known from the nodes alone, and those without ``start_char_idx`` are
         taken to follow one another.
@@ -103,10 +104,10 @@ class _Sources:
         """Return the nodes with the vectors of their chunks."""
         ids, entries = IdGenerator(), list[BaseNode]()
         for (source, group), chunks in zip(self.groups.items(), results, strict=True):
-            shift = 0 if self.texts is not None or _are_placed(group) else None
+            place = TextPlace(None if self.texts is not None or _are_placed(group) else ())
             for node, chunk in zip(group, ids.assign(source, chunks), strict=True):
                 if chunk.rows is not None:
-                    entries += sentence_nodes(node, chunk, shift)
+                    entries += sentence_nodes(node, chunk, place)
                 elif chunk.vector is not None:
                     entries.append(node.model_copy(update={"embedding": chunk.vector.tolist()}))
         return [*entries, *self.rest]

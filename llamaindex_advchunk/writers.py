@@ -26,7 +26,7 @@ class NodeWriter:
     ----------
     open_store : returns the store, which must delete nodes by their ids. For several processes, it must be picklable, such as a
         function of a module.
-    embed_model : embeds nodes of chunks without a vector; None is the embedded default.
+    embed_model : embeds nodes of chunks without a vector; None is the built-in default.
 
     >>> from llama_index.core.vector_stores import SimpleVectorStore
     >>> from advchunk import RecursiveChunker
@@ -39,6 +39,7 @@ class NodeWriter:
     def __init__(
         self, open_store: Callable[[], BasePydanticVectorStore], embed_model: BaseEmbedding | None = None
     ) -> None:
+        require(callable(open_store), "open_store must be a function that returns a store", open_store)
         self._open, self._model = open_store, embed_model
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import sys
 from importlib import import_module
 from pathlib import PurePosixPath
 from pkgutil import iter_modules
@@ -45,6 +46,38 @@ def elsewhere(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_runs_from_top_to_bottom(path, monkeypatch):
     run(path, monkeypatch)
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if "integrations" in path])
+def test_listings_name_classes_that_exist(path):
+    modules = ["langchain_advchunk", "llamaindex_advchunk", "llama_index.core.ingestion", "llama_index.core.retrievers"]
+    named = re.findall(
+        r"`(\w+(?:Splitter|Parser|Retriever|Embeddings?|Enricher|Loader|Reader|Compressor|Postprocessor|Pipeline))\b",
+        (ROOT / path).read_text(encoding="utf-8"),
+    )
+    assert named
+    assert [name for name in named if not any(hasattr(import_module(module), name) for module in modules)] == []
+
+
+NEEDED = {
+    "langchain_core": "langchain",
+    "langchain_text_splitters": "langchain",
+    "langchain_advchunk": "langchain",
+    "llama_index": "llamaindex",
+    "llamaindex_advchunk": "llamaindex",
+    "langchain_classic": "langchain-classic",
+    "langchain_experimental": "langchain-experimental",
+    "chonkie": "chonkie",
+}
+
+
+@pytest.mark.parametrize("name", ["langchain", "llamaindex", "retrieval", "migration"])
+def test_a_page_begins_with_what_its_examples_need(name):
+    text = (ROOT / "docs" / "guides" / f"{name}.md").read_text(encoding="utf-8")
+    beginning = text.split("```")[0]
+    imported = {*re.findall(r"^(?:from|import) (\w+)", text, re.MULTILINE)} - sys.stdlib_module_names - {"advchunk"}
+    assert "pip install" in beginning
+    assert [module for module in imported if NEEDED[module] not in beginning] == []
 
 
 COMMANDS = [line for path in PAGES for block in blocks(path, "console") for line in block["code"].splitlines()]

@@ -19,7 +19,7 @@ from advchunk.readers import markdown
 ROOT = Path(__file__).parents[1]
 GUIDES = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs" / "guides").glob("*.md"))]
 PAGES = ["README.md", *GUIDES]
-FIGURE = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+|\d*\.\d+)(?![\w.])")
+FIGURE = re.compile(r"(?<![\w.,])(?<!\w-)(?:\d{1,3}(?:,\d{3})+|\d*\.\d+)(?![\w.])")  # not Apache-2.0
 RECIPES = {
     "tea.md": "# Tea\n\nAdd two spoons of tea. Wait two minutes, or three for black tea. Pour it.\n",
     "prices.csv": "name,price\ngreen,2.50\nblack,1.90\n",
@@ -105,6 +105,14 @@ def test_links_between_pages_lead_somewhere(path):
         target = (ROOT / path).parent / name if name else ROOT / path
         assert target.exists(), name
         assert not anchor or anchor in anchors(target), f"{name}#{anchor}"
+
+
+@pytest.mark.parametrize("path", [*PAGES, "docs/index.md", "docs/concepts.md", "docs/faq.md"])
+def test_a_link_in_capitals_has_the_title_of_its_page(path):
+    links = re.findall(r"\[([A-Z][^\]]*)\]\(((?!https?:)[^)#\s]*\.md)\)", outside_code(path))
+    targets = {text.replace("\n", " "): (ROOT / path).parent / name for text, name in links}
+    titles = {text: outside_code(target).partition("\n")[0][2:] for text, target in targets.items() if target.exists()}
+    assert {text: title for text, title in titles.items() if text not in (title, "CONTRIBUTING")} == {}
 
 
 def test_names_in_contributing_are_those_of_their_modules():

@@ -22,7 +22,11 @@ BRITISH = re.compile(
     r"|capitalis|optimis|minimis|maximis|standardis|analys(e|ed|es|ing)\b|labelled|modelling|licence|formulae|artefact)",
     re.IGNORECASE,
 )
-ARCHAIC = re.compile(r"\b(anew|but for|whereof|thereof|that (is|are) no (?!longer|more)\w+)\b", re.IGNORECASE)
+ARCHAIC = re.compile(
+    r"\b(anew|but for|whereof|thereof|that (is|are) no (?!longer|more)\w+|commonest|ever after|in earnest|embedded default"
+    r"|embedded WordPiece|what stands (around|beside)(?! the hits\*\*))\b",
+    re.IGNORECASE,
+)
 
 
 def tree(path):

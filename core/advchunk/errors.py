@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
+from math import inf
+from numbers import Real
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -14,7 +16,7 @@ class ConfigurationError(ValueError):
 
 
 class Unreadable(ConfigurationError):  # noqa: N818
-    """A document is not in the format it is read as. No fallback is used, because it would chunk the markup."""
+    """A document is not in the format that it is read as. No fallback is used, because it would chunk the markup."""
 
 
 class InvalidSegmentation(ConfigurationError):  # noqa: N818
@@ -68,8 +70,18 @@ class WorkerDied(RuntimeError):  # noqa: N818
 
 
 def is_integer(value: object, least: int) -> TypeGuard[int]:
-    """Return True for a whole number that is at least ``least``, and no bool."""
+    """Return True for a whole number that is at least ``least``, but not for a bool."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return True for a finite number that is at least 0, and no bool."""
+    return isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < inf
+
+
+def is_instance(value: object) -> bool:
+    """Return True unless a value is a class, which is passed where one of its instances is meant; `list` splits texts."""
+    return not isinstance(value, type) or value.__module__ == "builtins"
 
 
 _MAX_VALUE_LENGTH = 400  # characters of a value in a message

@@ -61,7 +61,9 @@ LINES: Final = frozenset({"start_line", "end_line"})
 """Metadata that change where lines are added above."""
 _LINE_END, _UNIX_LINE_END = re.compile(r"\r\n?|\n"), re.compile(r"\n")  # a search for one character is fast
 _UNCHANGED: Final = frozenset({"", "code"})  # markup of documents whose text no reader derived from another
-_INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
+_INHERITED: Final = frozenset(
+    {"section", "title_path", "page", "pages"}
+)  # metadata of a chunk that is also true of its parts
 
 
 def protected(document: Document, kinds: Iterable[BlockKind] = _PROTECTED) -> SpanSet:
@@ -578,7 +580,7 @@ def _united(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def inherited_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the metadata that parts of a chunk inherit: the user's, and the headings and the page.
+    """Return the metadata that parts of a chunk inherit: the user's, and the headings and the pages.
 
     >>> inherited_metadata({"source": "s", "level": 0, "section": "Tea", "advchunk_keys": "level section"})
     {'source': 's', 'section': 'Tea', 'advchunk_keys': 'section'}

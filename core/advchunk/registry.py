@@ -71,7 +71,7 @@ class Registration:
         ``refine_layout``.
     metadata_keys : keys of the metadata of texts whose layout a reader restores, with its function ``restore_layout``.
     takes : what a reader reads, the "text" of a file or its "bytes".
-    target : the object, if it is at hand and need not be imported.
+    target : the object, if it is already loaded and need not be imported.
     """
 
     kind: Kind

@@ -257,7 +257,7 @@ def test_the_cost_of_documents_is_told_before(splitter):
         assert component.estimate(some, **more) == Estimate()
         scribe.prompts.clear()
         component.enricher.cache.clear()
-    with pytest.raises(ConfigurationError, match="the cost of Rewriting is not known before"):
+    with pytest.raises(ConfigurationError, match="the cost of Rewriting cannot be estimated"):
         ChunkEnricher(Rewriting(llm=scribe)).estimate(chunks)
 
 

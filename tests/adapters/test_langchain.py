@@ -23,6 +23,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 import langchain_advchunk
+import llamaindex_advchunk
 from advchunk import BadModelOutput, Chunk, Chunker, ConfigurationError, MSTSemanticChunker, RecursiveChunker, Span
 from advchunk import Document as Source
 from advchunk.models.static import default_embedder
@@ -391,9 +392,8 @@ def test_files_are_split_with_the_layout_they_have(tmp_path):
     assert chunks.page_content == path.read_text(encoding="utf-8")
     assert chunks.metadata["source"] == str(path)
     assert (chunks.metadata["section"], chunks.metadata["start_index"]) == ("Tea", 0)
-    assert RecursiveSplitter().split_documents([Document(chunks.page_content, metadata={"source": str(path)})]) == [
-        chunks
-    ]
+    same = Document(chunks.page_content, id=str(path), metadata={"source": str(path)})
+    assert RecursiveSplitter().split_documents([same]) == [chunks]
 
 
 @pytest.mark.room("biomedical")
@@ -517,3 +517,33 @@ def test_the_core_is_built_once_and_anew_after_a_change(monkeypatch):
     splitter.max_tokens = 100
     assert splitter.split_text("Tea is good. It is hot.") == ["Tea is good. It is hot."]
     assert len(built) == 2
+
+
+def test_records_of_files_have_an_id_that_lasts_and_compose_with_the_indexing_api(tmp_path):
+    def write(name, *rows):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    write("a.jsonl", {"id": "x", "text": "Cats purr."}, {"text": "Dogs bark."})
+    write("b.jsonl", {"id": "x", "text": "Cats purr."})
+    (tmp_path / "c.md").write_text("Owls hoot.")
+    ids = [f"{tmp_path}/a.jsonl:x", f"{tmp_path}/a.jsonl:2", f"{tmp_path}/b.jsonl:x", f"{tmp_path}/c.md"]
+    loader = AdvchunkLoader(tmp_path, RecursiveSplitter())
+    chunks = loader.load()
+    assert [chunk.metadata["source_id"] for chunk in chunks] == ids
+    assert len({chunk.id for chunk in chunks}) == 4
+    nodes = llamaindex_advchunk.RecursiveNodeParser().get_nodes_from_files(tmp_path)
+    assert [node.ref_doc_id for node in nodes] == ids
+
+    records, store = InMemoryRecordManager("n"), InMemoryVectorStore(DefaultEmbeddings())
+    records.create_schema()
+    options = {"cleanup": "full", "source_id_key": "source_id", "key_encoder": record_key}
+    assert index(loader, records, store, **options)["num_added"] == 4
+    assert index(loader, records, store, **options)["num_skipped"] == 4
+    write("b.jsonl", {"id": "w", "text": "Bees hum."}, {"id": "x", "text": "Cats purr."})  # a line above moves a record
+    assert loader.load()[-2].metadata["source_id"] == ids[2]
+    result = index(loader, records, store, **options)
+    assert (result["num_added"], result["num_deleted"], result["num_skipped"]) == (
+        2,
+        1,
+        3,
+    )  # its source has another line

@@ -95,7 +95,7 @@ def test_a_docstore_has_the_chunks_of_all_levels_in_any_order():
             assert texts(stored.invoke(question)) == texts(passed.invoke(question))
             assert texts(stored.invoke(question, budget=25)) == texts(passed.invoke(question, budget=25))
     assert texts(AdvchunkRetriever(docstore=docstore, mode="lexical").invoke("mice"))[0] == "Kittens chase mice."
-    with pytest.raises(ConfigurationError, match="docstore must have an id_key, or come in place of chunks"):
+    with pytest.raises(ConfigurationError, match="docstore must be given with id_key, or in place of chunks"):
         AdvchunkRetriever(vectorstore=store, chunks=chunks, docstore=docstore)
 
 

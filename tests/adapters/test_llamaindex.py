@@ -144,7 +144,7 @@ def test_chained_parsers_place_chunks_in_the_root():
     grouped = MSTSemanticNodeParser(n_segments=2)([Document(text=CATS_AND_LAWS)])
     assert grouped[0].metadata["spans"] == "0-28 50-73"
     (again, *_) = RecursiveNodeParser()(grouped)
-    assert (again.start_char_idx, again.end_char_idx) == (None, None)  # not a verbatim piece of the root
+    assert chunk_spans(again) == chunk_spans(grouped[0])
 
 
 def test_nodes_without_text_pass_through_or_vanish():
@@ -397,3 +397,12 @@ def test_lines_of_nodes_that_are_parsed_again_are_those_of_the_document():
     of_another_parser = RecursiveNodeParser()(MarkdownNodeParser()([document]))
     assert [node.start_char_idx for node in of_another_parser] == [0, text.index("# B")]
     assert [node.metadata.get("start_line") for node in of_another_parser] == [1, None]  # it says no lines
+
+
+def test_plain_vectors_are_of_text_and_context_without_the_metadata_that_llama_index_embeds():
+    document = Document(text="# Tea\n\nGreen tea.", metadata={"author": "Ann"})
+    [node] = RecursiveNodeParser(vectors="plain")([document])
+    assert node.embedding == default_embedder().embed([node.text])[0].tolist()
+    assert "author: Ann" in node.get_content(MetadataMode.EMBED)
+    [left] = RecursiveNodeParser()([document])
+    assert left.embedding is None  # so that the index embeds it, with its metadata

@@ -89,5 +89,5 @@ def test_a_node_without_a_score_stays_last():
     "bad", [{"quality": -1.0}, {"sections": {"Results": float("nan")}}, {"recency": ((5, 0.1), (2, 0.2))}]
 )
 def test_a_bad_boost_is_an_error(bad):
-    with pytest.raises(ConfigurationError, match=r"boosts must be finite|that ascend"):
+    with pytest.raises(ConfigurationError, match=r"boosts must be finite|increasing whole"):
         Boosts(**bad)

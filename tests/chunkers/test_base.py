@@ -95,12 +95,13 @@ def test_a_key_of_the_user_survives_in_the_core():
 def test_keys_of_the_user_survive_splitting_twice():
     users = {key: value for key, value in USERS.items() if key not in {"token_count", "level", "pages", "spans"}}
     splitter = RecursiveSplitter(max_tokens=8)
-    pieces = splitter.split_documents([LangChainDocument("Tea is green. Milk is white. " * 4, metadata=users)])
+    text = "Tea is green. Milk is white. " * 4
+    pieces = splitter.split_documents([LangChainDocument(text, metadata=users)])
     for piece in splitter.split_documents(pieces):
         assert users.items() <= piece.metadata.items()
-        assert (piece.metadata["start_index"], piece.metadata["end_index"]) == (0, len(piece.page_content))
+        assert text[piece.metadata["start_index"] : piece.metadata["end_index"]] == piece.page_content
     parser = RecursiveNodeParser(max_tokens=8)
-    for node in parser(parser([LlamaIndexDocument(text="Tea is green. Milk is white. " * 4, metadata=users)])):
+    for node in parser(parser([LlamaIndexDocument(text=text, metadata=users)])):
         assert users.items() <= node.metadata.items()
         assert "advchunk_keys" in node.excluded_embed_metadata_keys
 

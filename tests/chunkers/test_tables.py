@@ -139,14 +139,15 @@ def test_half_a_table_is_exact_and_bounded(rows, top, write):
 
 pieces = st.sampled_from(
     ["<table>", "</table>", "<tr>", "</tr>", "<td>", "</td>", "<th rowspan=2>", "<thead>", "</thead>", "a ", "&", " \\\\ ", "{", "}",
-     "\\hline", "\\begin{tabular}", "\\end{tabular}", "\\multirow{2}{*}{", "|", "|---|", "\n", "\n\n", "+--+", "<!--", "-->", "<br>", "%"]
+     "\\hline", "\\begin{tabular}", "\\end{tabular}", "\\multirow{2}{*}{", "|", "|---|", "\n", "\n\n", "+--+", "<!--", "-->", "<br>", "%",
+     "|===\n", '[cols="2*,1"]\n', "2+|", ".2+|", "a|"]
 )  # fmt: skip
 
 
 @given(st.lists(pieces, max_size=40).map("".join))
 @settings(max_examples=300)
 def test_any_text_is_tiled_at_every_level(text):
-    for kind in ("pipes", "html", "latex", "grid", "dashes", "lines"):
+    for kind in ("pipes", "html", "latex", "asciidoc", "grid", "dashes", "lines"):
         assert all("".join(tiler(text).strings()) == text for tiler in tables.tilers(kind))
         assert 0 <= tables.head(text, kind).end <= len(text)
     assert "".join(tables.formula_rows(text).strings()) == text

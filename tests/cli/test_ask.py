@@ -113,6 +113,12 @@ def test_words_of_the_question_have_a_color_in_a_terminal_only():
     assert "\x1b" not in run(*args, "-f", "json", "--color").stdout
 
 
+def test_a_short_question_is_in_the_language_of_the_passages():
+    colored = run("-", "Why do millers sleep?", "--color", stdin="# Mills\n\nThe miller is sleeping at noon.")
+    assert "\x1b[1mmiller\x1b[0m" in colored.stdout
+    assert "\x1b[1msleeping\x1b[0m" in colored.stdout
+
+
 def test_words_of_scripts_without_spaces_have_a_color_too():
     colored = run("-", "天気予報", "--color", stdin="今日の天気予報。雨が降る。").stdout
     assert "今日の\x1b[31m\x1b[1m天気予報\x1b[0m。" in colored
@@ -130,6 +136,24 @@ def test_a_folder_stands_for_its_documents_of_all_formats(folder):
         assert first["heading"] == {"rum": ""}.get(document, Path(document).stem.capitalize())
     twice = passages_of("docs", "docs/tea.md", folder / "tea.md", "How long to steep?", "--mode", "lexical", "-b", "50")
     assert len(twice) == 1
+
+
+def test_an_index_is_asked_as_a_file_is_and_no_other_command_reads_it(folder):
+    assert run("docs", "--into", "my.index", command=["index"]).exit_code == 0
+    question = "What do sailors paint?"
+    assert passages_of("my.index", question) == passages_of(question, "--index", "my.index")
+    for args, command in (
+        (["my.index", "docs", question], ["ask"]),
+        (["my.index", question, "--index", "other.index"], ["ask"]),
+        (["my.index"], ["chunk"]),
+        (["my.index", "--into", "other.index"], ["index"]),
+    ):
+        result = run(*args, command=command)
+        assert result.exit_code == 2
+        assert (
+            "my.index is an index, not a document: search it by advchunk ask --index my.index QUESTION" in result.stderr
+        )
+    assert run("docs", "my.index", question, "--index", folder.parent / "my.index").exit_code == 0  # is passed over
 
 
 def test_standard_input_is_read_for_a_dash():
@@ -168,8 +192,8 @@ def test_files_that_fail_are_reported_and_the_others_answer(folder):
         (["docs/tea.md"], 2, "the last argument must be the question, after the files, got 'docs/tea.md'"),
         (["docs", "docs/tea.md"], 2, "the last argument must be the question, after the files, got 'docs/tea.md'"),
         (["docs"], 2, "the last argument must be the question"),
-        (["What is tea?"], 2, "files must stand before the question, or - for standard input"),
-        (["天" * 200], 2, "files must stand before the question"),
+        (["What is tea?"], 2, "files must come before the question, or - for standard input"),
+        (["天" * 200], 2, "files must come before the question"),
         (["docs", " "], 2, "the question must have a word"),
         (["docs", "?!"], 2, "the question must have a word"),
         ([], 2, "Missing argument"),

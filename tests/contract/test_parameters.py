@@ -173,4 +173,4 @@ def test_numbers_of_enrichers_are_numbers(enricher):
 def test_boosts_are_finite_numbers(value):
     for bad in ({"quality": value}, {"sections": {"Results": value}}, {"recency": ((2, value),)}):
         assert "boosts must be finite numbers >= 0" in refusal(Boosts, **bad)
-    assert "years of recency must be whole numbers >= 0" in refusal(Boosts, recency=((-2, 0.1),))
+    assert "years of recency must be increasing whole numbers >= 0" in refusal(Boosts, recency=((-2, 0.1),))

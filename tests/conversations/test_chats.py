@@ -128,7 +128,7 @@ def test_damaged_json_says_what_is_wrong(text, message):
 
 
 def test_a_text_without_messages_is_no_chat_of_whatsapp():
-    with pytest.raises(ConfigurationError, match=r"a chat of WhatsApp must have messages .* got 'Tea is good.'"):
+    with pytest.raises(ConfigurationError, match=r"a WhatsApp chat must have messages .* got 'Tea is good.'"):
         messages.read("Tea is good.")
     assert messages.read(" ").text == ""
 

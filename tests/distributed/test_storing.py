@@ -208,7 +208,7 @@ def test_what_cannot_be_stored_is_explained(folder, tmp_path):
     for source, into, options, says in [
         (tmp_path / "empty", index, {}, "must have a Parquet or JSON Lines file"),
         (tmp_path / "none", index, {}, "an input must exist"),
-        (tmp_path / "half", index, {}, "must stand together in one file, in their order, got 'd0'"),
+        (tmp_path / "half", index, {}, "must be together in one file, in their order, got 'd0'"),
         (tmp_path / "others", index, {}, r"columns of chunk_schema\(\), got \['tokens'\]"),
         (tmp_path / "lines", index, {}, "every line must be an object of JSON"),
         (folder, index, {"records": tmp_path}, "records must be None"),

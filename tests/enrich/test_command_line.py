@@ -2,6 +2,7 @@
 
 import json
 from inspect import signature
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -58,6 +59,21 @@ def test_a_model_is_asked_once_about_each_chunk_and_the_estimate_says_so_before(
         assert len(endpoint.asked) == len(rows)
 
 
+def test_the_estimate_of_an_index_is_of_what_would_be_read_and_changes_nothing(path):
+    with Endpoint(says("On cats.")) as endpoint:
+        command = ["index", path, "--into", "my.index", "--mode", "lexical", *SIZE]
+        command += ["--context", "--llm", endpoint.url, "-p", "llm_model=small"]
+        estimate = run(*command, "--estimate")
+        assert (estimate.exit_code, endpoint.asked, Path("my.index").exists()) == (0, [], False)
+        assert run(*command).exit_code == 0
+        assert estimate.stdout.startswith(f"{len(endpoint.asked)} requests: ")
+        before = Path("my.index").read_bytes()
+        assert run(*command, "--estimate").stdout.startswith("0 requests: ")
+        path.write_text(TEXT.replace("purr", "sleep"))
+        assert run(*command, "--estimate").stdout.startswith("1 requests: ")  # the other chunk has been asked about
+        assert Path("my.index").read_bytes() == before
+
+
 def test_an_index_keeps_contexts_and_is_read_again_only_if_they_change(path):
     first = run("index", path, "--into", "my.index", "--mode", "lexical", *SIZE, "--context")
     assert first.exit_code == 0, first.stderr
@@ -80,6 +96,8 @@ def test_an_index_keeps_contexts_and_is_read_again_only_if_they_change(path):
     ],
 )
 def test_wrong_combinations_are_named(path, options, rule):
-    result = run("chunk", path, *SIZE, *options)
-    assert result.exit_code == 2
-    assert rule in result.stderr
+    for command in [["chunk", path], ["index", path, "--into", "my.index"]]:
+        if command[0] == "chunk" or "--engine" not in options:
+            result = run(*command, *SIZE, *options)
+            assert result.exit_code == 2
+            assert rule in result.stderr

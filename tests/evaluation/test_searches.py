@@ -389,4 +389,4 @@ def test_every_comparison_has_its_controls(folder):
 def test_ways_of_search_that_are_none_are_refused(folder, names):
     done = CliRunner().invoke(main, ["evaluate", "--data", str(folder), "--search", names])
     assert done.exit_code > 0
-    assert "a way of search must be one of" in done.output
+    assert "a search must be one of" in done.output

@@ -112,5 +112,5 @@ def test_damaged_files_are_read_or_refused():
     "data", [b"", b"Subject: Tea\n\nTea.", compound({"WordDocument": b"\0" * 64})], ids=["empty", "mail", "doc"]
 )
 def test_other_files_are_refused(data):
-    with pytest.raises(Unreadable, match=r"x\.msg must be a message of Outlook"):
+    with pytest.raises(Unreadable, match=r"x\.msg must be an Outlook message"):
         read(data, id="x.msg")

@@ -123,3 +123,12 @@ def test_many_different_ends_that_never_come_take_linear_time():
         return "\n\n".join(lines)
 
     check_growth(rules.ORG.blocks, make, 30_000)
+
+
+def test_a_heading_of_latex_may_be_wrapped_and_quote(tmp_path):
+    source = "\\author{}\n\\section{What\\textquotesingle s new in a long\ntitle?}\\label{new}\n\nTea.\n\n\\section{Not closed\n\nTea.\n"
+    path = tmp_path / "tea.tex"
+    path.write_text(source, "utf-8")
+    document = read_file(path)
+    assert [block.title for block in document.blocks if block.kind == "heading"] == ["What's new in a long title?"]
+    assert "authors" not in document.metadata

@@ -205,7 +205,9 @@ def test_memory_bounds_the_context():
     assert model.context == 8192
     assert tiny(positions=10**6, max_memory=1).context == 2**20 // 512
     assert tiny(positions=10**6, max_memory=1, max_context=70).context == 70
-    with pytest.raises(ConfigurationError, match=r"must hold the keys and values of 16 tokens, 512 bytes each, got 0"):
+    with pytest.raises(
+        ConfigurationError, match=r"must be enough for the keys and values of 16 tokens, 512 bytes each, got 0"
+    ):
         _ = tiny(positions=10**6, max_memory=0).context
     with pytest.raises(ConfigurationError, match="a language model must read >= 16 tokens at a time, got 8"):
         _ = tiny(positions=8).context

@@ -858,7 +858,7 @@ def test_a_key_is_never_seen(step, complete, caplog, capfd, tmp_path):
 @pytest.mark.parametrize("bad", [f"{KEY}é", f"{KEY}\n{KEY}"])
 def test_a_key_that_cannot_be_sent_is_not_shown(bad, complete, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", bad)
-    with pytest.raises(ConfigurationError, match="OPENAI_API_KEY must hold a key of ASCII") as caught:
+    with pytest.raises(ConfigurationError, match="OPENAI_API_KEY must contain a key of ASCII") as caught:
         complete(OpenAIChat("http://localhost/v1", "m"), HELLO)
     assert KEY[:12] not in "".join(traceback.format_exception(caught.value))
 

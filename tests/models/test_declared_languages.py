@@ -140,3 +140,13 @@ def test_the_retrievers_of_frameworks_search_by_words_where_vectors_say_nothing(
     code, question = "ru", "Какой суд рассмотрит жалобу весной?"
     assert results(code, question) == results(code, question, mode="lexical")
     assert caplog.text.count("a hybrid search is by words alone") == 1
+
+
+@pytest.mark.parametrize("mode", ["dense", "hybrid"])
+def test_a_short_question_is_in_the_language_of_the_texts(mode, caplog):
+    chunks = RecursiveChunker(max_tokens=12).chunk(f"{ENGLISH}The millers sleep in church, since they work at night.")
+    retriever = Retriever({"a": chunks}, mode=mode)
+    assert "millers" in retriever.search("Why do millers sleep in church?", 1)[0].chunk.text
+    assert caplog.messages == []
+    retriever.search("Warum schlafen die Leute in der Kirche?", 1)
+    assert ["queries in 'de'" in message for message in caplog.messages] == [True] * (mode == "dense")

@@ -162,7 +162,7 @@ def test_a_cache_keeps_the_vectors_of_a_hybrid_unless_the_embedder_has_no_name()
     [
         ({"weight": -0.1}, r"weight must be in 0\.\.1, got -0\.1"),
         ({"weight": 1.1}, r"weight must be in 0\.\.1, got 1\.1"),
-        ({"dimensions": 0}, "dimensions must be >= 1, got 0"),
+        ({"dimensions": 0}, "dimensions must be a whole number >= 1, got 0"),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, rule):

@@ -283,3 +283,78 @@ def test_footnotes_of_rich_text_are_last_with_their_paragraphs_and_signs():
     document = read(rb"{\rtf1\ansi A" + note + rb" goes on.\par B{\*\footnote x}\par}")
     assert document.text == "A[^1] goes on.\n\nB[^2]\n\n[^1]: One ä. Two } three.\n\n[^2]: x"
     assert "Tea." in read(rb"{\rtf1 Tea.{\footnote not closed").text
+
+
+LOOKALIKES = ("# of cups", "- 5 degrees", "2. May was cold", "> 80 degrees", "| a bar", "tea_time *is* tea_time")
+
+
+def own_texts(document):
+    return [
+        document.text[slice(*block.span)].replace("\\", "") for block in document.blocks if block.kind == "paragraph"
+    ]
+
+
+def test_paragraphs_that_look_like_markdown_are_paragraphs_in_every_format():
+    book = word("".join(map(paragraph, LOOKALIKES)))
+    rich = b"{\\rtf1\\ansi " + "".join(f"{{\\pard {text}\\par}}\n" for text in LOOKALIKES).encode() + b"}"
+    with zipfile.ZipFile(BytesIO(open_text())) as archive:
+        content = archive.read("content.xml").decode()
+    start, end = content.index("<office:text>") + len("<office:text>"), content.index("</office:text>")
+    own = "".join(f"<text:p>{text.replace('>', '&gt;')}</text:p>" for text in LOOKALIKES)
+    odt = replaced(open_text(), "content.xml", content[:start] + own + content[end:])
+    for data in (book, rich, odt):
+        assert own_texts(read(data)) == list(LOOKALIKES)
+
+
+def test_paragraphs_of_slides_are_apart_and_plain():
+    from pptx import Presentation
+    from pptx.util import Inches
+
+    book = Presentation()
+    slide = book.slides.add_slide(book.slide_layouts[5])
+    slide.shapes.title.text = "Notes"
+    frame = slide.shapes.add_textbox(Inches(1), Inches(2), Inches(5), Inches(2)).text_frame
+    frame.text = LOOKALIKES[0]
+    for text in (*LOOKALIKES[1:], "boil()\n# twice"):
+        frame.add_paragraph().text = text
+    file = BytesIO()
+    book.save(file)
+    assert own_texts(read(file.getvalue())) == [*LOOKALIKES, "boil()\n# twice"]
+
+
+def test_tables_below_each_other_on_a_slide_are_two():
+    from pptx import Presentation
+    from pptx.util import Inches
+
+    book = Presentation()
+    slide = book.slides.add_slide(book.slide_layouts[6])
+    for top in (1, 3):
+        table = slide.shapes.add_table(2, 2, Inches(1), Inches(top), Inches(5), Inches(1)).table
+        for i, row in enumerate((("Kind", "Degrees"), ("Green", "80"))):
+            for j, cell in enumerate(row):
+                table.cell(i, j).text = cell
+    file = BytesIO()
+    book.save(file)
+    expected = "| Kind | Degrees |\n| --- | --- |\n| Green | 80 |"
+    assert layout(read(file.getvalue())) == [("table", 0, expected)] * 2
+
+
+@pytest.mark.parametrize("style", ["Source Code", "HTML Preformatted"])
+def test_code_of_word_is_code(style):
+    made = word(paragraph("Boil:") + paragraph("boil()  # twice", style="C") + paragraph("pour()", style="C"))
+    with zipfile.ZipFile(BytesIO(made)) as archive:
+        styles = archive.read("word/styles.xml").decode()
+    own = f'<w:style w:type="paragraph" w:styleId="C"><w:name w:val="{style}"/></w:style></w:styles>'
+    document = read(replaced(made, "word/styles.xml", styles.replace("</w:styles>", own)))
+    assert layout(document) == [("paragraph", 0, "Boil:"), ("code", 0, "```\nboil()  # twice\npour()\n```")]
+
+
+def test_cells_of_rich_text_that_end_with_a_paragraph_are_cells():
+    cell = "{{\\pard\\intbl \\ql %s\\par}\n\\cell}\n"
+    row = "{\n\\trowd \\trgaph120\n\\cellx2160\\cellx4320\n\\trkeep\\intbl\n{\n%s%s}\n\\intbl\\row}\n"
+    rows = "".join(row % (cell % a, cell % b) for a, b in (("Kind", "Degrees"), ("Green", "80"), ("Black", "95")))
+    assert layout(read(f"{{\\rtf1\\ansi {rows}\\pard\\par}}".encode())) == [("table", 0, TABLE)]
+
+
+def test_characters_beyond_the_first_plane_in_rich_text():
+    assert read(rb"{\rtf1\ansi\uc1 Tea \u-10180?\u-8436? hot}").text == "Tea \U0001f30c hot"

@@ -266,7 +266,9 @@ def test_without_rapid_layout_lines_are_read_with_a_warning(monkeypatch, caplog)
     monkeypatch.setitem(sys.modules, "rapid_layout", None)
     assert kinds(pdf.read(whole())) == kinds(pdf.read(whole(), detector=None))
     pdf._rapid.cache_clear()
-    message = "read by lines, without tables and figures: rapid-layout is not installed: pip install 'advchunk[layout]'"
+    message = (
+        "read by lines, without figures and captions: rapid-layout is not installed: pip install 'advchunk[layout]'"
+    )
     assert message in caplog.text
 
 

@@ -150,5 +150,5 @@ def test_each_of_several_records_is_a_document(chunker, tmp_path):
         ["AIM: To see."],
         ["RESULTS: It was seen."],
     ]
-    with pytest.raises(ConfigurationError, match=r"must hold one document; .* got 2"):
+    with pytest.raises(ConfigurationError, match=r"must contain one document; .* got 2"):
         chunker.read_file(path)

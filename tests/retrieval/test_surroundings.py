@@ -391,3 +391,28 @@ def test_a_table_is_asked_about_any_number_of_hits():
     hits = [Hit(Chunk("Tea.", (Span(0, 4),), 2), name, 1.0) for name, *_ in rows]
     table = SqlTable(connect=connection, table="chunks")
     assert {hit.document for hit in table.read(hits, 10).beside} == {name for name, *_ in rows}
+
+
+@pytest.mark.parametrize("kind", ["mapping", "folder", "function", "several"])
+def test_texts_of_other_names_are_named_once(kind, tmp_path, warnings):
+    for i in range(5):
+        (tmp_path / f"{i}.md").write_text("Tea.")
+    mapping = {f"{i}.md": "Tea." for i in range(5)}
+    texts = {"mapping": mapping, "folder": tmp_path, "function": mapping.get, "several": [None, mapping]}[kind]
+    hits = [Hit(chunk, f"docs/{name}", 1.0) for name, chunks in chunked(TEXTS).items() for chunk in chunks]
+    source = as_surroundings(texts)
+    for _ in range(2):
+        assert source.read(hits, 100).texts == {}
+    [message] = warnings()
+    assert f"no text of the documents of {len(hits)} hits: it was asked for 'docs/" in message
+    assert (".md' and others;" in message) is (kind != "function")
+    source.read([replace(hit, document="") for hit in hits], 100)
+    assert "none of" in warnings()[-1]
+    assert "has the name of a document in its metadata" in warnings()[-1]
+
+
+def test_texts_of_some_documents_are_enough_and_none_are_none(warnings):
+    hits = [Hit(chunk, name, 1.0) for name, chunks in chunked(TEXTS).items() for chunk in chunks]
+    for texts in (dict([*TEXTS.items()][:1]), {}, None):
+        as_surroundings(texts).read(hits, 100)
+    assert warnings() == []

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import Document, RecursiveChunker, create
-from advchunk.text.detection import UNDETERMINED, language_of, tell_language
+from advchunk.text.detection import UNDETERMINED, language_of, query_language, tell_language
 from advchunk.text.scripts import count_words
 from advchunk.text.sentences import sentences
 
@@ -78,3 +78,24 @@ def test_a_text_of_one_chunk_needs_no_language_and_others_say_theirs():
 def test_words_without_spaces_add_up_at_white_space():
     parts = ["東京 は雨です。\n", "GPT-4は ", "ผมชอบกินข้าว ", "— two words. ", "བོད་ཡིག ", "សួស្តី"]
     assert count_words("".join(parts)) == sum(map(count_words, parts))
+
+
+@pytest.mark.parametrize("query", ["Why do millers sleep in church?", "Where do I go in winter?", "Is na a noun?"])
+def test_short_queries_are_in_a_language_of_the_texts_unless_another_is_evident(query):
+    assert tell_language(query) != "en"
+    assert {query_language(query, languages) for languages in (["en"], {"en", "fr"})} == {"en"}
+    assert query_language(query, ["de", "en"]) in {"en", "und"}  # they have some words in common
+    assert query_language(query, []) == tell_language(query)
+    assert query_language(f"{query} " * 10, ["en"]) == tell_language(f"{query} " * 10)  # long enough to be believed
+
+
+def test_other_languages_of_queries_are_evident_by_their_script_or_words():
+    queries = {
+        "de": "Wie alt ist der Zug?",
+        "fr": "Où est le chat?",
+        "cs": "Proč mlynáři spí v kostele?",
+        "ja": "天気がいい。",
+    }
+    for code, query in queries.items():
+        assert query_language(query, ["en", "sl"]) == code
+    assert query_language("x = 3", ["en"]) == "und"

@@ -13,8 +13,7 @@ from datetime import date
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from advchunk.errors import is_integer, require
-from advchunk.models.chat import is_number
+from advchunk.errors import is_integer, is_number, require
 from advchunk.records import written_metadata
 
 _Result = TypeVar("_Result")
@@ -41,7 +40,7 @@ class Boosts:
         require(all(map(is_number, boosts)), "boosts must be finite numbers >= 0", boosts)
         years = [year for year, _ in self.recency]
         is_valid = all(is_integer(year, 0) for year in years) and years == sorted(set(years))
-        require(is_valid, "the years of recency must be whole numbers >= 0 that ascend", years)
+        require(is_valid, "the years of recency must be increasing whole numbers >= 0", years)
 
     def boost(self, metadata: Mapping[str, Any], year: int) -> float:
         """Return the boost of a chunk in a year, by its ``section``, ``quality_total`` and ``published_at``.

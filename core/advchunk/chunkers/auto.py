@@ -90,7 +90,7 @@ class AutoChunker(AutoParams, VectorsChunker):
         return chosen
 
     def read_documents(self, path: str | Path, *, by_name: bool = True, **options: Any) -> list[Document]:
-        """Read the documents in a file, in the format of its suffix, or that of its text where the suffix tells none."""
+        """Read the documents in a file, in the format of its suffix, or in that of its text if the suffix does not determine one."""
         if not by_name or self.markup != "auto":
             return super().read_documents(path, by_name=by_name, **options)
         markup = None if formats.tells_format(str(path)) else "auto"

@@ -92,12 +92,12 @@ class Chunker(Params, ABC):
 
     Parameters
     ----------
-    tokenizer : counts tokens (see `models.counters.as_counter`); None is the embedded WordPiece, or the tokenizer of the
+    tokenizer : counts tokens (see `models.counters.as_counter`); None is the built-in WordPiece, or the tokenizer of the
         embedder if the chunker cuts by embeddings.
     sentence_splitter : splits sentences (see `text.splitters.as_tiler`); None is the accurate default.
     fallback : a chunker for documents on which this one fails or takes too long; "auto" means no fallback, except for
         an experimental chunker, where it means `UniversalSemanticChunker`; None raises the error.
-    embedder : see `models.embedders.as_embedder`; None is the embedded default. Not loaded unless it is used.
+    embedder : see `models.embedders.as_embedder`; None is the built-in default. Not loaded unless it is used.
     batch_size : texts per model call, >= 1; None uses the model's own setting, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or a `models.cache.Store`.
     vectors : the kind of each chunk's ``vector``: "none"; "plain", the embedding of its ``embed_text``; "context", mixed
@@ -177,8 +177,8 @@ class Chunker(Params, ABC):
             result's ``failures``; or a callable that takes each `Failure`.
         progress : called with the number of documents done; True shows a progress bar.
         workers : number of processes that chunk, >= 1; 1 is this process. Results, ids and failures are the same, in order.
-            The others start once a call, and share the memory of the embedded model and of all arrays of numpy that the
-            chunker holds; a model given by name, or of torch, is loaded in each, and each has its own budget and a copy of
+            The others start once per call, and share the memory of the built-in model and of all numpy arrays in the
+            chunker; a model given by name, or of torch, is loaded in each, and each has its own budget and a copy of
             a ``dict`` as ``cache`` (a file or a Redis is shared). Documents of a process that dies are chunked again; one
             that kills several fails with `WorkerDied`. The chunker must be picklable, and a script that is run must call
             this under ``if __name__ == "__main__":``.
@@ -225,8 +225,8 @@ class Chunker(Params, ABC):
         follows is read as a new paragraph, without overlap, with a warning in the log. Turns of speakers are paragraphs here,
         also with a warning.
 
-        In Markdown, chunks before the first mark of a page have no ``page``, which `chunk` can tell. With the language "auto",
-        the first window tells the language.
+        In Markdown, chunks before the first mark of a page have no ``page``, which `chunk` can add. With the language "auto",
+        the language is that of the first window.
 
         Only ``recursive`` and ``sliding-window`` decide by what is near, and only plain text and Markdown can be read in
         parts. The others need the whole text.
@@ -235,7 +235,7 @@ class Chunker(Params, ABC):
         ----------
         pieces : the text, cut anywhere, such as a file opened as text.
         id, metadata : of the document (`Document`).
-        window : most characters that are held, >= 1, unless a chunk is longer. About 70 bytes a chunk are kept besides, from
+        window : most characters in memory, >= 1, unless a chunk is longer. About 70 bytes per chunk are kept as well, from
             which ids are numbered.
 
         Raises

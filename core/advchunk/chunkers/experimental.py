@@ -23,7 +23,7 @@ class ExperimentalChunker(Chunker):
     group: ClassVar[ChunkerGroup] = "experimental"
 
     def fallback_chunker(self) -> Chunker | None:
-        """Return the fallback: universal-semantic with the embedded default, unless another or None is given."""
+        """Return the fallback: universal-semantic with the built-in default, unless another or None is given."""
         if self.fallback != "auto":
             return super().fallback_chunker()
         sizes = {**parameters(self, Params), "timeout": None}

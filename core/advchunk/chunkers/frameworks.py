@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import Field, fields
+from dataclasses import Field, dataclass, fields
 from types import ModuleType
 from typing import Any
 
@@ -11,7 +11,9 @@ from advchunk import registry
 from advchunk.chunkers.base import Chunker, VectorsChunker
 from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.docstrings import parameter_entries
-from advchunk.records import Chunk, Span, write_metadata, written_keys, written_metadata
+from advchunk.layout import LINES
+from advchunk.records import Chunk, Span, evolve, remove_written, write_metadata, written_keys, written_metadata
+from advchunk.text.tiling import line_ends
 
 _NESTED = frozenset({"pages", "boxes", "sources", "speakers"})  # metadata of the core that is not flat
 
@@ -33,6 +35,58 @@ def parse_spans(spans: str) -> tuple[Span, ...]:
     """
     ends = (part.partition("-") for part in spans.split())
     return tuple(Span(int(first), int(last)) for first, _, last in ends)
+
+
+@dataclass(frozen=True, slots=True)
+class TextPlace:
+    """The place of a text in its document, which it is as a whole, or a chunk of, which is chunked again.
+
+    Parameters
+    ----------
+    spans : of the document, whose texts the chunk joins; () if they are not known; None for a whole document.
+    start : offset in the text at which these begin, after a context.
+    first_line : of the document, with the first character of the spans that is not white space; None if it is not known.
+
+    >>> TextPlace((Span(10, 15), Span(30, 40)), start=5).spans_of([Span(0, 7), Span(8, 12)])
+    (Span(start=10, end=12), Span(start=13, end=15), Span(start=30, end=32))
+    """
+
+    spans: tuple[Span, ...] | None = None
+    start: int = 0
+    first_line: int | None = None
+
+    def spans_of(self, parts: Iterable[Span]) -> tuple[Span, ...]:
+        """Return the spans of parts of the text in the document; a context has none."""
+        if self.spans is None:
+            return tuple(parts)
+        placed, at, parts = list[Span](), self.start, list(parts)
+        for first, last in self.spans:
+            placed += [
+                Span(first + max(start - at, 0), first + min(end - at, last - first))
+                for start, end in parts
+                if max(start, at) < min(end, at + last - first)
+            ]
+            at += last - first
+        return tuple(placed)
+
+    def span_of(self, part: Span) -> Span | None:
+        """Return the span of a part of the text in the document; None if it is not one, or not known."""
+        spans = self.spans_of([part])
+        return spans[0] if len(spans) == 1 and spans[0].end - spans[0].start == part.end - part.start else None
+
+    def with_lines(self, chunk: Chunk, text: str) -> Chunk:
+        """Return a chunk of the text with the lines of the document, or without lines if these are not known."""
+        lines = written_metadata(chunk.metadata)
+        begins_document = self.spans is None or (not self.start and len(self.spans) == 1 and not self.spans[0].start)
+        if begins_document or "start_line" not in lines:
+            return chunk
+        metadata = remove_written(chunk.metadata, (*LINES, "start_column", "end_column"))
+        if self.first_line is not None and len(self.spans or ()) == 1 and self.spans_of(chunk.spans):
+            own = text[self.start :]
+            before = line_ends(text, 0, len(text) - len(own.lstrip()))
+            values = {key: self.first_line + max(lines[key] - 1 - before, 0) for key in ("start_line", "end_line")}
+            metadata = write_metadata(metadata, values)
+        return evolve(chunk, metadata=metadata)
 
 
 def flatten_places(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,6 +157,26 @@ def adapter_classes(
         return home.setdefault(name, make(chunker_class(names()[name])))
 
     return load, lambda: sorted({*home, *names()})
+
+
+def pickled_by(make: Callable[[type[Chunker]], type]) -> Callable[[Any, Any], tuple[Any, ...]]:
+    """Return ``__reduce_ex__`` for the adapters that ``make`` returns, which are found again by their chunker."""
+
+    def reduce(self: Any, protocol: Any) -> tuple[Any, ...]:
+        reduced: Any = object.__reduce_ex__(self, max(protocol, 2))
+        rebuild, arguments, *rest = reduced
+        adapter: Any = type(self)
+        chunker = adapter.chunker_class
+        if adapter is make(chunker):
+            rebuild, arguments = _new_adapter, (make, chunker)
+        return (rebuild, arguments, *rest)
+
+    return reduce
+
+
+def _new_adapter(make: Callable[[type[Chunker]], type], chunker: type[Chunker]) -> Any:
+    adapter: Any = make(chunker)
+    return adapter.__new__(adapter)
 
 
 def adapter_base(chunker: Any, bases: ModuleType, suffix: str) -> Any:

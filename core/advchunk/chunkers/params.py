@@ -52,10 +52,10 @@ class Params:
         chunk and counts toward ``max_tokens``, and takes at most half of it.
     add_scores : add the reason for the end of each chunk to its metadata, as ``cut``, ``cut_origin`` and ``cut_score``, and the
         ``language`` of the document, unless its metadata has one.
-    add_signal : add to the metadata of each chunk what the algorithm had to say on its document (`signal.Signal`): the shares
+    add_signal : add to the metadata of each chunk what the algorithm found in its document (`signal.Signal`): the shares
         of its cuts that are its own, at the first place allowed, and by size, as ``signal_algorithm``, ``signal_first`` and
-        ``signal_size``; that of pieces it knew nothing of, ``signal_unknown``; the method that it cuts like, ``signal_like``;
-        and how far its evidence is from shuffled text, ``signal_evidence``, for which it decides 20 times.
+        ``signal_size``; that of pieces without words that count or a vector, ``signal_unknown``; the method that it cuts like, ``signal_like``;
+        and how far its evidence is from shuffled text, ``signal_evidence``, for which the algorithm runs 20 times.
     markup : format of texts without a layout: "markdown" protects code, tables and formulas and finds headings; "plain"
         treats all characters as prose; "code" keeps functions and classes whole while they fit, and needs the name of the
         file or the language (`code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed", "docling" and
@@ -63,7 +63,7 @@ class Params:
         are "transcript", "vtt", "srt", "whatsapp" and "chat" (JSON), to turns of speakers. "auto" detects the format. Packages may add formats
         (`advchunk.registry`).
     language : two- or three-letter code of the language ("en-US" counts as "en"), for sentences, stop words, stems and
-        prompts. "auto" tells it from each document, by its script and commonest words, else from its metadata ``language``,
+        prompts. "auto" detects it in each document, by its script and most common words, else from its metadata ``language``,
         else as English; sentences of a long paragraph are split in its own (`text.detection`). In an unsupported language
         sentences are split as in English, and words are left unchanged.
     headings : regular expressions of your own headings, outermost first: a mapping of names to expressions,
@@ -79,7 +79,7 @@ class Params:
         the first on, and lists, tables of contents and the like are left alone.
     layout_weight : weight of the layout against the algorithm's own choice of a place, >= 0; 0 is the published algorithm. A cut
         inside a paragraph moves to the end of it, of a line or an item near, and any cut to a heading near, if the layout
-        says more for that place than the distance says against it (`layout.prefer_layout`); cuts that meet become one. No
+        favors that place more than the distance counts against it (`layout.prefer_layout`); cuts that meet become one. No
         effect where all places are alike, as in plain sentences, where ``n_segments`` is given, and on chunkers that cut
         by size alone, which take the strongest place near in any case, or ask a model for chapters.
     timeout : time limit per document in seconds, > 0; None is unlimited. Python cannot interrupt a model call: an
@@ -210,7 +210,9 @@ def parameters(obj: Any, of: type[Params] | None = None) -> dict[str, Any]:
 
 def apply_preset(params: Any) -> None:
     """Set the hyper-parameters of the preset that are not given; log a warning if it has no effect."""
-    values = params.presets.get(getattr(params, "preset", None) or "", {})
+    preset = getattr(params, "preset", None) or ""
+    require(isinstance(preset, str), f"preset must be one of {sorted(params.presets)} or None", preset)
+    values = params.presets.get(preset, {})
     for name, value in values.items():
         if params._arguments is not None and not is_given(params, name):
             setattr(params, name, value)

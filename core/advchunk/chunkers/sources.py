@@ -55,21 +55,28 @@ def read_source(
     Parameters
     ----------
     by_name, encoding : see `Chunker.read_documents`.
-    key : metadata key for the name of the source; "" for none.
+    key : metadata key for the name of the source; "" for none. With a key, the id of a line begins with the name of its file.
     """
     metadata = {key: source.name} if key else None
     if source.is_line and source.data is not None:
-        return [read_record(source.data, encoding, metadata, name=source.name)]
+        document = read_record(source.data, encoding, metadata, name=source.name)
+        return [replace(document, id=_id_of_line(source, document.id)) if key else document]
     options: dict[str, Any] = {"metadata": metadata, "encoding": encoding}
     return chunker.read_documents(source.name, by_name=by_name, data=source.data, **options)
 
 
-def document_name(source: FileSource) -> str:
+def _id_of_line(source: FileSource, own_id: str) -> str:
+    """Return an id that no line of another file has: the file with the id or the number of the line."""
+    return source.name if own_id == source.name else f"{source.name.rpartition(':')[0]}:{own_id}"
+
+
+def document_name(source: FileSource, key: str = "") -> str:
     """Return the name of the document in a source, or of the first of several: the id of a line, or the name of the file."""
     if not source.is_line or source.data is None:
         return source.name
     try:
-        return read_record(source.data, name=source.name).id
+        own_id = read_record(source.data, name=source.name).id
+        return _id_of_line(source, own_id) if key else own_id
     except ConfigurationError:  # reading it says why
         return source.name
 
@@ -313,7 +320,8 @@ def chunk_files(
     ----------
     chunker : chunks the documents; None is ``AutoChunker()``, which takes the chunker for each format.
     encoding : of texts; see `readers.files.read_file`.
-    metadata_key : metadata key for the name of the file; "" for none.
+    metadata_key : metadata key for the name of the file; "" for none. With a key, the id of a document in a .jsonl file is
+        "docs.jsonl:ID", or "docs.jsonl:7" for line 7 if it has none, so that it is unique among files.
     exclude : one or several files, folders, or patterns such as "*.log" in the folders, which are passed over.
     done : names of documents that are kept from an earlier call. Files, members of archives and lines of these names are passed
         over, a message with its attachments, so that a call goes on where that one was interrupted.
@@ -342,12 +350,15 @@ def chunk_files(
     require(not isinstance(done, str), "done must be names of documents, not one text", done)
     kept = frozenset(done)
     error_handler("skip" if on_error == "collect" else on_error)  # raises if it is invalid
+    require(isinstance(paths, (str, PathLike, Iterable)), "paths must be a path, or several", paths)
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     process = SourceChunker(chunker, _keep_all, partial(read_source, encoding=encoding, key=metadata_key))
 
     def run(inventory: Inventory) -> SourceRun:
         chunker.load()
         files = list(find_files(paths, inventory, exclude))
-        return SourceRun(process, files, inventory, skip=lambda source: document_name(source) in kept, workers=workers)
+        return SourceRun(
+            process, files, inventory, skip=lambda source: document_name(source, metadata_key) in kept, workers=workers
+        )
 
     return ChunkedFiles(run, on_error, progress)

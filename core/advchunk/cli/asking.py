@@ -19,12 +19,13 @@ from advchunk.cli.options import ChunkerCommand, options_but_sizes
 from advchunk.errors import require
 from advchunk.readers import formats
 from advchunk.retrieval.cutting import PassageCutter
+from advchunk.retrieval.index_file import is_index
 from advchunk.retrieval.passages import Passage, PassageOrder
 from advchunk.retrieval.retriever import Retriever
 from advchunk.retrieval.search import SearchMode
 from advchunk.retrieval.stored import StoredRetriever
-from advchunk.text.detection import AUTO, language_of
-from advchunk.text.terms import make_stemmer, searchable_words, stop_words
+from advchunk.text.detection import AUTO, UNDETERMINED, query_language
+from advchunk.text.terms import language_of_all, make_stemmer, searchable_words, stop_words
 
 
 @click.command("ask", cls=ChunkerCommand)
@@ -76,10 +77,12 @@ def ask_command(
 
     Chunks only help to find them. With the method recursive they have 100 tokens; -p max_tokens=N sets another size.
 
-    With --index, what was read is kept in a file, as 'advchunk index' does, and all that is kept there is searched. Without FILES, nothing is read.
+    With --index, what was read is kept in a file, as 'advchunk index' does, and all that is kept there is searched. Without FILES, nothing is read. An index in place of FILE is searched, too.
 
     The exit code is 1 if a file fails, or if nothing is found.
     """
+    if index is None and len(files) == 1 and is_index(Path(files[0])):
+        index, files = files[0], ()
     with report_errors():
         _check_arguments(files, question, index)
         rule = "--whole-chunks must be used without --min-tokens and --max-passages"
@@ -98,7 +101,7 @@ def ask_command(
             library.read(reader, files)
         passages = retriever.passages(question, budget, order=order, whole_chunks=whole_chunks)
         is_known = bool(passages) or bool(len(retriever) and retriever.search(question, 1))
-    is_asked = _word_filter(question, language_of(question, retriever.language))
+    is_asked = _word_filter(question, _language_of(question, retriever.language, passages))
     with open_output("-") as file:
         click.echo(_FORMATS[form](passages, is_asked, budget), file, nl=False, color=color)
     if not len(retriever):
@@ -118,8 +121,17 @@ def _check_arguments(files: Sequence[str], question: str, index: str | None) -> 
     require(not is_file, "the last argument must be the question, after the files", question)
     require(bool(searchable_words(question)), "the question must have a word", question)
     if not files:
-        require(index is not None, "files must stand before the question, or - for standard input", question)
+        require(index is not None, "files must come before the question, or - for standard input", question)
         require(Path(str(index)).is_file(), "without files, --index must name an index that exists", index)
+
+
+def _language_of(question: str, language: str, passages: Sequence[Passage]) -> str:
+    """Return the code of the language of a question about passages: that given, or with "auto" its own."""
+    if language != AUTO:
+        return language
+    most = language_of_all([passage.text for passage in passages])
+    own = query_language(question, [most])
+    return most if own == UNDETERMINED else own
 
 
 def _word_filter(question: str, language: str) -> Callable[[str], bool]:

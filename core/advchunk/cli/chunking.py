@@ -17,7 +17,15 @@ from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.chunkers.sources import NameSet, SourceChunker, SourceRun, document_name
 from advchunk.cli.common import RESOURCE_OPTIONS, reason_of, report_errors, split_method
-from advchunk.cli.contexts import context_option, create_enricher, enriching, take_model
+from advchunk.cli.contexts import (
+    check_estimate,
+    context_option,
+    create_enricher,
+    enriching,
+    estimate_option,
+    print_estimate,
+    take_model,
+)
 from advchunk.cli.files import list_inputs, open_output, open_resumable, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
 from advchunk.errors import require
@@ -43,7 +51,7 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 @click.option("-o", "--out", metavar="PATH", default="-", help="Output file, written only if the run completes.")
 @chunker_options
 @context_option
-@click.option("--estimate", is_flag=True, help="With --context and --llm, only tell what the model would be asked.")
+@estimate_option
 @click.option("--explain", is_flag=True, help="Show why each chunk ends; same as -p add_scores=true.")
 @click.option("--workers", metavar="N", type=click.IntRange(1), default=1, help="Number of processes that chunk.")
 @click.option(
@@ -97,8 +105,7 @@ def chunk_command(
     with report_errors():
         require(into is None, "--into needs --engine; 'advchunk index' reads files without it", into)
         require(not resume or (form == "jsonl" and out != "-"), "--resume needs --format jsonl and --out", out)
-        rule = "--estimate needs --context and a model, --llm"
-        require(not estimate or (context and "llm" in resources), rule, resources.get("llm"))
+        check_estimate(estimate, context, resources.get("llm"))
     model = take_model(method, params, resources) if context else {}
     chunker = create_chunker(method, fallback, experimental or None, params, resources)
     enricher = create_enricher(chunker, model) if context else None
@@ -111,7 +118,7 @@ def chunk_command(
     names = list_inputs(files, inventory, out)
     if estimate and enricher:
         run = _Run(SourceRun(process, names, inventory, jsonl or None, workers=workers), set(), quiet=quiet)
-        _print_estimate(enricher.estimate(run.texts()))
+        print_estimate(enricher.estimate(run.texts()))
         click.get_current_context().exit(1 if run.failed or not names else 0)
     settings = [part.fingerprint() for part in (chunker, enricher) if part]
     with open_resumable(out, *settings) if resume else _open(out) as (file, done):
@@ -194,13 +201,6 @@ class _Run:
 
 def _keep(document: Document, chunks: list[Chunk], _: float) -> tuple[Document, list[Chunk]]:
     return document, chunks
-
-
-def _print_estimate(estimate: Any) -> None:
-    prompts = (
-        f"{estimate.prompt_tokens:,} tokens of prompts, {estimate.prefix_tokens:,} of which a prefix cache may have"
-    )
-    click.echo(f"{estimate.requests:,} requests: {prompts}, and at most {estimate.completion_tokens:,} of answers")
 
 
 def _format_jsonl(document: Document, chunks: list[Chunk], _: float) -> str:

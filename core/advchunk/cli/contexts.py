@@ -22,6 +22,24 @@ context_option = click.option(
 )  # fmt: skip
 
 
+estimate_option = click.option(
+    "--estimate", is_flag=True, help="With --context and --llm, only tell what the model would be asked."
+)
+
+
+def check_estimate(estimate: bool, context: bool, llm: Any) -> None:
+    """Raise `ConfigurationError` if there is nothing to estimate."""
+    require(not estimate or (context and llm is not None), "--estimate needs --context and a model, --llm", llm)
+
+
+def print_estimate(estimate: Any) -> None:
+    """Print what a model would be asked (`advchunk.enrich.Estimate`)."""
+    prompts = (
+        f"{estimate.prompt_tokens:,} tokens of prompts, {estimate.prefix_tokens:,} of which a prefix cache may have"
+    )
+    click.echo(f"{estimate.requests:,} requests: {prompts}, and at most {estimate.completion_tokens:,} of answers")
+
+
 def take_model(method: str, params: dict[str, Any], resources: dict[str, Any]) -> dict[str, Any]:
     """Return the options of the model that is asked about contexts, and remove those that the method does not take."""
     if "llm" not in resources:

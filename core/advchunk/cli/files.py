@@ -4,6 +4,7 @@ import glob
 import hashlib
 import io
 import json
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from advchunk.readers.encodings import decode
 from advchunk.readers.files import read_bytes
 from advchunk.readers.sources import FileSource, Inventory, find_files
 from advchunk.records import Document
+from advchunk.retrieval.index_file import is_index
 
 
 def list_inputs(files: Sequence[str], inventory: Inventory, out: str = "-", index: str = "-") -> list[str]:
@@ -29,6 +31,10 @@ def list_inputs(files: Sequence[str], inventory: Inventory, out: str = "-", inde
     The output and the index are passed over in folders. The output must not be named as a file; the index is passed over.
     """
     written = {Path(path).resolve(): path for path in (out, index) if path != "-"}
+    indexes = [name for name in files if Path(name).resolve() not in written and is_index(Path(name))]
+    if indexes:
+        msg = f"{indexes[0]} is an index, not a document: search it by advchunk ask --index {shlex.quote(indexes[0])} QUESTION"
+        raise click.UsageError(msg)
     names = list(find_files(files or ["-"], inventory, written))
     same = [name for name in names if name != "-" and Path(name).resolve() in written]
     if any(written[Path(name).resolve()] == out for name in same):

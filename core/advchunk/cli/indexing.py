@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,15 @@ from advchunk.chunkers import catalog
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.sources import SourceChunker, SourceResult, SourceRun
 from advchunk.cli.common import RESOURCE_OPTIONS, exit_on_termination, reason_of, report_errors, split_method
-from advchunk.cli.contexts import context_option, create_enricher, enriching, take_model
+from advchunk.cli.contexts import (
+    check_estimate,
+    context_option,
+    create_enricher,
+    enriching,
+    estimate_option,
+    print_estimate,
+    take_model,
+)
 from advchunk.cli.files import list_inputs, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, create_chunker, options_but_sizes, parse_params
 from advchunk.errors import require
@@ -46,22 +54,31 @@ _BATCH = 5_000  # chunks that are written at once
     help="Chunking method; see 'advchunk list'.",
 )
 @context_option
+@estimate_option
 @options_but_sizes
 def index_command(
-    files: tuple[str, ...], into: str, mode: SearchMode | None, method: str, pairs: tuple[str, ...],
+    files: tuple[str, ...], into: str, mode: SearchMode | None, method: str, estimate: bool, pairs: tuple[str, ...],
     fallback: str | None, experimental: bool, encoding: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Keep the chunks of files in an index, which 'advchunk ask --index' and StoredRetriever search.
 
     Reads files and folders as 'advchunk chunk' does. The next call reads only files whose size or time has changed, or that were read with other settings, and forgets those that are gone from the folders it is given. It is safe to interrupt it: what was read is kept, and the next call continues.
 
-    With --context, what is embedded and searched also says where each chunk belongs: in its document's own words or, with --llm, in a model's, which is asked once about each chunk; 'advchunk chunk --estimate' tells what this would cost.
+    With --context, what is embedded and searched also says where each chunk belongs: in its document's own words or, with --llm, in a model's, which is asked once about each chunk; --estimate tells what this would cost for the files that would be read, and changes nothing.
 
     The exit code is 1 if a file fails.
     """
+    with report_errors():
+        check_estimate(estimate, options.get("context", False), options.get("llm"))
     reader, resources = make_reader(method, pairs, fallback, experimental, encoding, options, mode != "lexical")
     with report_errors(), exit_on_termination():
-        library = Library(StoredRetriever(into, mode=mode, language=options.get("language"), **resources))
+        is_new = estimate and not Path(into).exists()
+        library = Library(
+            Retriever() if is_new else StoredRetriever(into, mode=mode, language=options.get("language"), **resources)
+        )
+        if estimate:
+            print_estimate(reader.enricher.estimate(library.unread(reader, files, into)))
+            click.get_current_context().exit(1 if library.failed else 0)
         library.read(reader, files)
         chunks, documents = len(library.retriever), len(library.retriever.documents)
         click.echo(f"{into}: {chunks} chunks of {documents} document{'s' * (documents != 1)}")
@@ -85,11 +102,21 @@ class FileReader:
 
     def results(self, names: Sequence[str], inventory: Inventory) -> Iterator[tuple[str, SourceResult]]:
         """Yield each file with its result, or with that of each document in a file of documents or archive."""
+        yield from self._run(
+            names, inventory, enriching(self.enricher, self.chunker, _keep) if self.enricher else _keep
+        )
+
+    def chunked(self, names: Sequence[str], inventory: Inventory) -> Iterator[tuple[str, SourceResult]]:
+        """Yield each file as `results` does, with its documents and their chunks, to which no contexts are added."""
+        yield from self._run(names, inventory, _pair)
+
+    def _run(
+        self, names: Sequence[str], inventory: Inventory, convert: Callable[[Document, list[Chunk], float], Any]
+    ) -> Iterator[tuple[str, SourceResult]]:
         from tqdm import tqdm
 
         read = partial(read_input, by_name=self.by_name, encoding=self.encoding)
         files: Any = tqdm(names, unit="file", leave=False, disable=True if len(names) == 1 else None)
-        convert = enriching(self.enricher, self.chunker, _keep) if self.enricher else _keep
         for index, _, result in SourceRun(SourceChunker(self.chunker, convert, read), files, inventory).results():
             yield names[index], result
 
@@ -135,6 +162,10 @@ def _keep(document: Document, chunks: list[Chunk], _: float) -> tuple[list[Chunk
     return chunks, text if is_source else None
 
 
+def _pair(document: Document, chunks: list[Chunk], _: float) -> tuple[Document, list[Chunk]]:
+    return document, chunks
+
+
 class Library:
     """A retriever, and the files that it has read; a `StoredRetriever` notes them, so that they are read again only if they change."""
 
@@ -150,9 +181,7 @@ class Library:
         rule = "an index must be of a method with chunks of one level"
         require(stored is None or reader.chunker.is_flat, rule, reader.chunker.algorithm)
         inventory, index = Inventory(), "-" if stored is None else str(stored.path)
-        names = {_place(name): name for name in list_inputs(files, inventory, index=index)}
-        states = {place: _state(name, reader) for place, name in names.items()}
-        changed = [place for place in names if states[place] is None or states[place] != self._note(place)["state"]]
+        names, states, changed = self._survey(reader, files, inventory, index)
         folders = [Path(file).absolute() for file in files if Path(file).is_dir()]
         absent = [place for place in self._files if place not in names]
         gone = [place for place in absent if any(map(Path(place).is_relative_to, folders))]
@@ -161,6 +190,25 @@ class Library:
         if stored is not None:
             counts = f"{len(names) - len(changed)} unchanged, {len(changed)} read, {len(gone)} removed"
             click.echo(f"advchunk: files of {stored.path}: {counts}", err=True)
+
+    def unread(self, reader: FileReader, files: Sequence[str], index: str) -> Iterator[tuple[Document, list[Chunk]]]:
+        """Yield the documents that `read` would read, with their chunks, and report failures."""
+        inventory = Inventory()
+        names, _, changed = self._survey(reader, files, inventory, index)
+        for _, result in reader.chunked([names[place] for place in changed], inventory):
+            for failure in result.failures:
+                self.failed = True
+                click.echo(f"advchunk: {failure.source}: {reason_of(failure.error)}", err=True)
+            yield from (pair for _, pair in result.documents)
+
+    def _survey(
+        self, reader: FileReader, files: Sequence[str], inventory: Inventory, index: str
+    ) -> tuple[dict[str, str], dict[str, Any], list[str]]:
+        """Return the names and the states of files by their places, and the places of those that have changed."""
+        names = {_place(name): name for name in list_inputs(files, inventory, index=index)}
+        states = {place: _state(name, reader) for place, name in names.items()}
+        changed = [place for place in names if states[place] is None or states[place] != self._note(place)["state"]]
+        return names, states, changed
 
     def _note(self, place: str) -> dict[str, Any]:
         note: dict[str, Any] = self._files.get(place) or {"state": None, "documents": []}

@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"(?:\A|\n)[ \t]*\d+[ \t]*\n*\Z")
 # A tag, an entity, a line break that SubRip writes, a position, white space.
 _MARKUP = re.compile(
     r"<v(?:\.[^\s>]*)?[ \t]+(?P<voice>[^>\n]{1,200})>|</?(?:[bciusv]|em|font|lang|rt|ruby|span|strong)(?:[.\s][^<>\n]{0,200})?>|<(?:\d+:)?\d+:\d+\.\d+>|\{\\[^{}\n]{1,100}\}"
-    r"|(?P<entity>&(?:\#\d{1,7}|\#[xX][\da-fA-F]{1,6}|[a-zA-Z]{2,8});)|(?P<space>\s+|\\[Nn])"
+    r"|(?P<entity>&(?:\#\d{1,7}|\#[xX][\da-fA-F]{1,6}|[a-zA-Z]{2,8});)|(?P<space>\s+|\\N)"
 )
 _ENDS = re.compile(r"""[.?!…。？！]["”'’»)\]]*$""")
 _ROLE = re.compile(r"(?<=\S)\s*[(\[].*", re.DOTALL)

@@ -54,7 +54,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     ('Ann: Tea?\n\nBob: Yes.', {'speakers': ['Ann'], 'start_time': '2024-03-12T10:15:33', 'end_time': '2024-03-12T10:15:33'})
     """
     heads = [*_HEAD.finditer(text)]
-    rule = "a chat of WhatsApp must have messages that begin with a date, a time and a name"
+    rule = "a WhatsApp chat must have messages that begin with a date, a time and a name"
     require(bool(heads) or not text.strip(), rule, text.strip()[:60])
     times, derivation = _times(heads), Derivation(text)
     ends = [*(head.start() for head in heads[1:]), len(text)][: len(heads)]

@@ -75,7 +75,7 @@ def chunk_batches(
     on_error: OnRowError = "row",
     repeated: Collection[str] = (),
 ) -> Iterator[Any]:
-    """Yield record batches of chunks, in the order of the documents; every engine that speaks Arrow can call it.
+    """Yield record batches of chunks, in the order of the documents; every engine that exchanges Arrow data can call it.
 
     The chunks are those of `Chunker.chunk_many`, ids included, whatever the batches are, because each document must have an
     id of its own: ids of chunks depend on it. A blank document has no chunks, and no row.
@@ -150,7 +150,7 @@ def read_chunks(batches: Any) -> Iterator[tuple[str, list[Chunk]]]:
         own = list(group)
         places = {row["chunk_id"]: place for place, row in enumerate(own)}
         is_whole = [row["index"] for row in own] == list(range(len(own)))
-        require(is_whole, "the chunks of a document must stand together in one file, in their order", document)
+        require(is_whole, "the chunks of a document must be together in one file, in their order", document)
         yield document, [_chunk_of(row, places) for row in own]
 
 

@@ -128,7 +128,7 @@ def store_shards(
         require(records is not None, "records must be a folder for notes of what the store has", records)
         target = _Store(into, OutputFolder(str(records), "jsonl"))
     else:
-        require(records is None, "records must be None for an index, which notes what it has", records)
+        require(records is None, "records must be None for an index, which keeps its own", records)
         require(workers == 1, "workers must be 1 for an index, to which one process writes", workers)
         target = as_index(into)
     shards, done = list(map(Shard, find_tables(folder))), target.keys()

@@ -14,9 +14,9 @@ from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progre
 from advchunk.enrich.document_context import DocumentContext
 from advchunk.enrich.estimates import Estimate
 from advchunk.enrich.prompts import ContextPrompts, RewritingPrompts
-from advchunk.errors import BadModelOutput, ConfigurationError, first_line, is_integer, require
+from advchunk.errors import BadModelOutput, ConfigurationError, first_line, is_integer, is_number, require
 from advchunk.models.cache import CacheLike, with_cache
-from advchunk.models.chat import Budget, Chat, ChatModelLike, is_number, usable_answer
+from advchunk.models.chat import Budget, Chat, ChatModelLike, usable_answer
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.endpoint import chat_model
 from advchunk.models.identity import identity
@@ -177,7 +177,7 @@ class Enricher(ABC):
 
     def estimate(self, pairs: Pairs) -> Estimate:  # noqa: ARG002
         """Return the requests that `enrich_many` would send; raise `ConfigurationError` if they depend on answers."""
-        msg = f"the cost of {type(self).__name__} is not known before, as its requests depend on answers"
+        msg = f"the cost of {type(self).__name__} cannot be estimated, because its requests depend on answers"
         raise ConfigurationError(msg)
 
     @property

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from advchunk.errors import require
-from advchunk.models.chat import is_number
+from advchunk.errors import is_number, require
 
 
 @dataclass(frozen=True, slots=True)

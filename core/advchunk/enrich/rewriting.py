@@ -11,8 +11,7 @@ from advchunk.enrich.base import Enricher, check_placeholders, get_property
 from advchunk.enrich.document_context import DocumentContext, fold_case_and_space
 from advchunk.enrich.faithfulness import invented, unfaithful_edit
 from advchunk.enrich.prompts import RewritingPrompts
-from advchunk.errors import BadModelOutput, require
-from advchunk.models.chat import is_number
+from advchunk.errors import BadModelOutput, is_number, require
 from advchunk.models.prompts import TEXT, fill_prompt, object_schema, single_line, unescape
 from advchunk.records import Chunk, with_context, written_metadata
 from advchunk.text.detection import AUTO, declared_language, language_of

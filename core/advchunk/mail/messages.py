@@ -83,7 +83,7 @@ def read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: in
         origin = {**metadata, "attached_to": name}
         try:
             if part.get_content_type() == "message/rfc822":
-                require(depth < MAX_DEPTH, f"messages must be in each other at most {MAX_DEPTH} deep", own)
+                require(depth < MAX_DEPTH, f"messages must be nested at most {MAX_DEPTH} deep", own)
                 attached += read_message(part.get_content(), own, origin, depth + 1)
             else:
                 attached += _read_attachment(part, own, origin)

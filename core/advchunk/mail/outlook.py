@@ -58,7 +58,7 @@ def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = 
             require(file.exists(_PROPERTIES), "it must have the properties of a message", file.listdir()[:3])
             message = _Storage(file, ()).message(0)
     except Exception as error:  # the library raises whatever a damaged file leads it to
-        msg = f"{id or 'the file'} must be a message of Outlook, got {type(error).__name__}: {first_line(error)}"
+        msg = f"{id or 'the file'} must be an Outlook message, got {type(error).__name__}: {first_line(error)}"
         raise Unreadable(msg) from error
     return list(read_message(message, id, metadata or {}, 0))
 

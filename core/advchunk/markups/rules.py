@@ -10,7 +10,7 @@ _END = r"[ \t]*(?=\n|\Z)"
 # An environment is closed by its own end, as many times as it is opened.
 _OPENS = r"[ \t]*\\begin\{{(?P<close>{})\}}"
 _UNTIL = r"(?P<again>\\begin\{{close}\})|\\end\{{close}\}"
-_BRACES = r"\{(?P<title>(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+)\}"
+_BRACES = r"\{(?!\s*\})(?P<title>(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+)\}"
 LATEX = Markup(
     rules=(
         LineRule("code", r"[ \t]*%", "same", interrupts=False),  # comments
@@ -33,7 +33,7 @@ LATEX = Markup(
 _ADORNMENT = r"[!-/:-@\[-`{-~]"
 _DIRECTIVE = r"[ \t]*\.\. (?:\|[^|\n]+\| )?(?:{})::"
 _ADMONITIONS = "note|tip|hint|important|warning|caution|danger|error|attention|admonition|seealso|epigraph|highlights"
-_BORDER = r"[ \t]*={2,}(?:[ \t]+={2,})+"
+_BORDER = r"[ \t]*=+(?:[ \t]+=+)+"
 RST = Markup(
     rules=(
         LineRule("heading", rf"(?P<over>(?P<style>{_ADORNMENT})(?P=style){{2,}}){_END}\n[ \t]*(?P<title>\S[^\n]*)\n(?P=over){_END}", "match", interrupts=False),

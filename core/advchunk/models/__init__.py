@@ -7,7 +7,7 @@ REGISTRATIONS = (
         kind="embedder",
         name="hybrid",
         path="advchunk.models.embedders:HybridEmbedder",
-        summary="the embedded default with hashed words beside it",
+        summary="the built-in default with hashed words beside it",
     ),
     Registration(
         kind="embedder",

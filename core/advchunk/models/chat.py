@@ -3,7 +3,6 @@
 import asyncio
 import copy
 import json
-import math
 import re
 import threading
 import time
@@ -340,11 +339,6 @@ def usable_answer(chat: Any, request: ChatRequest, parse: Callable[[str], _T], a
         except BadModelOutput as error:
             last_error = error
     raise last_error
-
-
-def is_number(value: Any) -> bool:
-    """Return True if a value is a finite number >= 0."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def message_dicts(request: ChatRequest) -> list[dict[str, str]]:

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from weakref import finalize
 
 from advchunk.engine.threads import background_loop
-from advchunk.errors import ModelUnavailable, first_line, import_extra, is_integer, require
-from advchunk.models.chat import RefusedError, is_number
+from advchunk.errors import ModelUnavailable, first_line, import_extra, is_integer, is_number, require
+from advchunk.models.chat import RefusedError
 from advchunk.models.retrying import TransientError, retry_after
 
 _MIN_KEY_LENGTH = 8  # characters; a shorter key may be a common word, which is not masked
@@ -132,7 +132,7 @@ class Endpoint:
 
     def _settings(self) -> dict[str, Any]:
         key = os.environ.get(self.api_key_env, "").strip()
-        rule = f"{self.api_key_env} must hold a key of ASCII characters, as HTTP headers require"
+        rule = f"{self.api_key_env} must contain a key of ASCII characters, as HTTP headers require"
         require(key.isascii() and key.isprintable(), rule, "another")
         if len(key) >= _MIN_KEY_LENGTH:
             self._client.keys.add(key)

@@ -7,7 +7,15 @@ from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import Any, Protocol, SupportsIndex, TypeAlias
 
-from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable, check_spelling, first_line
+from advchunk.errors import (
+    ConfigurationError,
+    MissingExtra,
+    ModelUnavailable,
+    check_spelling,
+    first_line,
+    is_instance,
+    require,
+)
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter, Counter
 
@@ -25,7 +33,7 @@ def as_counter(tokenizer: TokenizerLike = None, embedder: object = None) -> Coun
 
     Parameters
     ----------
-    tokenizer : "tokens" (the embedded WordPiece, with one token for every two characters of a word unknown to it), "words"
+    tokenizer : "tokens" (the built-in WordPiece, with one token for every two characters of a word unknown to it), "words"
         or "characters"; the name of a tiktoken encoding or model, or else of a Hugging Face tokenizer; a tokenizer object
         of tiktoken, ``tokenizers`` or ``transformers``; a callable that returns the tokens of a text or their number. None
         follows the embedder, if that has a ``tokenizer``.
@@ -44,6 +52,7 @@ def as_counter(tokenizer: TokenizerLike = None, embedder: object = None) -> Coun
         tokenizer = "characters"
     if isinstance(tokenizer, str):
         tokenizer = _named(tokenizer)
+    require(is_instance(tokenizer), "a tokenizer must be an instance, not a class", tokenizer)
     for method, make in _KINDS.items():
         if hasattr(tokenizer, method):
             return make(tokenizer)

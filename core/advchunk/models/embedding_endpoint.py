@@ -25,9 +25,9 @@ class OpenAIEmbedder(Endpoint):
     dimensions : length of the vectors, >= 1, which is requested and checked; None is the model's own.
     batch_size : maximum texts per call, >= 1.
     max_tokens : tokens of the longest text the model reads, >= 1; longer texts are embedded in parts. None if unlimited.
-    tokenizer : counts the tokens of the model (see `counters.as_counter`); None is the embedded WordPiece, whose counts
+    tokenizer : counts the tokens of the model (see `counters.as_counter`); None is the built-in WordPiece, whose counts
         differ from those of the model.
-    api_key_env : environment variable that holds the key; "none" is sent if it is not set.
+    api_key_env : environment variable with the key; "none" is sent if it is not set.
     timeout : seconds per call, > 0.
     retries, backoff, longest_wait : see `OpenAIChat`.
     options : more fields of a request, such as ``{"user": "me"}``.

@@ -10,7 +10,7 @@ from itertools import chain, count
 
 import numpy as np
 
-from advchunk.errors import require
+from advchunk.errors import is_integer, require
 from advchunk.models.wordpiece import PieceCache, basic_words, default_wordpiece, splittable
 from advchunk.numerics.signals import unit_rows
 from advchunk.records import Floats, Ints
@@ -48,7 +48,8 @@ class HashedWords:
     batch_size = 8192
 
     def __init__(self, dimensions: int = 512, language: str = "en") -> None:
-        require(dimensions >= 1, "dimensions must be >= 1", dimensions)
+        require(is_integer(dimensions, 1), "dimensions must be a whole number >= 1", dimensions)
+        require(isinstance(language, str), "language must be a code, such as 'en'", language)
         self.dimensions, self.language = dimensions, language_code(language)
         self._content_words = _ContentWords(self.language)
 

@@ -73,7 +73,7 @@ class HuggingFaceLM:
         limits = [self.max_context or DEFAULT_CONTEXT, *([reader.limit] if reader.limit else [])]
         if self.max_memory is not None:
             limits.append(self.max_memory * 2**20 // reader.token_bytes)
-            rule = f"max_memory must hold the keys and values of 16 tokens, {reader.token_bytes} bytes each"
+            rule = f"max_memory must be enough for the keys and values of 16 tokens, {reader.token_bytes} bytes each"
             require(limits[-1] >= 16, rule, self.max_memory)
         require(min(limits) >= 16, "a language model must read >= 16 tokens at a time", min(limits))
         return min(limits)

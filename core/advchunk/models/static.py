@@ -1,4 +1,4 @@
-"""The embedded default embedder: a table of token vectors, in numpy, and in scipy once there is much to embed.
+"""The built-in default embedder: a table of token vectors, in numpy, and in scipy once there is much to embed.
 
 A text's vector is the sum of its tokens' vectors, scaled to length 1. The table was distilled from all-MiniLM-L6-v2;
 see assets/MODEL_CARD.md for the method and the quality.
@@ -79,18 +79,18 @@ class StaticEmbedder:
 
 
 def default_embedder() -> StaticEmbedder:
-    """Return the embedded model, loaded once per process."""
+    """Return the built-in model, loaded once per process."""
     with _LOADING:
         return _load()
 
 
 def loaded_table() -> NDArray[np.float32] | None:
-    """Return the table of the embedded model, None if this process has not loaded it."""
+    """Return the table of the built-in model, None if this process has not loaded it."""
     return _load().table if _load.cache_info().currsize else None
 
 
 def use_table(table: NDArray[np.float32]) -> None:
-    """Give the embedded model the table that another process has loaded, before it loads its own."""
+    """Give the built-in model the table that another process has loaded, before it loads its own."""
     _shared_table[:] = [table]
 
 

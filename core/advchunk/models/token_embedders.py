@@ -125,7 +125,7 @@ def as_token_embedder(embedder: EmbedderLike = None, batch_size: int | None = No
 
     Raises
     ------
-    ConfigurationError : the embedder is anything else, such as the embedded default, whose token vectors do not depend on
+    ConfigurationError : the embedder is anything else, such as the built-in default, whose token vectors do not depend on
         the text around them.
     """
     model = as_embedder(embedder).model

@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from html import escape, unescape
 from io import BytesIO
 from typing import Any, NamedTuple
 from zipfile import ZipFile
@@ -15,21 +16,31 @@ from advchunk.office.containers import kind_of
 from advchunk.office.open_document import read_open_document
 from advchunk.office.rich_text import read_rich_text
 from advchunk.office.sheets import read_sheets
-from advchunk.office.slides import mark_lists
+from advchunk.office.slides import mark_paragraphs
 from advchunk.readers import markdown
-from advchunk.readers.writing import squeeze
+from advchunk.readers.writing import as_prose, squeeze
 from advchunk.readers.xml import parse_xml
 from advchunk.records import Block, Document, Span
 
-_CONVERTERS = {"docx": "DocxConverter", "pptx": "PptxConverter", "epub": "EpubConverter"}
+_CONVERTERS = {"pptx": "PptxConverter", "epub": "EpubConverter"}
 _OWN: Mapping[str, Callable[[bytes], tuple[str, dict[str, Any]]]] = {"odt": read_open_document, "rtf": read_rich_text}
-_STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
+_CODE = ("Source Code", "HTML Preformatted", "Preformatted Text", "Code", "Macro Text", "Plain Text")
+_STYLES = "\n".join(
+    [
+        "p[style-name='Title'] => h1:fresh",
+        "p[style-name='Subtitle'] => p:fresh",
+        *(f"p[style-name='{name}'] => pre:separator('\\n')" for name in _CODE),
+    ]
+)
+_PARAGRAPH = re.compile(r"(<p>(?:<[a-z][^<>]*>)*)([^<]+)")
+_VERBATIM = {"escape_underscores": False, "escape_asterisks": False}
 _PROPERTIES = "docProps/core.xml"
 _NO_TITLE = re.compile(r"(?i)\s*|untitled.*|powerpoint presentation|(?:document|presentation|book|workbook)\s?\d*")
 
 _SLIDE = re.compile(r"^<!-- Slide number: (\d+) -->$", re.MULTILINE)
 _PICTURE = re.compile(r"!\[([^\[\]\n]*)\]\([^()\n]*\)")
 _NO_HEAD = re.compile(r"^\|(?:[ ]+\|)+\n(\|(?: --- \|)+\n)(\|[^\n]*)(?:\n|\Z)", re.MULTILINE)
+_NEXT_TABLE = re.compile(r"(?<=\|\n)(?=\|[^\n]*\n\|(?: --- \|)+$)", re.MULTILINE)
 _NOTE_SIGN = re.compile(r"\[\[(\d+)\]\]\(#(?:foot|end)note-\d+\)")
 _NOTE = re.compile(r"^(\d+)\. ([^\n]*?) ?\[↑\]\(#(?:foot|end)note-ref-\d+\)$", re.MULTILINE)
 _NOTE_END = re.compile(r" ?\[↑\]\(#(?:foot|end)note-ref-\d+\)$", re.MULTILINE)
@@ -70,7 +81,7 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
             properties |= fields
             parts = [_Part(text)]
         else:
-            text, fields = _convert(mark_lists(data) if kind == "pptx" else data, kind)
+            text, fields = _convert(mark_paragraphs(data) if kind == "pptx" else data, kind)
             properties |= fields
             parts = [*_slides(text)] if kind == "pptx" else [_Part(text)]
     except MissingExtra:
@@ -92,11 +103,17 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
 
 def _convert(data: bytes, kind: str) -> tuple[str, dict[str, Any]]:
     """Return a file as Markdown, without the fields that are metadata, and these."""
-    library = import_extra("markitdown", "office")
-    converter = getattr(import_extra("markitdown.converters", "office"), _CONVERTERS[kind])()
-    options = {"style_map": _STYLES} if kind == "docx" else {}
-    about = library.StreamInfo(extension=f".{kind}")
-    text = converter.convert(BytesIO(data), about, strict=True, **options).markdown.replace("\r\n", "\n")
+    library, converters = import_extra("markitdown", "office"), import_extra("markitdown.converters", "office")
+    if kind == "docx":
+        prepare = import_extra("markitdown.converter_utils.docx.pre_process", "office").pre_process_docx
+        page = import_extra("mammoth", "office").convert_to_html(prepare(BytesIO(data)), style_map=_STYLES).value
+        page = _PARAGRAPH.sub(lambda match: match[1] + escape(as_prose(unescape(match[2])), quote=False), page)
+        text = converters.HtmlConverter().convert_string(page, strict=True, **_VERBATIM).markdown
+    else:
+        about = library.StreamInfo(extension=f".{kind}")
+        converter = getattr(converters, _CONVERTERS[kind])()
+        text = _NEXT_TABLE.sub("\n", converter.convert(BytesIO(data), about, strict=True, **_VERBATIM).markdown)
+    text = text.replace("\r\n", "\n").replace("\v", "\n")
     fields = dict[str, Any]()
     if kind == "epub":
         while field := _FIELD.match(text):

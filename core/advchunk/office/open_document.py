@@ -1,16 +1,14 @@
 """Write a text of OpenDocument as Markdown."""
 
-import re
 from collections.abc import Iterator
 from io import BytesIO
 from xml.etree.ElementTree import Element
 from zipfile import ZipFile
 
-from advchunk.readers.writing import squeeze
+from advchunk.readers.writing import as_prose, squeeze
 from advchunk.readers.xml import parse_xml
 
 _ATTRIBUTE = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}%s"
-_BULLET = re.compile(r"(#{1,6} |[-+*] |\d+[.)] |>|\|)")
 _MAX_REPEATED = 100  # columns and rows; spreadsheets repeat empty ones up to their size
 _SPACES = {"tab": "\t", "line-break": "\n"}
 
@@ -50,7 +48,7 @@ class _Writer:
                 yield f"{'#' * min(level, 6)} {squeeze(self.inline(element))}"
             elif element.tag == "p":
                 if text := self.inline(element).strip():
-                    yield _BULLET.sub(r"\\\1", text, count=1) if _BULLET.match(text) else text
+                    yield as_prose(text)
             elif element.tag == "list":
                 yield "\n".join(self.items(element, 0))
             elif element.tag == "table":

@@ -3,14 +3,18 @@
 import re
 
 from advchunk.errors import import_extra
+from advchunk.readers.writing import as_prose, pipe_table
 
 _OUTLINE = re.compile(r"\\outlinelevel([0-5])(?!\d)")
+_HEADING = "\x01"  # before the mark of a heading, which is none of the text
+_HEADINGS = re.compile(rf"^{_HEADING}(#+)[ \t]*", re.MULTILINE)
 _NOTE = re.compile(r"\{\s*(?:\\\*)?\\footnote(?![a-z])")
 _BRACE = re.compile(r"\\[\\{}]|[{}]")
 _PARAGRAPH = re.compile(r"\\par(?![a-z]) ?")
 _SIGN = re.compile(r"^(\[\^\d+\]:)[ \t]+", re.MULTILINE)
 _PICTURE = re.compile(r"\\pict\b")
-_ROWS = re.compile(r"(?:^[^\n]*\|\n?)+", re.MULTILINE)
+_ROW = re.compile(r"\\trowd(?![a-z]).*?\\row(?![a-z])", re.DOTALL)
+_ROWS = re.compile(r"(?:^[^\n]*\|(?:\n|\Z))+", re.MULTILINE)
 _BULLET = re.compile(r"^[•·][ \t]*", re.MULTILINE)
 
 
@@ -21,9 +25,12 @@ def read_rich_text(data: bytes) -> tuple[str, dict[str, list[str]]]:
     lists. Footnotes are at the end. Pictures are left out.
     """
     source = data.decode("latin-1")
-    marked = _OUTLINE.sub(lambda level: f"{level[0]}{{{'#' * (int(level[1]) + 1)} }}", _with_notes_last(source))
-    text: str = import_extra("striprtf.striprtf", "office").rtf_to_text(marked, errors="replace")
-    text = _BULLET.sub("- ", _ROWS.sub(_table, _SIGN.sub(r"\1 ", text.replace("\r\n", "\n"))))
+    rows = _ROW.sub(lambda row: _PARAGRAPH.sub(" ", row[0]), _with_notes_last(source))
+    marked = _OUTLINE.sub(lambda level: f"{level[0]}{{{_HEADING}{'#' * (int(level[1]) + 1)} }}", rows)
+    text: str = import_extra("striprtf.striprtf", "office").rtf_to_text(marked, errors="replace").replace("\r\n", "\n")
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # characters may be pairs of codes
+    text = _HEADINGS.sub(r"\1 ", as_prose(_SIGN.sub(r"\1 ", text)))
+    text = _BULLET.sub("- ", _ROWS.sub(_table, text))
     pictures = len(_PICTURE.findall(source))
     # A paragraph is a line, but items of lists and rows of tables stay together.
     text = re.sub(r"(?<!\n)\n(?=[^\n])(?!(?:- |\|))|(?<=[^|\n])\n(?=\|)|\n(?=- )(?<!^)", "\n\n", text)
@@ -50,5 +57,4 @@ def _with_notes_last(source: str) -> str:
 
 
 def _table(rows: re.Match[str]) -> str:
-    lines = [f"| {' | '.join(line.removesuffix('|').split('|'))} |" for line in rows[0].splitlines()]
-    return "\n".join([lines[0], f"|{' --- |' * (lines[0].count('|') - 1)}", *lines[1:]]) + "\n"
+    return pipe_table([line.removesuffix("|").split("|") for line in rows[0].splitlines()]) + "\n"

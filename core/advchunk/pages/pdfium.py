@@ -62,10 +62,11 @@ class _Characters(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """A page: its size, its lines, its image if it was drawn, and the image's pixels per point."""
+    """A page: its size, its lines, the number of its drawn shapes, its image if it was drawn, and the image's pixels per point."""
 
     sheet: Sheet
     lines: list[Line]
+    paths: int = 0
     image: Image | None = None
     scale: float = 1.0
 
@@ -128,11 +129,12 @@ def scan_page(pdf: Any, number: int, *, render: bool) -> Scan:
             sheet, lines = Sheet(number, width, height), _split_lines(_characters(page, textpage, number))
             rule = f"page {number} must have at most {MOST_LINES:,} lines"
             require(len(lines) <= MOST_LINES, rule, len(lines))
+            paths = sum(1 for _ in page.get_objects(filter=[import_extra("pypdfium2.raw", "pdf").FPDF_PAGEOBJ_PATH]))
             if not (render and lines):
-                return Scan(sheet, lines)
+                return Scan(sheet, lines, paths)
             scale = min(_SCALE, _PIXELS / max(width, height))
             with closing(page.render(scale=scale, rev_byteorder=True)) as bitmap:
-                return Scan(sheet, lines, bitmap.to_numpy().copy(), scale)
+                return Scan(sheet, lines, paths, bitmap.to_numpy().copy(), scale)
 
 
 def _characters(page: Any, textpage: Any, number: int) -> _Characters:

@@ -75,9 +75,10 @@ _IS_TABLE = re.compile(TABLE_ENVIRONMENT)
 VERBATIM = r"(?:lstlisting|[vV]erbatim|minted|alltt|listing)\*?"
 """Pattern of the names of the environments that are code."""
 _IS_VERBATIM = re.compile(VERBATIM)
+_TITLE = r"(?:[^{}\n]|\n(?![ \t]*(?:\n|\\)))"  # of a title, which may be wrapped, but has no blank line, and no line of another command
 SECTION = (
     r"\\(?P<name>part|chapter|(?:sub){0,2}section|(?:sub)?paragraph)\*?[ ]?(?:\[[^\[\]\n]*+\])?"
-    r"\{(?P<title>(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]*+\})*+\})++)\}(?:[ \t]*\\label\{[^{}\n]*+\})?"
+    rf"\{{(?P<title>(?:{_TITLE}|\{{(?:{_TITLE}|\{{{_TITLE}*+\}})*+\}})++)\}}(?:[ \t]*\\label\{{[^{{}}\n]*+\}})?"
 )
 """Pattern of a heading of LaTeX, with its ``name`` and ``title``."""
 _SECTION = re.compile(SECTION)

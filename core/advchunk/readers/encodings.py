@@ -14,7 +14,7 @@ from io import BytesIO
 from itertools import islice
 from typing import Any, NamedTuple
 
-from advchunk.errors import ConfigurationError
+from advchunk.errors import ConfigurationError, require
 from advchunk.readers import formats, magic
 
 UTF_8 = "utf-8"
@@ -208,6 +208,7 @@ def _chardet() -> Any:
 
 
 def _decode_as(data: bytes, encoding: str) -> Decoded:
+    require(isinstance(encoding, str), "encoding must be the name of a text encoding, such as 'cp1252'", encoding)
     try:
         return Decoded(data.decode(encoding).removeprefix("\ufeff"), codecs.lookup(encoding).name)
     except LookupError:

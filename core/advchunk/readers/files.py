@@ -107,7 +107,7 @@ def only(documents: Sequence[Document]) -> Document:
     """Return the document of a file that must hold just one."""
     require(
         len(documents) == 1,
-        "the file must hold one document; split_files and read_documents take several",
+        "the file must contain one document; split_files and read_documents take several",
         len(documents),
     )
     return documents[0]

@@ -95,6 +95,18 @@ def squeeze(text: str) -> str:
     return " ".join(text.split())
 
 
+_MARK = re.compile(r"(?m)^([ \t]*)(?=(?:#{1,6}|[-+*])[ \t]|[>|]|`{3}|~{3})|^([ \t]*\d{1,9})(?=[.)][ \t])")
+
+
+def as_prose(text: str) -> str:
+    r"""Write a paragraph so that Markdown reads none of its lines as a heading, an item, a quote, a table, or code.
+
+    >>> print(as_prose("# of cups"), as_prose("2. May"), as_prose("tea"))
+    \# of cups 2\. May tea
+    """
+    return _MARK.sub(lambda match: f"{match[0]}\\", text)
+
+
 def pipe_table(rows: Sequence[Sequence[str]], heads: int = 1) -> str:
     r"""Write a Markdown table with a rule below its header rows; short rows are padded, white space squeezed, "|" escaped.
 

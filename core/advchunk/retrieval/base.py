@@ -141,7 +141,15 @@ class BaseRetriever(ABC):
         )
         wrong_names = [name for name in chunks if not isinstance(name, str)]
         require(not wrong_names, "names of documents must be strings", wrong_names[:1])
-        groups = {name: [chunk for chunk in group if chunk.embed_text] for name, group in chunks.items()}
+        rule = "the chunks of a document must be a list of chunks of the core"
+        for group in chunks.values():
+            require(isinstance(group, Iterable), rule, group)
+        groups = {name: list(group) for name, group in chunks.items()}
+        others: list[Any] = [chunk for group in groups.values() for chunk in group if not isinstance(chunk, Chunk)]
+        require(not others, rule, *others[:1] or [None])
+        is_mapping = isinstance(texts, Mapping) and all(isinstance(text, str) for text in texts.values())
+        require(is_mapping, "texts must be a mapping from the name of a document to its text", texts)
+        groups = {name: [chunk for chunk in group if chunk.embed_text] for name, group in groups.items()}
         for name, text in texts.items():
             wrong = [chunk.text for chunk in groups.get(name, []) if chunk.spans and not _is_verbatim(chunk, text)]
             require(not wrong, f"texts must be those of the spans of chunks; in {name!r} they are not", wrong[:1])

@@ -9,7 +9,7 @@ from advchunk.records import Chunk
 class ChunkTree:
     r"""The chunks of one document, or of one corpus, at all levels, linked by ``Chunk.parent``.
 
-    A chunk is recognized by its ``index``, so that a retrieved copy of it will do. Chunks of a flat chunker are all roots and
+    A chunk is recognized by its ``index``, so a copy of it can be looked up, too. Chunks of a flat chunker are all roots and
     all leaves.
 
     Parameters

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from advchunk.errors import is_integer, require
+from advchunk.errors import is_integer, is_number, require
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.records import Floats, Span, with_context
 from advchunk.retrieval.evidence import WindowScoring
@@ -28,7 +28,7 @@ from advchunk.retrieval.passage_units import (
     runs_in_text,
     runs_of_chunks,
 )
-from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_order, sort_passages, with_lines
+from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_hits, check_order, sort_passages, with_lines
 from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.surroundings import Neighborhood, SurroundingsLike, as_surroundings, characters_of
 from advchunk.retrieval.warning_log import WarningLog
@@ -37,7 +37,7 @@ from advchunk.text.detection import AUTO
 from advchunk.text.terms import check_language, language_of_all
 
 DEPTH_TO_CUT = 200
-"""Hits that are cut again: with what stands around them, they do as well as the whole index."""
+"""Hits that are cut again: with the text around them, they do as well as the whole index."""
 
 _AROUND = 350.0
 _HIT_WEIGHT = 0.1  # of the scores of the hits, where the words of the question have 1
@@ -46,7 +46,7 @@ _log = logging.getLogger("advchunk")
 
 
 class ScoredSentence(NamedTuple):
-    """A sentence, or another unit of passages, and how much speaks for it.
+    """A sentence, or another unit of passages, and the evidence for it.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class PassageCutter:
     r"""Cuts passages from retrieved chunks, whatever retriever and splitter they are from, when the question is known.
 
     Where a splitter cuts hardly matters once search is good, and no size is right for every question. So the text of the
-    first hits, and what stands around them, is cut again: windows of several lengths start at every sentence, and are
+    first hits, and the text around them, is cut again: windows of several lengths start at every sentence, and are
     scored by BM25 for the words of the question, and for pairs of them that follow each other; a sentence has the mean score
     of the windows that contain it; sentences nearby support each other (`WindowScoring`). The best sentences fill the budget, and those that touch are one passage.
 
@@ -85,7 +85,7 @@ class PassageCutter:
     ----------
     language : code of the language of sentences, stems and stop words; None is that of the retriever, or "auto":
         that of most of the hits.
-    tokenizer : counts tokens (`models.counters.as_counter`); None is that of the retriever, or the embedded WordPiece.
+    tokenizer : counts tokens (`models.counters.as_counter`); None is that of the retriever, or the built-in WordPiece.
     around : tokens on either side of a hit that passages may extend to, where the text is known, or of which chunks beside it
         have the middle, at the tokens per character of the hits, >= 0.
     hit_weight : of the scores of the hits, where the words of the question have 1, >= 0.
@@ -114,8 +114,8 @@ class PassageCutter:
     def __post_init__(self) -> None:
         _ = self.language is None or check_language(self.language)
         require(isinstance(self.scoring, WindowScoring), "scoring must be a WindowScoring", self.scoring)
-        require(0 <= self.around < np.inf, "around must be finite and >= 0", self.around)
-        require(0 <= self.hit_weight < np.inf, "hit_weight must be finite and >= 0", self.hit_weight)
+        for name, value in {"around": self.around, "hit_weight": self.hit_weight}.items():
+            require(is_number(value), f"{name} must be finite and >= 0", value)
         require(is_integer(self.min_tokens, 0), "min_tokens must be a whole number >= 0", self.min_tokens)
         valid = self.max_passages is None or is_integer(self.max_passages, 1)
         require(valid, "max_passages must be a whole number >= 1 or None", self.max_passages)
@@ -143,14 +143,17 @@ class PassageCutter:
         ----------
         hits : as they were found; their scores may be on any scale, higher is better.
         beside : other chunks of the same documents; those around hits count, but not their scores.
-        texts : the texts of the documents of hits, by name, or another source of what stands around them (`as_surroundings`);
+        texts : the texts of the documents of hits, by name, or another source of the text around them (`as_surroundings`);
             documents without a text are known as far as chunks have them.
         order : "rank" sorts passages by their best sentence; "document" by their document and place.
         files : the names of files by the names of documents, if they differ; a suffix may say that a text is source code.
         """
         require(is_integer(budget, 1), "budget must be a whole number >= 1", budget)
         check_order(order)
-        hits = list(hits)
+        rule = "files must be a mapping from the names of documents to those of files"
+        is_mapping = isinstance(files, Mapping) and all(isinstance(name, str) for name in files.values())
+        require(files is None or is_mapping, rule, files)
+        hits = check_hits(hits, "hits")
         around = self._around(hits, beside, texts)
         evidence = self._evidence(question, hits, around, budget, files or {})
         room, excess, passages = budget, 1, list[Passage]()
@@ -171,11 +174,11 @@ class PassageCutter:
         texts: SurroundingsLike | None = None,
         budget: int = 0,
     ) -> list[ScoredSentence]:
-        """Return all sentences of hits, and of what stands around them, with their scores, by document and place.
+        """Return all sentences of hits, and of the text around them, with their scores, by document and place.
 
         See `cut` for the parameters; the scores are those by which it chooses at the same ``budget``.
         """
-        hits = list(hits)
+        hits = check_hits(hits, "hits")
         evidence = self._evidence(question, hits, self._around(hits, beside, texts), budget)
         return [evidence.sentence(unit) for unit in range(len(evidence.scores))]
 
@@ -193,7 +196,7 @@ class PassageCutter:
         They have at least half of the evidence of their hit's best sentence. Hits without a place, and those in which nothing
         matters, have none.
         """
-        hits = list(hits)
+        hits = check_hits(hits, "hits")
         evidence = self._evidence(question, hits, Neighborhood())
         return [replace(hit, highlights=evidence.highlights(hit)) for hit in hits]
 
@@ -220,7 +223,7 @@ class PassageCutter:
 
     def _around(self, hits: Sequence[Hit], beside: Iterable[Hit], texts: SurroundingsLike | None) -> Neighborhood:
         """Return the texts of the documents of hits, and of those without one, the chunks near hits."""
-        source, beside = as_surroundings(texts, self._warnings), list(beside)
+        source, beside = as_surroundings(texts, self._warnings), check_hits(beside, "beside")
         if source.source is None and not beside:
             return Neighborhood()
         reach = self.reach(hits)
@@ -236,7 +239,7 @@ class PassageCutter:
         budget: int = 0,
         files: Mapping[str, str] = MappingProxyType({}),
     ) -> _Evidence:
-        """Return the sentences of hits and of what stands around them, scored for a question."""
+        """Return the sentences of hits and of the text around them, scored for a question."""
         require(isinstance(question, str), "question must be a string", question)
         reader = self._reader(hits)
         pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in around.beside)]
@@ -331,7 +334,7 @@ class _Evidence:
         source = self.sources[int(self.table.documents[start])]
         text, span = self.table.text(start, end)
         hits = [hit for hit, _ in source.hits if not source.is_placed or _distance(hit.chunk.spans, span) < 0]
-        if not hits:  # it stands beside one
+        if not hits:  # it is beside one
             hits = [min((hit for hit, _ in source.hits), key=lambda hit: _distance(hit.chunk.spans, span))]
         context = self.context(start)[0] if has_context else ""
         tokens, score = self.counter(with_context(context, text)), float(self.scores[start:end].max())

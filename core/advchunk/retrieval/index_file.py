@@ -110,6 +110,16 @@ def _reports_damage(
     return read
 
 
+def is_index(path: Path) -> bool:
+    """Return True if a file is an index, by its header."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+    except OSError:
+        return False
+    return header.startswith(b"SQLite format 3\0") and header[68:72] == _APPLICATION.to_bytes(4, "big")
+
+
 @dataclass(frozen=True, slots=True)
 class IndexFile:
     """The file of an index.

@@ -8,7 +8,7 @@ from copy import copy
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from advchunk.errors import require
 from advchunk.records import Floats, Ints
 from advchunk.retrieval.rankings import DEPTH, Ranking
-from advchunk.text.detection import AUTO, UNDETERMINED, tell_language
+from advchunk.text.detection import AUTO, UNDETERMINED, query_language, tell_language
 from advchunk.text.terms import (
     Terms,
     Wording,
@@ -86,7 +86,11 @@ class LexicalIndex:
 
     def encode(self, texts: Iterable[str]) -> list[TextTerms]:
         """Return the terms of texts, which `holding` takes; in a language that is told, texts of a document help each other."""
-        require(not isinstance(texts, str), "texts must be a collection of texts", texts)
+        rule = "texts must be a collection of strings"
+        require(isinstance(texts, Iterable) and not isinstance(texts, str), rule, texts)
+        texts = list(texts)
+        wrong: list[Any] = [text for text in texts if not isinstance(text, str)]
+        require(not wrong, rule, *wrong[:1] or [None])
         encoded = list[tuple[int, TextTerms]]()
         for language, places, terms, words in _encode_by_language(texts, self._language):
             numbers = np.array([self._numbers.setdefault(word, len(self._numbers)) for word in words], dtype=np.int32)
@@ -181,7 +185,7 @@ def query_terms(query: str, languages: Sequence[str]) -> list[str]:
     """
     if len(languages) < 2:
         return index_terms([query], languages[0])[0] if languages else []
-    own, forms = stop_words("snowball", tell_language(query)), list[str]()
+    own, forms = stop_words("snowball", query_language(query, languages)), list[str]()
     rules = [(make_stemmer("snowball", code), stop_words("snowball", code)) for code in languages]
     for word in map(str.lower, searchable_words(query)):
         if word not in own:

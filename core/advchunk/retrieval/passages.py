@@ -46,7 +46,7 @@ class Passage:
     text : the text of ``spans``, separated by white space if there are several.
     document : name of the document.
     spans : ascending and disjoint, in the document; () if its place is not known.
-    hits : that it is from, in reading order; the nearest if it stands beside one.
+    hits : that it is from, in reading order; the nearest if it is beside one.
     score : of its best sentence, or chunk.
     tokens : of ``prompt_text``.
     context : the headings above it, and the head of the table that it starts in.
@@ -229,6 +229,16 @@ def assemble_passages(
     if refused and not passages:
         _log.warning("no chunk fits into a budget of %d tokens; the best has %d", budget, refused[0].tokens)
     return with_lines(sort_passages(passages, order), (texts or {}).get)
+
+
+def check_hits(hits: Iterable[Hit], name: str) -> list[Hit]:
+    """Return hits as a list; raise `ConfigurationError` for anything else."""
+    rule = f"{name} must be a list of hits: Hit(chunk, document, score)"
+    require(isinstance(hits, Iterable), rule, hits)
+    hits = list(hits)
+    wrong: list[Any] = [hit for hit in hits if not isinstance(hit, Hit)]
+    require(not wrong, rule, *wrong[:1] or [None])
+    return hits
 
 
 def check_order(order: PassageOrder) -> None:

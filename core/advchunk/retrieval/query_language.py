@@ -7,7 +7,7 @@ from advchunk.models.identity import model_name, type_name
 from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
 from advchunk.retrieval.search import Search
 from advchunk.retrieval.warning_log import WarningLog
-from advchunk.text.detection import UNDETERMINED, tell_language
+from advchunk.text.detection import UNDETERMINED, query_language
 
 
 def fit_to_language(
@@ -28,7 +28,7 @@ def fit_to_language(
     """
     if model.languages is None or search.mode == "lexical":
         return search
-    own = tell_language(query)
+    own = query_language(query, (words and words.languages) or model.languages)
     languages = [own][: own != UNDETERMINED] if words is None or search.mode == "dense" else words.languages
     unknown = {code for code in languages if not model.knows(code)}
     if not unknown or (own not in unknown and len(unknown) < len(languages)):

@@ -37,7 +37,7 @@ class Retriever(BaseRetriever):
     ----------
     chunks : the chunks of each document, by its name.
     embedder : of queries, and of chunks without vectors: anything `models.embedders.as_embedder` accepts; None is the
-        embedded default. It must be the embedder of the chunks' vectors.
+        built-in default. It must be the embedder of the chunks' vectors.
     mode : "dense" searches by vectors, "lexical" by words (BM25), "hybrid" by both.
     neighbors : re-rank by neighbors (`neighbors.rerank_by_neighbors`), which says for which vectors not to.
     language : of stems and stop words (`LexicalIndex`); "auto" is that of each chunk.

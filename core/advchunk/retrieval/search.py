@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advchunk.errors import require
+from advchunk.errors import is_number, require
 from advchunk.lazy import with_former_keywords
 from advchunk.retrieval.hierarchies import ChunkHierarchy, add_sections, expand_downward
 from advchunk.retrieval.neighbors import rerank_by_neighbors
@@ -66,13 +65,13 @@ class Search:
         require(self.mode in get_args(SearchMode), f"mode must be one of {get_args(SearchMode)}", self.mode)
         methods = get_args(FusionMethod)
         require(self.fusion in methods, f"fusion must be one of {methods}", self.fusion)
-        require(0 <= self.lexical_weight < inf, "lexical_weight must be finite and >= 0", self.lexical_weight)
+        require(is_number(self.lexical_weight), "lexical_weight must be finite and >= 0", self.lexical_weight)
         scopes, lengths = get_args(SearchedLevels), get_args(AnswerLength)
         require(self.levels in scopes, f"levels must be one of {scopes}", self.levels)
         require(self.answer in lengths, f"answer must be one of {lengths}", self.answer)
-        weight = self.section_weight
-        require(weight is None or 0 <= weight < inf, "section_weight must be finite and >= 0, or None", weight)
-        require(self.merge is None or 0 < self.merge < 1, "merge must be between 0 and 1, or None", self.merge)
+        weight, merge = self.section_weight, self.merge
+        require(weight is None or is_number(weight), "section_weight must be finite and >= 0, or None", weight)
+        require(merge is None or (is_number(merge) and 0 < merge < 1), "merge must be between 0 and 1, or None", merge)
 
     @property
     def label(self) -> str:

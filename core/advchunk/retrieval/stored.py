@@ -67,6 +67,7 @@ class StoredRetriever(BaseRetriever):
         tokenizer: TokenizerLike = None,
         cutter: PassageCutter | None = None,
     ) -> None:
+        require(isinstance(path, (str, Path)), "path must be that of a file", path)
         self._file = IndexFile(Path(path))
         self._cache: Places | None = None
         kept = self._settings_of_file()

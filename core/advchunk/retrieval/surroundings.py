@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from advchunk.errors import ConfigurationError, StoreUnavailable, first_line, require
+from advchunk.errors import ConfigurationError, StoreUnavailable, first_line, is_instance, require
 from advchunk.readers.files import read_file
 from advchunk.records import Chunk, Span
 from advchunk.retrieval.locating import is_whole
@@ -25,6 +27,7 @@ Naming: TypeAlias = Callable[[Hit], Iterable[str]]
 """Returns the names under which the text of a hit's document may be kept, the likeliest first."""
 
 _MAX_KEPT = 1 << 26  # characters of files that a folder remembers
+_FEW = 3  # names in a message
 _SAMPLE = 20  # texts whose tokens are counted
 _Name = TypeVar("_Name", bound=Hashable)
 
@@ -101,6 +104,12 @@ class CheckedSurroundings:
             return all(source.may_lack_documents for source in self.source.sources)
         return isinstance(self.source, TextSource)
 
+    @property
+    def _texts(self) -> list[TextSource]:
+        """The texts by name, as far as they are the user's, who means them for the documents of hits."""
+        sources = self.source.sources if isinstance(self.source, _Several) else [self]
+        return [own for source in sources if isinstance(own := source.source, TextSource) and own.listed is not None]
+
     def read(self, hits: Iterable[Hit], reach: float) -> Neighborhood:
         """Return the texts and chunks around hits that have the name of a document, without these.
 
@@ -109,7 +118,7 @@ class CheckedSurroundings:
         StoreUnavailable : the source failed; the message has its name, and that of a document.
         ConfigurationError : the source returned something else.
         """
-        hits = [hit for hit in hits if hit.document]
+        hits = self._named(hits)
         if self.source is None or not hits:
             return Neighborhood()
         try:
@@ -119,7 +128,7 @@ class CheckedSurroundings:
 
     async def aread(self, hits: Iterable[Hit], reach: float) -> Neighborhood:
         """Await `read`, with the async method of the source, or in another thread."""
-        hits = [hit for hit in hits if hit.document]
+        hits = self._named(hits)
         aread: Callable[..., Awaitable[Neighborhood]] | None = getattr(self.source, "aread", None)
         if aread is None or not hits:
             return await asyncio.to_thread(self.read, hits, reach)
@@ -127,6 +136,15 @@ class CheckedSurroundings:
             return self._checked(hits, await aread(hits, reach))
         except Exception as error:  # noqa: BLE001 - of a source that is not ours
             return self._without(hits, error)
+
+    def _named(self, hits: Iterable[Hit]) -> list[Hit]:
+        """Return the hits that have the name of a document; log that none has, if texts are asked for by it."""
+        hits = list(hits)
+        named = [hit for hit in hits if hit.document]
+        if hits and not named and self._texts and not self.is_part:
+            reason = "%s cannot be asked for: none of %d hits has the name of a document in its metadata"
+            self.warnings.warn(f"nameless {self.name}", reason, self.name, len(hits))
+        return named
 
     def _without(self, hits: Sequence[Hit], error: Exception) -> Neighborhood:
         """Raise the error of a source, or log it if answers may be partial."""
@@ -149,6 +167,8 @@ class CheckedSurroundings:
             return around
         if not self.may_lack_documents:
             self._warn_of_missing(hits, around)
+        elif not around.texts and not around.beside:
+            self._warn_of_other_names(hits)
         if not around.beside:
             return around
         ids = {hit.chunk.id: hit.chunk.text for hit in hits if hit.chunk.id}
@@ -175,6 +195,24 @@ class CheckedSurroundings:
         if missing:
             reason = "%d of %d hits, such as one of %r, are of documents that are not in %s: they are used as they are"
             self.warnings.warn(f"missing {self.name}", reason, len(missing), len(hits), missing[0], self.name)
+
+    def _warn_of_other_names(self, hits: Sequence[Hit]) -> None:
+        """Log under which names texts were looked up in vain, and under which they are kept."""
+        for source in self._texts:
+            asked, kept = _quoted(source.names(hits)), _quoted(source.listed() if source.listed else ())
+            reason = "%s has no text of the documents of %d hits: it was asked for %s%s; hits are used as they are"
+            has = f", and has {kept}" if kept else ""
+            self.warnings.warn(f"names {source.name}", reason, source.name, len(hits), asked, has)
+
+
+def _quoted(names: Iterable[str]) -> str:
+    """Return the first names as text.
+
+    >>> _quoted("abcd"), _quoted([])
+    ("'a', 'b', 'c' and others", '')
+    """
+    first = [repr(name) for name in islice(names, _FEW + 1)]
+    return ", ".join(first[:_FEW]) + (" and others" if len(first) > _FEW else "")
 
 
 def _is_sound(hit: Any) -> bool:
@@ -226,9 +264,9 @@ def as_surroundings(
         parts = [as_surroundings(part, warnings, naming=naming, partial=partial) for part in own if part is not None]
         own = _Several([replace(part, is_part=True) for part in parts if part.source is not None])
     elif isinstance(own, Mapping) or (callable(own) and not hasattr(own, "read")):
-        own = TextSource(_one_by_one(own), naming)
+        own = TextSource(functools.partial(_find_each, own), naming, listed=_names_in(own))
     rule = "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these"
-    require(own is None or callable(getattr(own, "read", None)), rule, source)
+    require(own is None or (is_instance(source) and callable(getattr(own, "read", None))), rule, source)
     return CheckedSurroundings(own, warnings or WarningLog(), partial)
 
 
@@ -278,6 +316,7 @@ class TextSource:
     naming : of texts that are kept under other names than ``Hit.document``.
     afind : is awaited in place of ``find``.
     name : for messages.
+    listed : returns the names of texts, some at least, for messages; None if texts need not be those of the documents of hits.
     """
 
     def __init__(
@@ -286,24 +325,26 @@ class TextSource:
         naming: Naming | None = None,
         afind: Callable[[list[str]], Awaitable[Iterable[Any]]] | None = None,
         name: str = "texts",
+        listed: Callable[[], Iterable[str]] | None = None,
     ) -> None:
-        self._find, self._naming, self._afind, self.name = find, naming, afind, name
+        self._find, self._naming, self._afind, self.name, self.listed = find, naming, afind, name, listed
 
     def read(self, hits: Sequence[Hit], _reach: float, /) -> Neighborhood:
         """Return the texts of the documents of hits, with one call."""
-        names = self._names(hits)
+        names = self.names(hits)
         return self._chosen(hits, names, self._find(names))
 
     async def aread(self, hits: Sequence[Hit], _reach: float, /) -> Neighborhood:
         """Await `read`."""
-        names = self._names(hits)
+        names = self.names(hits)
         values = await asyncio.to_thread(self._find, names) if self._afind is None else await self._afind(names)
         return self._chosen(hits, names, values)
 
     def _names_of(self, hit: Hit) -> Iterable[str]:
         return (hit.document,) if self._naming is None else self._naming(hit)
 
-    def _names(self, hits: Iterable[Hit]) -> list[str]:
+    def names(self, hits: Iterable[Hit]) -> list[str]:
+        """Return the names under which the texts of hits are looked up."""
         return list(dict.fromkeys(name for hit in hits for name in self._names_of(hit)))
 
     def _chosen(self, hits: Iterable[Hit], names: Sequence[str], values: Iterable[Any]) -> Neighborhood:
@@ -320,20 +361,23 @@ def find_text(texts: Texts, document: str) -> str | None:
     return texts(document) if callable(texts) else texts.get(document)
 
 
-def _one_by_one(texts: Texts) -> Callable[[list[str]], list[str | None]]:
-    """Return a function that looks names up one by one, and names the one at which it fails."""
+def _names_in(texts: Texts) -> Callable[[], Iterable[str]] | None:
+    """Return a function that returns the names of texts; None for no texts."""
+    if isinstance(texts, Mapping):
+        return functools.partial(iter, texts) if texts else None
+    return texts.names if isinstance(texts, FolderTexts) else tuple
 
-    def find(names: list[str]) -> list[str | None]:
-        values = list[str | None]()
-        for name in names:
-            try:
-                values.append(find_text(texts, name))
-            except Exception as error:
-                failure = unavailable("texts", [name], error)
-                raise failure from error
-        return values
 
-    return find
+def _find_each(texts: Texts, names: list[str]) -> list[str | None]:
+    """Look names up one by one, and name the one at which it fails."""
+    values = list[str | None]()
+    for name in names:
+        try:
+            values.append(find_text(texts, name))
+        except Exception as error:
+            failure = unavailable("texts", [name], error)
+            raise failure from error
+    return values
 
 
 class FolderTexts:
@@ -353,9 +397,17 @@ class FolderTexts:
     """
 
     def __init__(self, path: str | Path, *, encoding: str | None = None) -> None:
+        require(isinstance(path, (str, Path)), "path must be that of a folder", path)
         self._folder, self._encoding = Path(path).resolve(), encoding
         require(self._folder.is_dir(), "texts must be a folder that exists, if it is a path", str(path))
         self._kept, self._lock = OrderedDict[Path, tuple[tuple[int, int], str]](), Lock()
+
+    def names(self) -> Iterator[str]:
+        """Yield the names of files."""
+        return (path.relative_to(self._folder).as_posix() for path in self._folder.rglob("*") if path.is_file())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return functools.partial(type(self), encoding=self._encoding), (self._folder,)
 
     def __call__(self, name: str) -> str | None:
         """Return the text of the file with a name, None if there is none."""

@@ -136,7 +136,7 @@ def add_vectors(
     Parameters
     ----------
     kind : "plain", "context", "units" or "late" (`ChunkVectors`).
-    embedder : see `models.embedders.as_embedder`; None is the embedded default.
+    embedder : see `models.embedders.as_embedder`; None is the built-in default.
     documents : the documents, or their texts, one for each sequence of chunks; None takes the text from the chunks, and
         between them white space. Only "units" and "late" read it.
     batch_size, cache : see `ChunkVectors`.

@@ -58,7 +58,7 @@ class UniversalSemanticParams(Params):
     sentences : "plain" is the published ``(?<=[.!?])\s+``, which splits "Dr. Smith"; "accurate" does not. A
         ``sentence_splitter`` overrides both. All of them split within blocks: a heading, list item, table or block of
         code is never joined with the sentence after it (unless ``markup="plain"``).
-    max_tokens : maximum tokens of a chunk, context included, >= 1; the default holds 1500 words.
+    max_tokens : maximum tokens of a chunk, context included, >= 1; the default is enough for 1500 words.
     """
 
     algorithm: ClassVar[str] = "universal-semantic"

@@ -1,4 +1,4 @@
-"""Tell the language of a text from its script and its commonest words.
+"""Tell the language of a text from its script and its most common words.
 
 benchmarks/LANGUAGES.md compares the rule with libraries that do the same.
 """
@@ -10,7 +10,7 @@ import json
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from math import log
@@ -24,7 +24,8 @@ AUTO: Final = "auto"
 _SLICES, _SLICE = 4, 150  # a long text is told by so many slices of so many characters
 _MANY_WORDS = 30  # in a text of fewer, two of them must speak for a language
 _LEAST, _LEAST_SHARE, _LEAST_LEAD = 3.0, 0.15, 0.5  # score of the best language; per word; above the second
-_KIN = {"da": "no", "no": "da", "id": "ms", "ms": "id"}  # so alike that either will do
+_EVIDENT = 5.0  # lead of the language of a short query over those of the texts, as of two words that no other has
+_KIN = {"da": "no", "no": "da", "id": "ms", "ms": "id"}  # so alike that either is right
 _ENOUGH_ENGLISH = 3  # different words that are common in no other language
 _LEAST_KANA, _LEAST_HANGUL = 0.1, 0.1  # share of the letters of Japanese, and of Korean
 _CODE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*")
@@ -53,7 +54,7 @@ class _Evidence(NamedTuple):
 def tell_language(text: str, declared: str = "") -> str:
     """Return the two-letter code of the language of a text, or "und" if it cannot be told.
 
-    The script decides where it has one language. Elsewhere each word that is among the forty commonest of a language counts
+    The script decides where it has one language. Elsewhere each word that is among the forty most common of a language counts
     for it, and more if it is in fewer lists; so does each letter outside ASCII, and a letter that a language does not have
     counts against it. A long text is told by 600 of its characters. Serbian in Latin letters and Bosnian count as Croatian.
 
@@ -83,6 +84,31 @@ def language_of(text: str, language: str = AUTO, declared: str = "") -> str:
     return "en" if code == UNDETERMINED else code
 
 
+def query_language(query: str, languages: Collection[str]) -> str:
+    """Return the code of the language of a query over texts in some languages, or "und" if it cannot be told.
+
+    A query of fewer than thirty words says little: it is in a language of the texts unless another is evident, by a script that
+    they do not use, or by a lead of two words that no other language has.
+
+    >>> tell_language("Why do millers sleep in church?"), query_language("Why do millers sleep in church?", ["en"])
+    ('sl', 'en')
+    >>> query_language("Warum schlafen die Leute in der Kirche?", ["en"])
+    'de'
+    """
+    code, lowered = tell_language(query), query.lower()
+    words, script = _split(lowered), _LATIN if query.isascii() else _script(query)
+    if code in languages or code == UNDETERMINED or len(words) >= _MANY_WORDS or script not in _tables():
+        return code
+    evidence = _evidence(script)
+    totals = dict(zip(evidence.codes, _totals(evidence, lowered, words)[0], strict=True))
+    scores = {language: totals[language] for language in languages if language in totals}
+    best = max(scores.values(), default=0.0)
+    if not scores or totals[code] - best >= _EVIDENT:
+        return code
+    likely = [language for language, total in scores.items() if total == best]
+    return likely[0] if len(likely) == 1 else UNDETERMINED
+
+
 def declared_language(metadata: Mapping[str, Any]) -> str:
     """Return the code of the language that metadata names; "" if they name none.
 
@@ -95,7 +121,7 @@ def declared_language(metadata: Mapping[str, Any]) -> str:
 
 @cache
 def common_words(code: str) -> frozenset[str]:
-    """Return the forty commonest words of a language, in lower case; none for a language without a list.
+    """Return the forty most common words of a language, in lower case; none for a language without a list.
 
     >>> "und" in common_words("de"), common_words("zh")
     (True, frozenset())
@@ -106,24 +132,14 @@ def common_words(code: str) -> frozenset[str]:
 @lru_cache(maxsize=1024)
 def _detect(sample: str) -> str:
     lowered = sample.lower()
-    words = lowered.replace("'", " ").replace("’", " ").split()  # a word before a mark is rarely a common one
+    words = _split(lowered)
     if sample.isascii() and len(_only_english().intersection(words)) >= _ENOUGH_ENGLISH:
         return "en"  # the most frequent case, in a tenth of the time
     script = _LATIN if sample.isascii() else _script(sample)
     if script not in _tables():
         return script
     evidence = _evidence(script)
-    totals, witnesses = [0.0] * len(evidence.codes), set[str]()
-    for word in words:
-        if weights := evidence.words.get(word):
-            witnesses.add(word)
-            for number, weight in weights:
-                totals[number] += weight
-    for letter in "" if sample.isascii() else _ASCII.sub("", lowered):
-        if weights := evidence.letters.get(letter):
-            witnesses.add(letter)
-            for number, weight in weights:
-                totals[number] += weight
+    totals, witnesses = _totals(evidence, lowered, words)
     best = max(totals)
     code = evidence.codes[totals.index(best)]
     rival = max(
@@ -133,6 +149,27 @@ def _detect(sample: str) -> str:
         return code
     is_enough = best >= max(_LEAST, _LEAST_SHARE * len(words)) and best - rival >= _LEAST_LEAD
     return code if is_enough and (len(words) >= _MANY_WORDS or len(witnesses) > 1) else UNDETERMINED
+
+
+def _split(lowered: str) -> list[str]:
+    """Return the words of a text in lower case; one before a mark is rarely a common one."""
+    return lowered.replace("'", " ").replace("’", " ").split()
+
+
+def _totals(evidence: _Evidence, lowered: str, words: Sequence[str]) -> tuple[list[float], set[str]]:
+    """Return the score of each language of a script for a text in lower case, and the words and letters that have one."""
+    totals, witnesses = [0.0] * len(evidence.codes), set[str]()
+    for word in words:
+        if weights := evidence.words.get(word):
+            witnesses.add(word)
+            for number, weight in weights:
+                totals[number] += weight
+    for letter in "" if lowered.isascii() else _ASCII.sub("", lowered):
+        if weights := evidence.letters.get(letter):
+            witnesses.add(letter)
+            for number, weight in weights:
+                totals[number] += weight
+    return totals, witnesses
 
 
 def _script(text: str) -> str:
@@ -168,7 +205,7 @@ def _ranges() -> list[tuple[str, str, str]]:
 
 @cache
 def _tables() -> dict[str, dict[str, list[str]]]:
-    """Return the letters outside ASCII and the commonest words of each language, by script."""
+    """Return the letters outside ASCII and the most common words of each language, by script."""
     tables: dict[str, dict[str, list[str]]] = json.loads(
         files("advchunk.text").joinpath("common_words.json").read_text(encoding="utf-8")
     )

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from advchunk import registry
-from advchunk.errors import ConfigurationError, did_you_mean, require
+from advchunk.errors import ConfigurationError, did_you_mean, is_instance, require
 from advchunk.lazy import lazy_names
 from advchunk.records import Units
 from advchunk.text.detection import AUTO
@@ -79,7 +79,11 @@ def as_tiler(splitter: SplitterLike = None, language: str = AUTO) -> Tiler:
         return _named(splitter, language)
     if hasattr(splitter, "pipe") and hasattr(splitter, "pipe_names"):
         return partial(spacy_sentences, nlp=splitter)
-    require(callable(splitter), "a splitter must be None, 'plain', 'edus', a spaCy Language or a callable", splitter)
+    require(
+        callable(splitter) and is_instance(splitter),
+        "a splitter must be None, 'plain', 'edus', a spaCy Language or a callable",
+        splitter,
+    )
     return _Coerced(splitter)
 
 

@@ -15,11 +15,13 @@ from itertools import accumulate, pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from advchunk.records import Units
-from advchunk.text import separated
+from advchunk.text import asciidoc, separated
 from advchunk.text.separated import Separation
 from advchunk.text.tiling import RowTiler, Tiler, from_ends, leading_space, lines, owning_space
 
-Form: TypeAlias = Literal["pipes", "html", "latex", "grid", "dashes", "commas", "semicolons", "tabs", "lines"]
+Form: TypeAlias = Literal[
+    "pipes", "html", "latex", "asciidoc", "grid", "dashes", "commas", "semicolons", "tabs", "lines"
+]
 """How a table is written; "grid" and "dashes" are those of Pandoc, "lines" has no mark of rows but line ends."""
 
 _NESTED = 3  # tables in each other that are cut between rows
@@ -30,8 +32,8 @@ _MAX_HEAD = 5  # rows of a LaTeX head without \midrule
 _CELL_END = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r"[>\s]*\|?(?:\s*:?-+:?\s*[|+])+(?:\s*:?-+:?\s*\|?)?")  # in Org with "+" between columns
 _BORDER = re.compile(r"[ \t>]*\+(?:[-=:]++\+)++[ \t]*")
-_DASHES = re.compile(r"[ \t>]*(?:-{2,}(?:[ \t]++-{2,})*+|={2,}(?:[ \t]++={2,})*+)[ \t]*")  # in reStructuredText "="
-_DASH_RUN = re.compile("-{2,}|={2,}")
+_DASHES = re.compile(r"[ \t>]*(?:-{2,}(?:[ \t]++-{2,})*+|=++(?:[ \t]++=++)*+)[ \t]*")  # in reStructuredText "="
+_DASH_RUN = re.compile("-{2,}|=+")
 
 # HTML. A quoted value may contain ">", but no "<".
 _ATTRIBUTES = r"""(?:[^<>"']|"[^"<]*+"|'[^'<]*+'|["'])*+"""
@@ -132,14 +134,18 @@ def form(text: str) -> Form:
     >>> form("| a |\n| - |"), form("<tr><td>a</td></tr>"), form(r"\begin{tabular}{l} a \\ \end{tabular}")
     ('pipes', 'html', 'latex')
     """
+    if asciidoc.is_table(text):
+        return "asciidoc"
     tag, environment = _HTML_ROW.search(text), _LATEX_TABLE.search(text)
     rule = next((at for at, line in _line_spans(text) if _RULE.fullmatch(line.rstrip())), len(text))
     if environment and environment.start() < min(rule, tag.start() if tag else rule):
         return "latex"
     if tag and tag.start() < rule:
         return "html"
-    if rule < len(text):
-        return "pipes"
+    return "pipes" if rule < len(text) else _plain_form(text)
+
+
+def _plain_form(text: str) -> Form:
     first = text.strip().splitlines()[:1]
     if first and _BORDER.fullmatch(first[0]):
         return "grid"
@@ -197,6 +203,8 @@ def cells(text: str, kind: Form) -> Units:
     if kind == "latex":
         marks, depth = _latex_marks(text)
         return from_ends(text, [mark.start for mark in marks if mark.is_cell and mark.depth == depth and mark.start])
+    if kind == "asciidoc":
+        return from_ends(text, asciidoc.cell_starts(text))
     if kind == "pipes":
         ends = (match.start() for match in _CELL_END.finditer(text))
         starts = {at + len(line) - len(line.lstrip("> \t")) for at, line in _line_spans(text)}
@@ -246,6 +254,9 @@ def head(text: str, kind: Form | None = None) -> Head:
     kind = form(text) if kind is None else kind
     if kind in separated.SEPARATORS:
         return _separated_head(text, kind)
+    if kind == "asciidoc":
+        caption, names, end = asciidoc.header(text)
+        return Head(caption, [names] if names else [], end)
     read = {"html": _html_head, "latex": _latex_head, "pipes": _pipe_head, "grid": _grid_head, "dashes": _dashed_head}
     return read[kind](text) if kind in read else Head()
 
@@ -278,6 +289,8 @@ def _rows(text: str, kind: Form) -> list[_Row]:
     if kind in separated.SEPARATORS:
         is_head = separated.has_head(text, kind)
         return [_Row(*span, 1, is_head and not i) for i, span in enumerate(separated.records(text, kind))]
+    if kind == "asciidoc":
+        return [_Row(*span, 1, not i) for i, span in enumerate(asciidoc.row_spans(text))]
     own = [_Row(at, at + len(line)) for at, line in _line_spans(text)]
     if kind == "pipes":
         rule = next((i for i, row in enumerate(own) if _RULE.fullmatch(text[row.start : row.end].rstrip())), -1)

@@ -39,7 +39,7 @@ def view_command(
 ) -> None:  # fmt: skip
     """Write a page that shows the chunks of files: the text in color, sizes, scores, and where methods differ.
 
-    With --question, it also shows how much speaks for each sentence, and which chunks the passages for the question cross.
+    With --question, it also shows how much evidence there is for each sentence, and which chunks the passages for the question cross.
 
     The page needs nothing else, and no network. An option that some of the methods do not have applies to the others.
     """

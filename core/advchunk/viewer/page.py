@@ -36,7 +36,7 @@ class View:
         by side. Every method must have chunked the same documents in the same order.
     title : of the page.
     height : in pixels, in a notebook.
-    question : to show what answers it: how much speaks for each sentence, and the passages that are cut for it.
+    question : to show what answers it: how much evidence there is for each sentence, and the passages that are cut for it.
     budget : tokens of all passages together, >= 1.
     cutter : scores sentences and cuts passages, by the words of the question alone; by default, in English.
 

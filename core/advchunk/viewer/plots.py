@@ -163,7 +163,7 @@ def plot_evidence(
     cutter: PassageCutter | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot how much speaks for each sentence of the text, with the passages that are cut for a question, and the chunks below.
+    """Plot how much evidence there is for each sentence of the text, with the passages that are cut for a question, and the chunks below.
 
     Chunks that share text with a passage have its color.
 

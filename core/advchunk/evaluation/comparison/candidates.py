@@ -131,7 +131,7 @@ def named_searches(names: str) -> list[Search]:
     by_name = {search.label.replace(", ", "+"): search for search in SEARCHES}
     listed = list(by_name) if names == "all" else [name.strip() for name in names.split(",")]
     for name in listed:
-        require(name in by_name, f"a way of search must be one of {list(by_name)}{did_you_mean(name, by_name)}", name)
+        require(name in by_name, f"a search must be one of {list(by_name)}{did_you_mean(name, by_name)}", name)
     return [by_name[name] for name in dict.fromkeys(listed)]
 
 

@@ -76,7 +76,7 @@ class Recommendation:
     questions : number of questions in the last round.
     questions_built : True if the questions were made from the documents.
     complete : True if there was time for all rounds; then another run gives the same result.
-    signals : what the chunkers that were better than the default had to say on the documents, by chunker and size.
+    signals : what the chunkers that were better than the default found in the documents, by chunker and size.
     """
 
     option: Option
@@ -211,7 +211,7 @@ def python_code(
     Parameters
     ----------
     name : of the chunker.
-    parameters : of the chunker, as code; ``embedder`` only if it is not the embedded default.
+    parameters : of the chunker, as code; ``embedder`` only if it is not the built-in default.
     budget : tokens to retrieve.
     language : of the documents, for the search by words.
 

@@ -133,7 +133,7 @@ def to_plain(result: Any) -> Any:
 
 def _export(item: Any) -> Any:
     name = next((name for name in _EXPORTS if hasattr(item, name)), None)
-    require(name is not None, "no JSON has a value of this type", type(item).__name__)
+    require(name is not None, "a value must be of a type that JSON has", type(item).__name__)
     return getattr(item, str(name))(**_EXPORTS[str(name)])
 
 

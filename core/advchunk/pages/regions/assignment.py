@@ -39,8 +39,10 @@ def build_regions(
     outside detections become paragraphs. Then `rules` correct what the lines disprove. The boxes of regions are those of
     their lines. ``setting`` is that of the document, by default of the lines.
     """
-    setting = (setting or Setting.of(lines)).on_page(lines)
     detections = _deduplicate(detections)
+    tables = [detection.box for detection in detections if detection.kind == "table"]
+    prose = [line for line in lines if not any(fraction_inside(line.box, box) > _INSIDE for box in tables)]
+    setting = (setting or Setting.of(lines)).on_page(prose or lines)
     owners = _grow(detections, lines, _find_owners(detections, lines), setting.reach)
     owned = defaultdict[int, list[Line]](list)
     for line, owner in zip(lines, owners, strict=True):

@@ -36,7 +36,7 @@ _TAB = 3.0  # between a number and its title, in line heights
 _EDGE = 0.3  # in line heights, by which lines that begin alike may differ
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d[a-z]?\b|\bn\.\s?d\.|\bin press\b", re.IGNORECASE)
 _LEADERS = re.compile(r"(?:\s?[.·…]){4,}\s*(?=(?:\d+|[ivxlc]+)\s*$)")
-_SENTENCE_END = re.compile(r"[.,;!?。，；]\s*$")
+_SENTENCE_END = re.compile(r"[.,;。，；]\s*$")  # headings may ask or exclaim
 
 
 def correct(parts: Sequence[Part], setting: Setting) -> list[Part]:

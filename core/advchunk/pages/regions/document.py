@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from advchunk.pages.regions.assignment import build_regions, sort_regions
 from advchunk.pages.regions.code import find_code
+from advchunk.pages.regions.grids import Grid, GridTable, aligned_tables, read_grid
 from advchunk.pages.regions.prose import continues_sentence, group_rows, join_lines, region_text
 from advchunk.pages.regions.setting import Setting
-from advchunk.pages.regions.shapes import Detected, Line, Region, Sheet, bounding_box, interval_overlap
+from advchunk.pages.regions.shapes import Detected, Line, Region, Sheet, bounding_box, fraction_inside, interval_overlap
 from advchunk.readers.writing import Furniture, Writer, squeeze
 from advchunk.records import BlockKind, Document, Place
 
@@ -24,16 +25,19 @@ _PAGE_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2})*(?=[.)]?\s)")
+_EDGE = 0.05  # of the width of a table, by which the edges of its parts may differ
+_LEAST_PROSE = 0.2  # of the characters of a file
 _LARGE = 1.2  # times the usual size: a title above the other headings
 _FLOATING: frozenset[BlockKind] = frozenset({"figure", "table", "caption", "footnote", "furniture"})
 
 
 class DetectedPage(NamedTuple):
-    """A page, its lines, and what a detector finds on it."""
+    """A page, its lines, what a detector finds on it, and the tables that are drawn with lines."""
 
     sheet: Sheet
     lines: list[Line]
     detections: list[Detected]
+    grids: Sequence[Grid] = ()
 
 
 class Page(NamedTuple):
@@ -46,14 +50,20 @@ class Page(NamedTuple):
 def build_pages(pages: Sequence[DetectedPage]) -> list[Page]:
     """Find the regions of all pages of a file.
 
-    Running headers, code, and lines that run up or down the page are found first, by what repeats, by fonts and by heights,
-    because detectors find them badly.
+    Running headers, tables that are drawn with lines, code, and lines that run up or down the page are found first, by what
+    repeats, by the drawing, by fonts and by heights, because detectors find them badly.
     """
-    usual, built = Setting.of(line for page in pages for line in page.lines), list[Page]()
+    pages = [page if page.detections else page._replace(detections=aligned_tables(page.lines)) for page in pages]
+    usual, built = _usual(pages), list[Page]()
     for page, running in zip(pages, _running_lines(pages, usual), strict=True):
         setting = usual.on_page(page.lines)
         tilted = _tilted_lines(page.lines)
         lines = _without(page.lines, [*running, *tilted])
+        drawn = list[GridTable]()
+        for grid in page.grids:
+            if table := read_grid(grid, lines, usual.hyphenated):
+                drawn.append(table)
+                lines = _without(lines, table.lines)
         code = find_code(lines, setting)
         for piece in code:
             lines = _without(lines, piece)
@@ -61,8 +71,22 @@ def build_pages(pages: Sequence[DetectedPage]) -> list[Page]:
         regions += [_fixed_region("furniture", page.sheet, row) for row in group_rows(running)]
         regions += [_fixed_region("paragraph", page.sheet, [line]) for line in tilted]
         regions += [_fixed_region("code", page.sheet, piece) for piece in code]
+        regions += [Region("table", page.sheet.page, table.box, table.text) for table in drawn]
         built.append(Page(page.sheet, sort_regions(page.sheet, regions, right_to_left=setting.right_to_left)))
     return built
+
+
+def _usual(pages: Sequence[DetectedPage]) -> Setting:
+    """Return the setting of the lines outside of tables and code, which may be most of a file; of all lines if prose is rare."""
+    lines, prose = [line for page in pages for line in page.lines], list[Line]()
+    for page in pages:
+        boxes = [detection.box for detection in page.detections if detection.kind == "table"]
+        boxes += [bounding_box(box for row in grid for box in row if box) for grid in page.grids]
+        others = (line for line in page.lines if not line.font.mono)
+        prose += [line for line in others if not any(fraction_inside(line.box, box) > 1 / 2 for box in boxes)]
+    everything, usual = Setting.of(lines), Setting.of(prose)
+    is_rare = sum(len(line.text) for line in prose) < _LEAST_PROSE * sum(len(line.text) for line in lines)
+    return everything if is_rare or not usual.height else everything._replace(font=usual.font, height=usual.height)
 
 
 def _tilted_lines(lines: Sequence[Line]) -> list[Line]:
@@ -116,7 +140,7 @@ def _running_lines(pages: Sequence[DetectedPage], setting: Setting) -> list[list
 def build_document(
     pages: Sequence[Page], *, furniture: Furniture = "drop", id: str = "", metadata: Mapping[str, Any] | None = None
 ) -> Document:
-    """Build a document from the regions of all pages, and join paragraphs across columns and pages.
+    """Build a document from the regions of all pages, and join paragraphs across columns and pages, and tables across pages.
 
     A paragraph that does not end a sentence continues in the next one if that begins in lower case, also across floating
     regions; both are one block with several places. The level of a heading is that of its number, else the detector's, else
@@ -205,6 +229,9 @@ def _join_paragraphs(regions: Iterable[Region]) -> list[tuple[Region, list[Place
         elif region.kind == "paragraph" and last >= 0 and _continues(above := parts[last][0], region):
             places = [*parts[last][1], _place(region)]
             parts[last] = above._replace(text=join_lines([above.text, region.text])), places
+        elif parts and _continues_table(*parts[-1], region):
+            above, places = parts[-1]
+            parts[-1] = above._replace(text=_join_tables(above.text, region.text)), [*places, _place(region)]
         else:
             parts.append((region, [_place(region)]))
             if region.kind not in _FLOATING:
@@ -224,6 +251,24 @@ def _place(region: Region) -> Place:
 def _continues(above: Region, below: Region) -> bool:
     sizes = sorted([above.size, below.size])
     return (not sizes[0] or sizes[1] <= 1.25 * sizes[0]) and continues_sentence(above.text, below.text)
+
+
+def _continues_table(above: Region, places: Sequence[Place], below: Region) -> bool:
+    """Return True if a table has as many columns as the one before it, which ends the page before and begins at the same edge."""
+    heads = [region.text.split("\n", 1)[0] for region in (above, below)]
+    return (
+        above.kind == below.kind == "table"
+        and below.page == places[-1].page + 1
+        and all(head.startswith("|") for head in heads)
+        and len(set(map(str.count, heads, "||"))) == 1
+        and abs(above.box[0] - below.box[0]) <= _EDGE * (above.box[2] - above.box[0])
+    )
+
+
+def _join_tables(above: str, below: str) -> str:
+    """Join the parts of a table; a header that is repeated is in it once."""
+    head, rule, *rows = below.split("\n")
+    return "\n".join([above, *([] if above.startswith(f"{head}\n{rule}") else [head]), *rows])
 
 
 def _distance(a: Region, b: Region) -> float:

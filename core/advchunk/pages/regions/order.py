@@ -3,7 +3,8 @@
 Ours, after the recursive X-Y cut: Nagy & Seth 1984, "Hierarchical representation of optically scanned documents"; Ha,
 Haralick & Phillips 1995, "Recursive X-Y cut using bounding boxes of connected components". Theirs cuts at the widest
 gap, which reads row by row where paragraphs of two columns happen to end side by side. Ours separates a band of the page
-from the next only if a box in one of them spans the columns of the other.
+from the next only if a box in one of them spans the columns of the other. Columns are those that stand side by side
+somewhere: a centered table is not a column beside the headings above and below it.
 """
 
 from collections.abc import Sequence
@@ -74,12 +75,13 @@ def _extend_columns(
     boxes: Sequence[Box], bands: Sequence[list[int]], start: int, width: float
 ) -> tuple[int, list[_Interval]]:
     """Return the end of the bands from ``start`` on that share columns, and the columns; one band if there are none."""
-    best, covered = (start + 1, list[_Interval]()), list[_Interval]()
+    best, covered, is_beside = (start + 1, list[_Interval]()), list[_Interval](), False
     for end in range(start, len(bands)):
         insets = [min(width * _SLACK, (boxes[i][2] - boxes[i][0]) / 4) for i in bands[end]]
-        covered += [(boxes[i][0] + inset, boxes[i][2] - inset) for i, inset in zip(bands[end], insets, strict=True)]
-        covered = _union(covered)
-        if len(columns := _columns(covered, width)) > 1:
+        own = _union([(boxes[i][0] + inset, boxes[i][2] - inset) for i, inset in zip(bands[end], insets, strict=True)])
+        is_beside = is_beside or len(_columns(own, width)) > 1
+        covered = _union([*covered, *own])
+        if is_beside and len(columns := _columns(covered, width)) > 1:
             best = end + 1, columns
         elif covered[-1][1] - covered[0][0] > width * _WIDE or end - best[0] > _AHEAD:
             break

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
-from statistics import median
+from statistics import mean, median
 from unicodedata import bidirectional, east_asian_width
 
 from advchunk.pages.regions.shapes import Line, bounding_box, interval_overlap
@@ -19,6 +19,8 @@ _MARKER = re.compile(r"\s*(?:[•‣◦▪■□●○∙–—*-]|\(?(?:\d{1,3}
 _REFERENCE = re.compile(r"\s*(?:\[\d{1,4}\]|\d{1,3}[.)])\s")
 _NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2})*")
 _SEEN_ROWS = 100  # of a table, in which its columns are seen
+_TIGHT = 1.15  # of the smallest distance of lines in a table: within a cell
+_MOST_WRAPPED, _LEAST_FILLED = 0.6, 0.7  # of the cells: of lines that continue a row, and of those that begin one
 _TOUCHING = 0.12  # gap between pieces of a line without a space, in line heights
 _BLANK_LINE = 1.7  # distances of lines of code: a larger one is a blank line
 _OPENERS, _CLOSERS = "\"'“«([", "\"'”’»)]}"
@@ -183,7 +185,25 @@ def _table(rows: Sequence[Sequence[Line]]) -> str:
         for line in row:
             column = max(range(width), key=lambda i: interval_overlap(line.box[::2], columns[i][::2]))
             texts[column] = squeeze(f"{texts[column]} {line.text}")
-    return pipe_table(cells)
+    return pipe_table(_join_wrapped(cells, [bounding_box(line.box for line in row)[1] for row in rows]))
+
+
+def _join_wrapped(cells: Sequence[list[str]], tops: Sequence[float]) -> list[list[str]]:
+    """Join the lines of each row, if cells have several: lines are closer than rows then, and most of their cells are empty."""
+    pitches = [below - above for above, below in pairwise(tops)]
+    tight = [pitch <= _TIGHT * min(pitches) for pitch in pitches]
+    filled = [sum(map(bool, row)) / len(row) for row in cells[1:]]
+    wrapped = [share for share, is_tight in zip(filled, tight, strict=True) if is_tight]
+    first = [share for share, is_tight in zip(filled, tight, strict=True) if not is_tight]
+    if not wrapped or not first or mean(wrapped) > _MOST_WRAPPED or mean(first) < _LEAST_FILLED:
+        return list(cells)
+    rows = [cells[0]]
+    for row, is_tight in zip(cells[1:], tight, strict=True):
+        if is_tight:
+            rows[-1] = [join_lines(texts) for texts in zip(rows[-1], row, strict=True)]
+        else:
+            rows.append(row)
+    return rows
 
 
 def _split_cells(rows: Sequence[Sequence[Line]]) -> list[list[Line]]:

@@ -126,7 +126,7 @@ class MSTSemanticParams(GroupedParams):
         at_least(0, self, "scaling_factor", "gamma", *windows, *rewards)
         base, slope = self.semantic_base, self.semantic_density
         # The density is in -1..1, and the weight must not be negative.
-        require(base >= slope >= 0, "semantic_base >= semantic_density >= 0", (base, slope))
+        require(base >= slope >= 0, "semantic_base must be >= semantic_density, and both >= 0", (base, slope))
 
 
 class DocumentStats(NamedTuple):

@@ -85,7 +85,7 @@ def sentences(text: str, language: str = AUTO, *, by_paragraph: bool = False, st
     Parameters
     ----------
     language : code of the language; ``pt-BR`` counts as ``pt``. There are abbreviations and openers for 24 languages; the
-        words of English apply to others. The stops are those of all scripts in Unicode. "auto" tells it from the text, and
+        words of English apply to others. The stops are those of all scripts in Unicode. "auto" detects it in the text, and
         from each long paragraph (`detection.language_of`).
     by_paragraph : tell the language of each paragraph of 200 characters or more; the others are in that given.
     starts : ascending offsets at which lines begin that are split like paragraphs, such as items of a list.

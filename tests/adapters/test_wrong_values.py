@@ -1,0 +1,133 @@
+"""Values of a wrong type are refused with the rule and the value, and never by a bare TypeError or AttributeError."""
+
+from inspect import Parameter, signature
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.vectorstores import InMemoryVectorStore
+from llama_index.core import VectorStoreIndex
+from llama_index.core.schema import Document as Root
+from pydantic import ValidationError
+
+import langchain_advchunk as lc
+import llamaindex_advchunk as li
+from advchunk import ConfigurationError, MissingExtra, RecursiveChunker
+from advchunk.retrieval import FolderTexts, Hit, LexicalIndex, PassageCutter, Retriever, Search, StoredRetriever
+
+TEXT = "Cats purr. Dogs bark at night."
+CHUNKS = lc.RecursiveSplitter(max_tokens=5).split_documents([Document(TEXT, metadata={"source": "a"})])
+NODES = li.RecursiveNodeParser(max_tokens=5)([Root(text=TEXT)])
+CORE = RecursiveChunker(max_tokens=5).chunk(TEXT)
+HIT = Hit(CORE[0], "a", 1.0)
+
+
+class Nonsense:
+    """A class that is no function, and whose instances do nothing."""
+
+
+STORE = InMemoryVectorStore.from_documents(CHUNKS, lc.DefaultEmbeddings())
+WRONG = [7.5, b"bytes", {"a": 1}, [1], Nonsense(), Nonsense, lc.DefaultEmbeddings, STORE, CHUNKS, NODES, CORE]
+# Of the frameworks, or functions of the user, which may do anything.
+OTHERS = {
+    "callback_manager",
+    "callbacks",
+    "tags",
+    "metadata",
+    "name",
+    "embeddings_cache",
+    "rate_limiter",
+    "num_workers",
+}
+OTHERS |= {
+    "workers",
+    "chunk_filter",
+    "document_key",
+    "on_error",
+    "id_func",
+    "open_store",
+    "callback",
+    "verbose",
+    "cache",
+}
+ALLOWED = (ConfigurationError, MissingExtra, ValidationError, OSError)
+CASES = {
+    "lc.AdvchunkRetriever": (lc.AdvchunkRetriever, {"vectorstore": STORE, "chunks": CHUNKS}),
+    "lc.PassageCompressor": (lc.PassageCompressor, {}),
+    "lc.IndexRetriever": (lc.IndexRetriever, {"index": Retriever()}),
+    "lc.StoreChunks": (lc.StoreChunks, {"store": STORE}),
+    "lc.RecursiveSplitter": (lc.RecursiveSplitter, {}),
+    "lc.MSTSemanticSplitter": (lc.MSTSemanticSplitter, {}),
+    "lc.ChunkerSplitter": (lc.ChunkerSplitter, {"chunker": RecursiveChunker()}),
+    "lc.HybridEmbeddings": (lc.HybridEmbeddings, {}),
+    "lc.ChunkWriter": (lc.ChunkWriter, {"open_store": InMemoryVectorStore}),
+    "lc.AdvchunkLoader": (lc.AdvchunkLoader, {"paths": "."}),
+    "lc.ChunkEnricher": (lc.ChunkEnricher, {"enricher": None}),
+    "li.AdvchunkRetriever": (li.AdvchunkRetriever, {"nodes": NODES}),
+    "li.PassagePostprocessor": (li.PassagePostprocessor, {}),
+    "li.NeighborPostprocessor": (li.NeighborPostprocessor, {}),
+    "li.IndexRetriever": (li.IndexRetriever, {"index": Retriever()}),
+    "li.StoreNodes": (li.StoreNodes, {"store": VectorStoreIndex(NODES, embed_model=li.DefaultEmbedding()).docstore}),
+    "li.RecursiveNodeParser": (li.RecursiveNodeParser, {}),
+    "li.HybridEmbedding": (li.HybridEmbedding, {}),
+    "li.NodeWriter": (li.NodeWriter, {"open_store": len}),
+    "li.AdvchunkReader": (li.AdvchunkReader, {}),
+    "Retriever": (Retriever, {}),
+    "StoredRetriever": (StoredRetriever, {"path": "a.index"}),
+    "PassageCutter": (PassageCutter, {}),
+    "cut": (PassageCutter().cut, {"question": "cats", "hits": [HIT]}),
+    "FolderTexts": (FolderTexts, {"path": "."}),
+    "LexicalIndex": (LexicalIndex, {}),
+    "Search": (Search, {}),
+}
+
+
+def parameters(make):
+    """Return the names of the parameters of a constructor or method."""
+    if fields := getattr(make, "model_fields", None):
+        return fields.keys() - OTHERS
+    own = signature(make).parameters.values()
+    return {item.name for item in own if item.kind not in (Parameter.VAR_KEYWORD, Parameter.VAR_POSITIONAL)} - OTHERS
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CASES)
+def test_wrong_types(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make, required = CASES[name]
+    bare = list[str]()
+    for parameter in sorted(parameters(make)):
+        for value in WRONG:
+            try:
+                make(**{**required, parameter: value})
+            except ALLOWED:
+                continue
+            except Exception as error:  # noqa: BLE001 - these are what the test looks for
+                bare.append(f"{parameter}={value!r:.40}: {type(error).__name__}: {error!s:.60}")
+    assert bare == []
+
+
+def test_a_class_is_not_taken_for_its_instance():
+    for make in (
+        lambda: lc.RecursiveSplitter(length_function=Nonsense).split_text(TEXT),
+        lambda: lc.AdvchunkRetriever(chunks=CHUNKS, length_function=Nonsense),
+    ):
+        with pytest.raises(ConfigurationError, match="a tokenizer must be an instance, not a class, got <class"):
+            make()
+    with pytest.raises(ConfigurationError, match=r"an embedder must be an instance, not a class, got .*DefaultEmbed"):
+        Retriever({"a": CORE}, embedder=lc.DefaultEmbeddings)
+    assert lc.RecursiveSplitter(length_function=list, max_tokens=10).split_text("Cats purr.") == ["Cats purr."]
+
+
+def test_chunks_and_texts_of_documents_are_named():
+    for chunks in ({"a": TEXT}, {"a": 3}, {"a": CORE[0]}, {"a": CHUNKS}):
+        with pytest.raises(
+            ConfigurationError, match="the chunks of a document must be a list of chunks of the core, got"
+        ):
+            Retriever(chunks)
+    with pytest.raises(ConfigurationError, match="texts must be a mapping from the name of a document to its text"):
+        Retriever({"a": CORE}, texts=TEXT)
+    for hits in (TEXT, CORE, CORE[0], [3], 3):
+        with pytest.raises(
+            ConfigurationError, match=r"hits must be a list of hits: Hit\(chunk, document, score\), got"
+        ):
+            PassageCutter().cut("cats", hits)
