@@ -547,7 +547,7 @@ def check_segmentation(units: Units, segmentation: Segmentation, chunker: str) -
 
 
 def _segmentation_rules(n: int, segmentation: Segmentation) -> Iterator[tuple[bool, str, Any]]:
-    """Yield whether each rule is kept, the rule, and the value; later rules need that the earlier are kept."""
+    """Yield each rule after True if it is kept, and before the value; later rules need the earlier ones."""
     yield isinstance(segmentation, Segmentation), "its decision must be a Segmentation", segmentation
     cuts, reason, origins = segmentation.cuts, segmentation.reason, segmentation.origins
     yield _is_array(cuts, "iu", 1), "cuts must be an array of integers", cuts
