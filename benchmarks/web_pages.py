@@ -63,7 +63,7 @@ def read_page(source: str, generator: str) -> Page | None:
     for node in element.css(", ".join(filter(None, ("script, style, noscript, template", beside)))):
         node.decompose()
     content = Counter(words(element.text(separator=" ")))
-    headings = [" ".join(words(heading.text())) for heading in element.css("h1, h2, h3, h4")]
+    headings = ["".join(words(heading.text())) for heading in element.css("h1, h2, h3, h4")]
     return Page(source, content, [heading for heading in headings if heading]) if content.total() >= FEWEST else None
 
 
@@ -105,7 +105,7 @@ def measure(read: Callable[[str], str], pages: list[Page], *, is_marked: bool) -
         common = (Counter(text) & page.words).total()
         precision += common / max(len(text), 1)
         recall += common / page.words.total()
-        headings += sum(heading in " ".join(text) for heading in page.headings)
+        headings += sum(heading in "".join(text) for heading in page.headings)  # parts of a word may be marked
     number = len(pages)
     there = max(sum(len(page.headings) for page in pages), 1)
     return 100 * precision / number, 100 * recall / number, 100 * headings / there, seconds / number

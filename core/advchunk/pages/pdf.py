@@ -77,7 +77,7 @@ def read(
             scan = pdfium.scan_page(pdf, number, render=find is not None)
             lines = notes.clean(scan)
             if lines:
-                may_have_grids = rulings.FEWEST_PATHS <= scan.paths <= rulings.MOST_PATHS
+                may_have_grids = rulings.FEWEST_PATHS <= scan.paths <= pdfium.MOST_PATHS
                 grids = find_grids(number) if may_have_grids else []
                 contents.append(DetectedPage(scan.sheet, lines, _run_detector(find, scan), grids))
         info = _info(pdfium.properties(pdf))

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import closing, contextmanager
 from ctypes import addressof, byref, c_float, c_int, create_string_buffer
-from itertools import pairwise
+from itertools import islice, pairwise
 from os import PathLike
 from pathlib import Path
 from string import ascii_lowercase
@@ -30,6 +30,8 @@ LARGEST, MOST_PAGES = 200_000_000, 5_000
 """Maximum bytes of a file, and pages read at once."""
 MOST_CHARACTERS, MOST_LINES = 200_000, 5_000
 """Maximum characters and lines of a page."""
+MOST_PATHS = 5_000
+"""Lines and other shapes of a page that may have tables; more are a drawing."""
 
 _PDFIUM = Lock()  # PDFium must not be called from two threads
 _PIXELS, _SCALE = 2000, 2.0  # maximum of the longer side; pixels per point
@@ -129,7 +131,8 @@ def scan_page(pdf: Any, number: int, *, render: bool) -> Scan:
             sheet, lines = Sheet(number, width, height), _split_lines(_characters(page, textpage, number))
             rule = f"page {number} must have at most {MOST_LINES:,} lines"
             require(len(lines) <= MOST_LINES, rule, len(lines))
-            paths = sum(1 for _ in page.get_objects(filter=[import_extra("pypdfium2.raw", "pdf").FPDF_PAGEOBJ_PATH]))
+            shapes = page.get_objects(filter=[import_extra("pypdfium2.raw", "pdf").FPDF_PAGEOBJ_PATH])
+            paths = sum(1 for _ in islice(shapes, MOST_PATHS + 1))
             if not (render and lines):
                 return Scan(sheet, lines, paths)
             scale = min(_SCALE, _PIXELS / max(width, height))

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 from advchunk.errors import import_extra
 from advchunk.pages.regions.grids import Grid
 
-FEWEST_PATHS, MOST_PATHS = 4, 5_000
-"""Lines and other shapes of a page that may have a table; more are a drawing, which would take minutes."""
+FEWEST_PATHS = 4
+"""Lines and other shapes of a page that may have tables."""
 
 FindGrids: TypeAlias = Callable[[int], list[Grid]]
 """Returns the grids of a page, by its number from 1; in points, origin top left."""
