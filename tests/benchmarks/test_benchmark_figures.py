@@ -74,6 +74,15 @@ def test_the_first_table_of_the_readme_is_of_the_record():
         assert readme[label] == [f"{many[row][place].split()[0]} ({few[row][place].split()[0]})" for place in places]
 
 
+def test_the_row_of_files_in_the_readme_is_of_the_record():
+    printed = {table.heading: cells_of(table.text) for table in figures.tables(figures.read("files")["output"])}
+    shares = {name.partition(" (")[0]: cells[3:5] for name, cells in printed["By library"].items()}
+    readme = cells_of((figures.ROOT / "README.md").read_text("utf-8"))
+    row = readme["200 files in 25 formats: rows of tables whole in a chunk; with their header"]
+    libraries = ("advchunk", "LangChain", "LlamaIndex", "markitdown, chonkie")
+    assert row[:4] == ["; ".join(f"{share} %" for share in shares[name]) for name in libraries]
+
+
 def cells_of(text):
     """Return the cells of the rows of tables by the first cell."""
     rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in text.splitlines() if line.startswith("|")]
