@@ -178,7 +178,7 @@ def pdf(source: Source) -> bytes:
             cells = [[platypus.Paragraph(marked(cell), small) for cell in row] for row in part.rows]
             widest = [min(max(map(len, column)), LONGEST_CELL) + 4 for column in zip(*part.rows, strict=True)]
             widths = [700 * width / max(sum(widest), 180) for width in widest]
-            return platypus.Table(cells, widths, repeatRows=1, style=grid)
+            return platypus.Table(cells, widths, repeatRows=1, splitInRow=1, style=grid)
         if part.kind == "code":
             return platypus.Preformatted(printable(part.text), styles["Code"], maxLineLength=140)
         if part.kind == "item":

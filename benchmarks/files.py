@@ -8,7 +8,7 @@ characters. A part of a file is
 
 * kept, if its words are in the chunks in their order; those of a row, close together;
 * foreign, if a word of the chunks is in no part: a mark, a tag, a command, a time;
-* whole, if it is a row of a table, and its words are close together in one chunk;
+* whole, if it is a row of a table of up to `LONGEST_ROW` characters, and its words are close together in one chunk;
 * with its header, if it is a row, and that chunk, its context, or its metadata have the names of all columns;
 * below its heading, if the chunk in which it begins has the heading before it, in its context, or in its metadata.
 
@@ -54,6 +54,7 @@ READ_WITH = {
     ".html": "selectolax", ".docx": "mammoth, markitdown", ".pptx": "python-pptx, markitdown", ".xlsx": "openpyxl", ".rtf": "striprtf",
     ".epub": "markitdown", ".pdf": "pypdfium2, pdfplumber", ".yaml": "PyYAML", ".msg": "olefile",
 }  # fmt: skip
+LONGEST_ROW = SIZE * 3 // 4  # characters; a longer one may be no chunk, with the marks of its format
 OPENING = 5  # words by which the beginning of a part is found
 MEASURES = ("kept", "foreign", "rows", "headers", "headings", "places")
 
@@ -268,6 +269,8 @@ def measure(
                     continue
                 room = GAP + len(head)  # names may be between the values
                 tally.add("kept", together(sought, text, room))
+                if len(" ".join(row)) > LONGEST_ROW:
+                    continue
                 whole = [at for at, own in enumerate(chunks) if together(sought, own, room)]
                 headed = any(set(head) <= {*around[at], *chunks[at]} for at in whole)
                 tally.add("rows", bool(whole))
