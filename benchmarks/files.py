@@ -32,7 +32,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeAlias
 
-from file_forms import FORMS, Part, Source, described, parts_in, write_file
+from file_forms import FORMS, Part, Rows, Source, described, parts_in, write_file
 from records import GAP, SIZE, in_order, read_tables, words
 
 from advchunk import AutoChunker
@@ -262,21 +262,7 @@ def measure(
     tally.add("places", sum(piece.right is True for piece in pieces), len(pieces))
     for part in parts:
         if part.kind == "table":
-            head = words(" ".join(part.rows[0]))
-            for row in part.rows[1:]:
-                sought = words(" ".join(row))
-                if not sought:
-                    continue
-                room = GAP + len(head)  # names may be between the values
-                tally.add("kept", together(sought, text, room))
-                if len(" ".join(row)) > LONGEST_ROW:
-                    continue
-                whole = [at for at, own in enumerate(chunks) if together(sought, own, room)]
-                headed = any(set(head) <= {*around[at], *chunks[at]} for at in whole)
-                tally.add("rows", bool(whole))
-                tally.add("headers", headed)
-                if not headed:
-                    yield f"{'headers' if whole else 'rows'}: {row}"
+            yield from measure_rows(tally, chunks, around, part.rows)
         elif sought := words(part.text):
             kept, heading = in_order(sought, text), words(part.heading)
             tally.add("kept", kept)
@@ -292,6 +278,25 @@ def measure(
                 tally.add("headings", below)
                 if kept and not below:
                     yield f"headings: {part.kind} {part.text[:40]!r} below {part.heading!r}"
+
+
+def measure_rows(tally: Tally, chunks: Sequence[list[str]], around: Sequence[list[str]], rows: Rows) -> Iterator[str]:
+    """Count the rows of a table that are in the words of chunks, and those with their header there or around."""
+    head, text = words(" ".join(rows[0])), list(chain.from_iterable(chunks))
+    room = GAP + len(head)  # names may be between the values
+    for row in rows[1:]:
+        sought = words(" ".join(row))
+        if not sought:
+            continue
+        tally.add("kept", together(sought, text, room))
+        if len(" ".join(row)) > LONGEST_ROW:
+            continue
+        whole = [at for at, own in enumerate(chunks) if together(sought, own, room)]
+        headed = any(set(head) <= {*around[at], *chunks[at]} for at in whole)
+        tally.add("rows", bool(whole))
+        tally.add("headers", headed)
+        if not headed:
+            yield f"{'headers' if whole else 'rows'}: {row}"
 
 
 def together(sought: Sequence[str], present: Sequence[str], room: int = GAP) -> bool:
