@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from advchunk import ConfigurationError, Document, create
+from advchunk import ConfigurationError, Document, create, registry
 from advchunk.chunkers.catalog import register
 from advchunk.evaluation import EvaluationTask, candidate
 from advchunk.evaluation.data.questions import Question, Reference
@@ -36,6 +36,12 @@ class {cls}(OwnParams, LinearChunker):
     def segment(self, units, limits):
         return Segmentation(np.array([0, {cut}, len(units)]))
 '''
+
+
+@pytest.fixture(autouse=True)
+def _names_of_before(monkeypatch):
+    registry.rows("chunker")  # reads all tables
+    monkeypatch.setattr(registry._TABLE, "_rows", dict(registry._TABLE._rows))
 
 
 @pytest.fixture
