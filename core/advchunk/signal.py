@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean, stdev
@@ -101,7 +101,7 @@ class Signal:
             pieces=self.pieces + other.pieces,
             unknown=self.unknown + other.unknown,
             by_size=self.by_size and other.by_size,
-            measure=None if not signals else lambda: _total(signals),
+            measure=None if not signals else lambda: total_evidence(signal.evidence for signal in signals),
         )
 
     @cached_property
@@ -192,6 +192,7 @@ class Signal:
         return "; ".join(parts)
 
 
-def _total(signals: list[Signal]) -> Chance | None:
-    measured = [signal.evidence for signal in signals if signal.evidence is not None]
+def total_evidence(parts: Iterable[Chance | None]) -> Chance | None:
+    """Return the evidence in all parts of a text; None if it is measured in none of them."""
+    measured = [part for part in parts if part is not None]
     return sum(measured[1:], measured[0]) if measured else None

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, chain, pairwise, repeat
+from math import isfinite
+from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -564,7 +566,8 @@ def _segmentation_rules(n: int, segmentation: Segmentation) -> Iterator[tuple[bo
         fits = words is None or isinstance(words, str) or len(words) == len(cuts) - 2
         yield fits, f"{name} must be one word, or one for each of {len(cuts) - 2} cuts", words
     evidence = segmentation.evidence
-    yield evidence is None or bool(np.isfinite(evidence)), "evidence must be finite", evidence
+    fits = evidence is None or (isinstance(evidence, Real) and isfinite(evidence))
+    yield fits, "evidence must be a finite number", evidence
 
 
 def _is_array(value: Any, kinds: str, dimensions: int) -> bool:

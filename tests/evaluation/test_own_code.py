@@ -1,7 +1,10 @@
 """Chunkers of one's own: their code is part of what a stored result is known by, and their names are their own."""
 
 import importlib
+import os
+import subprocess
 import sys
+from functools import partial
 
 import pytest
 
@@ -9,6 +12,7 @@ from advchunk import ConfigurationError, Document, create, registry
 from advchunk.chunkers.catalog import register
 from advchunk.evaluation import EvaluationTask, candidate
 from advchunk.evaluation.data.questions import Question, Reference
+from advchunk.models.identity import code_identity
 from advchunk.records import Span
 
 SOURCE = '''
@@ -34,6 +38,7 @@ class {cls}(OwnParams, LinearChunker):
     """Cut once."""
 
     def segment(self, units, limits):
+        assert {cut} in {{1, 2, 3}} and "a" in {{"a", "b", "c"}}
         return Segmentation(np.array([0, {cut}, len(units)]))
 '''
 
@@ -78,6 +83,22 @@ def test_code_without_a_file_counts_too():
         register(space["Cell"])
         fingerprints.add(candidate("own-cell").fingerprint)
     assert len(fingerprints) == 2
+
+
+def test_a_class_that_is_older_than_its_file_has_another_fingerprint(own):
+    old = own()
+    new = own(cut=2)
+    assert old is not new
+    assert code_identity(old) != code_identity(new)  # both are asked after the file has changed
+
+
+def test_the_identity_of_code_is_the_same_in_every_process(own, tmp_path):
+    own()
+    script = "import own_chunkers, advchunk.models.identity as i; print(i.code_identity(own_chunkers.Own))"
+    run = partial(
+        subprocess.run, [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert len({run(env={**os.environ, "PYTHONHASHSEED": seed}).stdout for seed in "123"}) == 1
 
 
 def test_a_class_that_is_defined_again_takes_the_place_of_the_former(own):

@@ -20,6 +20,7 @@ from office_files import (
     rich_text,
     slides,
     word,
+    word_table,
     workbook,
     zipped,
 )  # fmt: skip
@@ -302,8 +303,41 @@ def test_paragraphs_that_look_like_markdown_are_paragraphs_in_every_format():
     start, end = content.index("<office:text>") + len("<office:text>"), content.index("</office:text>")
     own = "".join(f"<text:p>{text.replace('>', '&gt;')}</text:p>" for text in LOOKALIKES)
     odt = replaced(open_text(), "content.xml", content[:start] + own + content[end:])
-    for data in (book, rich, odt):
+    web = ebook(["".join(f"<p>{text.replace('>', '&gt;')}</p>" for text in LOOKALIKES)])
+    for data in (book, rich, odt, web):
         assert own_texts(read(data)) == list(LOOKALIKES)
+
+
+ROW_HEADS = ("", "1. Heat", "- 5", "> 80")
+
+
+def test_cells_that_look_like_markdown_are_as_they_were():
+    table = [("", "Kind"), *((head, "Green") for head in ROW_HEADS[1:])]
+    expected = "\n".join(f"| {head} | Green |" for head in ROW_HEADS[1:])
+    rows = "".join(f"\\trowd\\cellx2000\\cellx4000 {a}\\intbl\\cell {b}\\intbl\\cell\\row\n" for a, b in table)
+    cells = "".join(f"<tr>{''.join(f'<td><p>{own}</p></td>' for own in row)}</tr>" for row in table)
+    web = ebook([f"<table>{cells.replace('> 80', '&gt; 80')}</table><p># of cups</p>"])
+    for data in (word(word_table(table, marks_head=True)), f"{{\\rtf1\\ansi {rows}\\pard\\par}}".encode(), web):
+        text = read(data).text
+        assert expected in text
+        assert "\\" not in text.partition("\\# of cups")[0]
+
+
+def test_breaks_in_titles_and_cells_of_slides_are_spaces():
+    from pptx import Presentation
+    from pptx.util import Inches
+
+    book = Presentation()
+    slide = book.slides.add_slide(book.slide_layouts[5])
+    slide.shapes.title.text = "All\vteas"
+    table = slide.shapes.add_table(2, 2, Inches(1), Inches(2), Inches(5), Inches(1)).table
+    for i, row in enumerate((("Kind", "Degrees\vCelsius"), ("Green\vtea", "80"))):
+        for j, cell in enumerate(row):
+            table.cell(i, j).text = cell
+    file = BytesIO()
+    book.save(file)
+    table = "| Kind | Degrees Celsius |\n| --- | --- |\n| Green tea | 80 |"
+    assert layout(read(file.getvalue())) == [("heading", 1, "All teas"), ("table", 0, table)]
 
 
 def test_paragraphs_of_slides_are_apart_and_plain():
@@ -347,6 +381,15 @@ def test_code_of_word_is_code(style):
     own = f'<w:style w:type="paragraph" w:styleId="C"><w:name w:val="{style}"/></w:style></w:styles>'
     document = read(replaced(made, "word/styles.xml", styles.replace("</w:styles>", own)))
     assert layout(document) == [("paragraph", 0, "Boil:"), ("code", 0, "```\nboil()  # twice\npour()\n```")]
+
+
+def test_plain_text_of_word_is_no_code():
+    made = word(paragraph("A letter,", style="P") + paragraph("in plain text.", style="P"))
+    with zipfile.ZipFile(BytesIO(made)) as archive:
+        styles = archive.read("word/styles.xml").decode()
+    own = '<w:style w:type="paragraph" w:styleId="P"><w:name w:val="Plain Text"/></w:style></w:styles>'
+    document = read(replaced(made, "word/styles.xml", styles.replace("</w:styles>", own)))
+    assert [kind for kind, *_ in layout(document)] == ["paragraph"] * 2
 
 
 def test_cells_of_rich_text_that_end_with_a_paragraph_are_cells():

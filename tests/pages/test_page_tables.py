@@ -1,12 +1,14 @@
 """Tables of PDFs without a detector: drawn with lines, with columns that are apart, across pages; and what is none."""
 
 import logging
+import time
 
 import pytest
 
-from advchunk.pages import pdf
+from advchunk.pages import pdf, pdfium
 from advchunk.pages.regions.grids import aligned_tables, read_grid
 from advchunk.pages.regions.shapes import Line
+from growing import check_growth
 from pdfs import Paper
 
 TEAS = [
@@ -148,9 +150,9 @@ def test_a_page_that_pdfplumber_cannot_read_is_read_without_tables(monkeypatch, 
 
     monkeypatch.setattr(pdfplumber.page.Page, "find_tables", fail)
     paper = grid_on(Paper().page().lines(80, 300, PROSE), 5)
-    with caplog.at_level(logging.INFO, "advchunk"):
+    with caplog.at_level(logging.WARNING, "advchunk"):
         assert blocks(paper) == [("paragraph", " ".join(PROSE))]
-    assert "no table is looked for on page 1: ValueError" in caplog.text
+    assert "tables that are drawn with lines are not recognized on pages 1: ValueError" in caplog.text
 
 
 def test_cells_are_where_a_cropped_page_shows_them():
@@ -184,3 +186,20 @@ def test_three_rows_are_fewest():
     rows = [[Line(f"t{i}{j}", (100 * j, 14 * i, 100 * j + 20, 14 * i + 10)) for j in range(3)] for i in range(3)]
     assert len(aligned_tables([line for row in rows for line in row])) == 1
     assert aligned_tables([line for row in rows[:2] for line in row]) == []
+
+
+def test_time_grows_with_the_text_of_a_grid_and_of_columns():
+    def lines(length):
+        return [
+            Line(f"t{i}", (100 * (i % 5), 14 * (i // 5), 100 * (i % 5) + 20, 14 * (i // 5) + 10)) for i in range(length)
+        ]
+
+    check_growth(aligned_tables, lines, 4_000)
+
+    def read(own):
+        boxes = [(line.box[0] - 5, line.box[1] - 2, line.box[0] + 95, line.box[1] + 12) for line in own]
+        return read_grid([boxes[i : i + 5] for i in range(0, len(boxes), 5)], own)
+
+    start = time.process_time()
+    assert read(lines(pdfium.MOST_LINES)).text.count("\n") == 1_000
+    assert time.process_time() - start < 10

@@ -69,6 +69,11 @@ def test_a_table_without_an_end_or_cells():
     assert asciidoc.header("|===\nno cell\n|===") == ("", [], 0)
 
 
+def test_numbers_of_any_length_are_read():
+    text = f'[cols="{"9" * 5000}*"]\n|===\n{"9" * 5000}+|a |b\n|==='
+    assert "".join(rows_of(text)) == text
+
+
 def test_time_is_linear():
     def seconds(count):
         text = f"|===\n{HEAD}" + "|a\n|b\n\n" * count + "|==="

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from advchunk.engine import Plan, gather
 from advchunk.layout import OpenHeadings
 from advchunk.records import Chunk, Document, Explanation, Ints, Segmentation, Span, Strength, Units, complete
-from advchunk.signal import Chance, Origin
+from advchunk.signal import Chance, Origin, total_evidence
 from advchunk.text.patterns import Patterns, find_all, named
 
 
@@ -68,8 +68,7 @@ def plan_parts(
 
 
 def _measure_all(measures: Iterable[Callable[[], Chance | None]]) -> Chance | None:
-    measured = [chance for measure in measures if (chance := measure()) is not None]
-    return sum(measured[1:], measured[0]) if measured else None
+    return total_evidence(measure() for measure in measures)
 
 
 def _parts(document: Document, edges: Sequence[int]) -> Iterator[Document]:

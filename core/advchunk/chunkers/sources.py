@@ -81,7 +81,8 @@ def document_name(source: FileSource, key: str = "") -> str:
         return source.name
 
 
-def _keep_all(document: Document, chunks: list[Chunk], _: float) -> tuple[Document, list[Chunk]]:
+def keep_all(document: Document, chunks: list[Chunk], _: float) -> tuple[Document, list[Chunk]]:
+    """Return a document with its chunks, which `SourceChunker` passes on as they are."""
     return document, chunks
 
 
@@ -352,7 +353,7 @@ def chunk_files(
     error_handler("skip" if on_error == "collect" else on_error)  # raises if it is invalid
     require(isinstance(paths, (str, PathLike, Iterable)), "paths must be a path, or several", paths)
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
-    process = SourceChunker(chunker, _keep_all, partial(read_source, encoding=encoding, key=metadata_key))
+    process = SourceChunker(chunker, keep_all, partial(read_source, encoding=encoding, key=metadata_key))
 
     def run(inventory: Inventory) -> SourceRun:
         chunker.load()

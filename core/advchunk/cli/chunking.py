@@ -15,17 +15,9 @@ import click
 from advchunk import registry
 from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.chunkers.sources import NameSet, SourceChunker, SourceRun, document_name
+from advchunk.chunkers.sources import NameSet, SourceChunker, SourceRun, document_name, keep_all
+from advchunk.cli import contexts
 from advchunk.cli.common import RESOURCE_OPTIONS, reason_of, report_errors, split_method
-from advchunk.cli.contexts import (
-    check_estimate,
-    context_option,
-    create_enricher,
-    enriching,
-    estimate_option,
-    print_estimate,
-    take_model,
-)
 from advchunk.cli.files import list_inputs, open_output, open_resumable, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
 from advchunk.errors import require
@@ -50,8 +42,8 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 )  # fmt: skip
 @click.option("-o", "--out", metavar="PATH", default="-", help="Output file, written only if the run completes.")
 @chunker_options
-@context_option
-@estimate_option
+@contexts.context_option
+@contexts.estimate_option
 @click.option("--explain", is_flag=True, help="Show why each chunk ends; same as -p add_scores=true.")
 @click.option("--workers", metavar="N", type=click.IntRange(1), default=1, help="Number of processes that chunk.")
 @click.option(
@@ -105,20 +97,20 @@ def chunk_command(
     with report_errors():
         require(into is None, "--into needs --engine; 'advchunk index' reads files without it", into)
         require(not resume or (form == "jsonl" and out != "-"), "--resume needs --format jsonl and --out", out)
-        check_estimate(estimate, context, resources.get("llm"))
-    model = take_model(method, params, resources) if context else {}
+        contexts.check_estimate(estimate, context, resources.get("llm"))
+    model = contexts.take_model(method, params, resources) if context else {}
     chunker = create_chunker(method, fallback, experimental or None, params, resources)
-    enricher = create_enricher(chunker, model) if context else None
+    enricher = contexts.create_enricher(chunker, model) if context else None
     with report_errors():
         rule = f"--workers must be 1 for {method}, which chunks all documents together"
         require(workers == 1 or not chunker.is_corpus_level, rule, workers)
     read = partial(read_input, by_name="markup" not in params, encoding=encoding)
-    convert = enriching(enricher, chunker, _FORMATS[form]) if enricher else _FORMATS[form]
-    process, inventory = SourceChunker(chunker, _keep if estimate else convert, read), Inventory()
+    convert = contexts.enriching(enricher, chunker, _FORMATS[form]) if enricher else _FORMATS[form]
+    process, inventory = SourceChunker(chunker, keep_all if estimate else convert, read), Inventory()
     names = list_inputs(files, inventory, out)
     if estimate and enricher:
         run = _Run(SourceRun(process, names, inventory, jsonl or None, workers=workers), set(), quiet=quiet)
-        print_estimate(enricher.estimate(run.texts()))
+        contexts.print_estimate(enricher.estimate(run.texts()))
         click.get_current_context().exit(1 if run.failed or not names else 0)
     settings = [part.fingerprint() for part in (chunker, enricher) if part]
     with open_resumable(out, *settings) if resume else _open(out) as (file, done):
@@ -197,10 +189,6 @@ class _Run:
         self.failed = True
         self._bar.clear()
         click.echo(f"advchunk: {name}: {reason}", err=True)
-
-
-def _keep(document: Document, chunks: list[Chunk], _: float) -> tuple[Document, list[Chunk]]:
-    return document, chunks
 
 
 def _format_jsonl(document: Document, chunks: list[Chunk], _: float) -> str:

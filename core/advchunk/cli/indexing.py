@@ -13,17 +13,9 @@ import click
 from advchunk import __version__
 from advchunk.chunkers import catalog
 from advchunk.chunkers.base import Chunker
-from advchunk.chunkers.sources import SourceChunker, SourceResult, SourceRun
+from advchunk.chunkers.sources import SourceChunker, SourceResult, SourceRun, keep_all
+from advchunk.cli import contexts
 from advchunk.cli.common import RESOURCE_OPTIONS, exit_on_termination, reason_of, report_errors, split_method
-from advchunk.cli.contexts import (
-    check_estimate,
-    context_option,
-    create_enricher,
-    enriching,
-    estimate_option,
-    print_estimate,
-    take_model,
-)
 from advchunk.cli.files import list_inputs, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, create_chunker, options_but_sizes, parse_params
 from advchunk.errors import require
@@ -53,8 +45,8 @@ _BATCH = 5_000  # chunks that are written at once
     show_default=True,
     help="Chunking method; see 'advchunk list'.",
 )
-@context_option
-@estimate_option
+@contexts.context_option
+@contexts.estimate_option
 @options_but_sizes
 def index_command(
     files: tuple[str, ...], into: str, mode: SearchMode | None, method: str, estimate: bool, pairs: tuple[str, ...],
@@ -69,7 +61,7 @@ def index_command(
     The exit code is 1 if a file fails.
     """
     with report_errors():
-        check_estimate(estimate, options.get("context", False), options.get("llm"))
+        contexts.check_estimate(estimate, options.get("context", False), options.get("llm"))
     reader, resources = make_reader(method, pairs, fallback, experimental, encoding, options, mode != "lexical")
     with report_errors(), exit_on_termination():
         is_new = estimate and not Path(into).exists()
@@ -77,7 +69,7 @@ def index_command(
             Retriever() if is_new else StoredRetriever(into, mode=mode, language=options.get("language"), **resources)
         )
         if estimate:
-            print_estimate(reader.enricher.estimate(library.unread(reader, files, into)))
+            contexts.print_estimate(reader.enricher.estimate(library.unread(reader, files, into)))
             click.get_current_context().exit(1 if library.failed else 0)
         library.read(reader, files)
         chunks, documents = len(library.retriever), len(library.retriever.documents)
@@ -103,12 +95,12 @@ class FileReader:
     def results(self, names: Sequence[str], inventory: Inventory) -> Iterator[tuple[str, SourceResult]]:
         """Yield each file with its result, or with that of each document in a file of documents or archive."""
         yield from self._run(
-            names, inventory, enriching(self.enricher, self.chunker, _keep) if self.enricher else _keep
+            names, inventory, contexts.enriching(self.enricher, self.chunker, _keep) if self.enricher else _keep
         )
 
     def chunked(self, names: Sequence[str], inventory: Inventory) -> Iterator[tuple[str, SourceResult]]:
         """Yield each file as `results` does, with its documents and their chunks, to which no contexts are added."""
-        yield from self._run(names, inventory, _pair)
+        yield from self._run(names, inventory, keep_all)
 
     def _run(
         self, names: Sequence[str], inventory: Inventory, convert: Callable[[Document, list[Chunk], float], Any]
@@ -144,12 +136,12 @@ def make_reader(
     if method == METHOD:
         params.setdefault("max_tokens", _MAX_TOKENS)
     embedder = resources.get("embedder")
-    model = take_model(method, params, resources) if context else {}
+    model = contexts.take_model(method, params, resources) if context else {}
     with report_errors():
         if embeds and not catalog.cuts_by_embeddings(method):
             resources.pop("embedder", None)
     chunker = create_chunker(method, fallback, experimental or None, params, resources)
-    enricher = create_enricher(chunker, model) if context else None
+    enricher = contexts.create_enricher(chunker, model) if context else None
     reader = FileReader(chunker, "markup" not in params, encoding, enricher)
     return reader, {"embedder": embedder, "tokenizer": resources.get("tokenizer")}
 
@@ -160,10 +152,6 @@ def _keep(document: Document, chunks: list[Chunk], _: float) -> tuple[list[Chunk
     is_source = not document.markup
     is_source &= all("".join(text[slice(*span)] for span in chunk.spans) == chunk.text for chunk in chunks)
     return chunks, text if is_source else None
-
-
-def _pair(document: Document, chunks: list[Chunk], _: float) -> tuple[Document, list[Chunk]]:
-    return document, chunks
 
 
 class Library:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from html import escape, unescape
 from io import BytesIO
@@ -24,7 +25,7 @@ from advchunk.records import Block, Document, Span
 
 _CONVERTERS = {"pptx": "PptxConverter", "epub": "EpubConverter"}
 _OWN: Mapping[str, Callable[[bytes], tuple[str, dict[str, Any]]]] = {"odt": read_open_document, "rtf": read_rich_text}
-_CODE = ("Source Code", "HTML Preformatted", "Preformatted Text", "Code", "Macro Text", "Plain Text")
+_CODE = ("Source Code", "HTML Preformatted", "Preformatted Text", "Code", "Macro Text")  # names of styles
 _STYLES = "\n".join(
     [
         "p[style-name='Title'] => h1:fresh",
@@ -32,7 +33,10 @@ _STYLES = "\n".join(
         *(f"p[style-name='{name}'] => pre:separator('\\n')" for name in _CODE),
     ]
 )
-_PARAGRAPH = re.compile(r"(<p>(?:<[a-z][^<>]*>)*)([^<]+)")
+_PARAGRAPH = re.compile(
+    r"</?(?P<cell>t[dh])\b[^<>]*>|(?P<start><p\b[^<>]*>\s*(?:<[a-z][^<>]*>)*)(?P<text>[^<]+)", re.IGNORECASE
+)
+_WEB_PAGE = (".xhtml", ".html", ".htm")
 _VERBATIM = {"escape_underscores": False, "escape_asterisks": False}
 _PROPERTIES = "docProps/core.xml"
 _NO_TITLE = re.compile(r"(?i)\s*|untitled.*|powerpoint presentation|(?:document|presentation|book|workbook)\s?\d*")
@@ -41,6 +45,7 @@ _SLIDE = re.compile(r"^<!-- Slide number: (\d+) -->$", re.MULTILINE)
 _PICTURE = re.compile(r"!\[([^\[\]\n]*)\]\([^()\n]*\)")
 _NO_HEAD = re.compile(r"^\|(?:[ ]+\|)+\n(\|(?: --- \|)+\n)(\|[^\n]*)(?:\n|\Z)", re.MULTILINE)
 _NEXT_TABLE = re.compile(r"(?<=\|\n)(?=\|[^\n]*\n\|(?: --- \|)+$)", re.MULTILINE)
+_ONE_LINE = re.compile(r"^[#|].*$", re.MULTILINE)
 _NOTE_SIGN = re.compile(r"\[\[(\d+)\]\]\(#(?:foot|end)note-\d+\)")
 _NOTE = re.compile(r"^(\d+)\. ([^\n]*?) ?\[↑\]\(#(?:foot|end)note-ref-\d+\)$", re.MULTILINE)
 _NOTE_END = re.compile(r" ?\[↑\]\(#(?:foot|end)note-ref-\d+\)$", re.MULTILINE)
@@ -81,7 +86,7 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
             properties |= fields
             parts = [_Part(text)]
         else:
-            text, fields = _convert(mark_paragraphs(data) if kind == "pptx" else data, kind)
+            text, fields = _convert(data, kind)
             properties |= fields
             parts = [*_slides(text)] if kind == "pptx" else [_Part(text)]
     except MissingExtra:
@@ -107,13 +112,16 @@ def _convert(data: bytes, kind: str) -> tuple[str, dict[str, Any]]:
     if kind == "docx":
         prepare = import_extra("markitdown.converter_utils.docx.pre_process", "office").pre_process_docx
         page = import_extra("mammoth", "office").convert_to_html(prepare(BytesIO(data)), style_map=_STYLES).value
-        page = _PARAGRAPH.sub(lambda match: match[1] + escape(as_prose(unescape(match[2])), quote=False), page)
-        text = converters.HtmlConverter().convert_string(page, strict=True, **_VERBATIM).markdown
+        text = converters.HtmlConverter().convert_string(_with_prose(page), strict=True, **_VERBATIM).markdown
     else:
-        about = library.StreamInfo(extension=f".{kind}")
+        made = mark_paragraphs(data) if kind == "pptx" else _with_prose_in_pages(data)
         converter = getattr(converters, _CONVERTERS[kind])()
-        text = _NEXT_TABLE.sub("\n", converter.convert(BytesIO(data), about, strict=True, **_VERBATIM).markdown)
-    text = text.replace("\r\n", "\n").replace("\v", "\n")
+        text = converter.convert(
+            BytesIO(made), library.StreamInfo(extension=f".{kind}"), strict=True, **_VERBATIM
+        ).markdown
+    if kind == "pptx":  # a line break is a vertical tab; it ends no title and no row
+        text = _ONE_LINE.sub(lambda line: line[0].replace("\v", " "), _NEXT_TABLE.sub("\n", text)).replace("\v", "\n")
+    text = text.replace("\r\n", "\n")
     fields = dict[str, Any]()
     if kind == "epub":
         while field := _FIELD.match(text):
@@ -123,6 +131,34 @@ def _convert(data: bytes, kind: str) -> tuple[str, dict[str, Any]]:
     text = _NO_HEAD.sub(r"\2\n\1", text)
     text = _NOTE_END.sub("", _NOTE.sub(r"[^\1]: \2", _NOTE_SIGN.sub(r"[^\1]", text)))
     return text, fields
+
+
+def _with_prose(page: str) -> str:
+    """Return HTML whose paragraphs Markdown reads as paragraphs (`as_prose`); cells of tables need no marks."""
+    depth = 0
+
+    def marked(match: re.Match[str]) -> str:
+        nonlocal depth
+        if match["cell"] and not match[0].endswith("/>"):
+            depth = max(depth + (-1 if match[0].startswith("</") else 1), 0)
+        if match["cell"] or depth:
+            return match[0]
+        return match["start"] + escape(as_prose(unescape(match["text"])), quote=False)
+
+    return _PARAGRAPH.sub(marked, page)
+
+
+def _with_prose_in_pages(data: bytes) -> bytes:
+    """Return an archive with its pages of HTML as `_with_prose`; those that are not in UTF-8 are left."""
+    made = BytesIO()
+    with ZipFile(BytesIO(data)) as old, ZipFile(made, "w") as new:
+        for member in old.infolist():
+            content = old.read(member)
+            if member.filename.lower().endswith(_WEB_PAGE):
+                with suppress(UnicodeDecodeError):
+                    content = _with_prose(content.decode()).encode()
+            new.writestr(member, content)
+    return made.getvalue()
 
 
 def _slides(text: str) -> Iterator[_Part]:

@@ -14,7 +14,7 @@ _PARAGRAPH = re.compile(r"\\par(?![a-z]) ?")
 _SIGN = re.compile(r"^(\[\^\d+\]:)[ \t]+", re.MULTILINE)
 _PICTURE = re.compile(r"\\pict\b")
 _ROW = re.compile(r"\\trowd(?![a-z]).*?\\row(?![a-z])", re.DOTALL)
-_ROWS = re.compile(r"(?:^[^\n]*\|(?:\n|\Z))+", re.MULTILINE)
+_ROWS = re.compile(r"((?:^[^\n]*\|(?:\n|\Z))+)", re.MULTILINE)
 _BULLET = re.compile(r"^[•·][ \t]*", re.MULTILINE)
 
 
@@ -29,8 +29,8 @@ def read_rich_text(data: bytes) -> tuple[str, dict[str, list[str]]]:
     marked = _OUTLINE.sub(lambda level: f"{level[0]}{{{_HEADING}{'#' * (int(level[1]) + 1)} }}", rows)
     text: str = import_extra("striprtf.striprtf", "office").rtf_to_text(marked, errors="replace").replace("\r\n", "\n")
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # characters may be pairs of codes
-    text = _HEADINGS.sub(r"\1 ", as_prose(_SIGN.sub(r"\1 ", text)))
-    text = _BULLET.sub("- ", _ROWS.sub(_table, text))
+    parts = _ROWS.split(_SIGN.sub(r"\1 ", text))  # prose, and the rows of each table
+    text = "".join(_table(part) if place % 2 else _prose(part) for place, part in enumerate(parts))
     pictures = len(_PICTURE.findall(source))
     # A paragraph is a line, but items of lists and rows of tables stay together.
     text = re.sub(r"(?<!\n)\n(?=[^\n])(?!(?:- |\|))|(?<=[^|\n])\n(?=\|)|\n(?=- )(?<!^)", "\n\n", text)
@@ -56,5 +56,9 @@ def _with_notes_last(source: str) -> str:
     return f"{body}{paragraphs}{end}{rest}"
 
 
-def _table(rows: re.Match[str]) -> str:
-    return pipe_table([line.removesuffix("|").split("|") for line in rows[0].splitlines()]) + "\n"
+def _prose(text: str) -> str:
+    return _BULLET.sub("- ", _HEADINGS.sub(r"\1 ", as_prose(text)))
+
+
+def _table(rows: str) -> str:
+    return pipe_table([line.removesuffix("|").split("|") for line in rows.splitlines()]) + "\n"

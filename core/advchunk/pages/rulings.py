@@ -22,7 +22,8 @@ _log = logging.getLogger("advchunk")
 
 @contextmanager
 def open_rulings(data: bytes, password: str | None, name: str) -> Iterator[FindGrids]:
-    """Open a PDF when its first grid is asked for; pages that pdfplumber cannot read have none, and the log says so."""
+    """Open a PDF when its first grid is asked for; pages that pdfplumber cannot read have none, and a warning says so."""
+    failures = dict[int, str]()
     with ExitStack() as stack:
 
         @cache
@@ -41,13 +42,16 @@ def open_rulings(data: bytes, password: str | None, name: str) -> Iterator[FindG
             except ImportError:
                 raise
             except Exception as error:  # noqa: BLE001 - it raises whatever a damaged page leads it to
-                _log.info("%s: no table is looked for on page %d: %s", name, number, type(error).__name__)
+                failures[number] = type(error).__name__
                 return []
             finally:
                 _LIBRARY.setLevel(before)
             return [[[_shifted(cell, left, top) for cell in row.cells] for row in table.rows] for table in tables]
 
         yield find
+    if failures:
+        pages, reasons = ", ".join(map(str, failures)), ", ".join(sorted({*failures.values()}))
+        _log.warning("%s: tables that are drawn with lines are not recognized on pages %s: %s", name, pages, reasons)
 
 
 def _shifted(cell: Any, left: float, top: float) -> Any:

@@ -70,7 +70,7 @@ _QUOTE_MARKS = re.compile(r"[\r\n][ \t>]*")
 
 _MARKS, _INDENT = re.compile(MARKS), re.compile(r"[ \t]*")
 # Headings of LaTeX and HTML.
-_QUOTE = re.compile(r"\\textquotesingle(?:\{\}|[ ]|(?![a-zA-Z]))")
+_APOSTROPHE = re.compile(r"\\textquotesingle(?:\{\}|[ ]|(?![a-zA-Z]))")
 _LATEX_HEADING = re.compile(
     MARKS + r"\\[a-z]+\*?[ ]?(?:\[[^\[\]\n]*+\])?"
     r"\{(?P<title>(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})++)\}(?:[ \t]*\\label\{[^{}\n]*+\})?"
@@ -740,7 +740,7 @@ def heading_text(source: str) -> str:
     elif setext := _SETEXT.fullmatch(source):
         title = _QUOTE_MARKS.sub(" ", setext["title"])
     elif latex := _LATEX_HEADING.fullmatch(source):
-        title = _QUOTE.sub("'", latex["title"])
+        title = _APOSTROPHE.sub("'", latex["title"])
         title = re.sub(r"\\([&%#_$])", r"\1", _COMMAND.sub("", title))
     elif tagged := _HTML_HEADING.fullmatch(source):
         title = html.unescape(tagged["title"])

@@ -12,10 +12,10 @@ from typing import NamedTuple
 _FENCE = re.compile(r"^\|={3,}[ \t]*$", re.MULTILINE)
 _TABLE = re.compile(r"(?:[ \t]*(?:\[[^\n]*\]|\.[^\s.][^\n]*)?\n)*\|={3,}[ \t]*(?:\n|\Z)")
 _CELL = re.compile(
-    r"(?:^|(?<=[ \t]))(?:(?P<copies>\d+)\*|(?P<span>\d+)?(?:\.\d+)?\+)?[<^>]?(?:\.[<^>])?[adehlmsv]?\|(?!={3})",
+    r"(?:^|(?<=[ \t]))(?:(?P<copies>\d{1,3})\*|(?P<span>\d{1,3})?(?:\.\d{1,3})?\+)?[<^>]?(?:\.[<^>])?[adehlmsv]?\|(?!={3})",
     re.MULTILINE,
 )
-_COLUMNS = re.compile(r"\bcols\s*=\s*(?:\"([^\"\n]*)\"|'([^'\n]*)'|(\d+))")
+_COLUMNS = re.compile(r"\bcols\s*=\s*(?:\"([^\"\n]*)\"|'([^'\n]*)'|(\d{1,3}))")
 _CAPTION = re.compile(r"^\.(?P<caption>[^\s.][^\n]*)", re.MULTILINE)
 _MOST_COLUMNS = 100
 
@@ -103,7 +103,7 @@ def _width(text: str) -> int:
     if declared and declared[3]:
         return max(min(int(declared[3]), _MOST_COLUMNS), 1)
     if declared:
-        copies = (re.match(r"\s*(\d+)\*", part) for part in (declared[1] or declared[2] or "").split(","))
+        copies = (re.match(r"\s*(\d{1,3})\*", part) for part in (declared[1] or declared[2] or "").split(","))
         return min(sum(int(match[1]) if match else 1 for match in copies), _MOST_COLUMNS)
     cells = list(_cells(text))
     line_end = text.find("\n", cells[0].text) if cells else 0

@@ -1,7 +1,5 @@
 """Candidates of a comparison: registered chunkers, splitters of other libraries, and either at a matched size."""
 
-import inspect
-import marshal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -9,7 +7,6 @@ from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 from math import log
-from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar, final
 
 import numpy as np
@@ -25,7 +22,7 @@ from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics.metering import RunCost
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import EmbedderLike
-from advchunk.models.identity import identity
+from advchunk.models.identity import code_identity, identity
 from advchunk.records import Chunk, Document, Ints, Span
 from advchunk.retrieval.locating import locate
 from advchunk.retrieval.search import SEARCHES, Search
@@ -37,6 +34,7 @@ Chunks: TypeAlias = Sequence[Sequence[Chunk]]
 
 BASELINES = ("sliding-window", "recursive")
 _CONTEXT_VECTORS = ("context", "units", "late")  # vectors of more than a chunk's own text, named in labels
+_VERSIONED = frozenset({"advchunk", "abc", "builtins"})  # packages whose classes change with their version
 _TOLERANCE = 0.02  # relative, of a matched mean size
 _MAX_TRIES = 16  # sizes tried to match a mean
 
@@ -163,22 +161,10 @@ def candidate(name: str, label: str = "", **params: Any) -> Candidate:
 
 
 def _fingerprint(chunker: Chunker) -> str:
-    """Return the fingerprint of a chunker, with the code of its classes outside of advchunk, whose versions nobody counts up."""
-    own = [
-        cls for cls in type(chunker).__mro__ if cls.__module__.partition(".")[0] not in ("advchunk", "abc", "builtins")
-    ]
-    code = b"".join(map(_code, own))
-    return sha256(chunker.fingerprint().encode() + code).hexdigest()[:16] if own else chunker.fingerprint()
-
-
-def _code(cls: type) -> bytes:
-    """Return the source of the module of a class; if it has no file, what its methods are compiled to."""
-    with suppress(OSError, TypeError):
-        path = inspect.getsourcefile(cls)
-        if path and Path(path).is_file():
-            return Path(path).read_bytes()
-    functions = (value for value in vars(cls).values() if inspect.isfunction(value))
-    return b"".join(marshal.dumps(function.__code__) for function in functions)
+    """Return the fingerprint of a chunker, with the code of its classes outside of advchunk, which have no version to count up."""
+    own = [cls for cls in type(chunker).__mro__ if cls.__module__.partition(".")[0] not in _VERSIONED]
+    named = "|".join([chunker.fingerprint(), *map(code_identity, own)])
+    return sha256(named.encode()).hexdigest()[:16] if own else chunker.fingerprint()
 
 
 def size_matched(name: str, mean: float, label: str = "", **params: Any) -> SizeMatched:

@@ -151,7 +151,7 @@ def build_document(
     if furniture == "drop":
         regions = [region for region in regions if region.kind != "furniture"]
     usual, writer = median([region.size for region in regions if region.kind == "heading"] or [0.0]), Writer("pages")
-    for region, places in _join_paragraphs(regions):
+    for region, places in _join_regions(regions):
         title = squeeze(region.text) if region.kind == "heading" else None
         writer.add(region.kind, region.text, _level(region, usual), title=title, places=dict.fromkeys(places))
     return writer.document(id, metadata)
@@ -219,7 +219,7 @@ def _level(region: Region, usual: float) -> int:
     return region.level or (1 if region.size > usual * _LARGE else 2)
 
 
-def _join_paragraphs(regions: Iterable[Region]) -> list[tuple[Region, list[Place]]]:
+def _join_regions(regions: Iterable[Region]) -> list[tuple[Region, list[Place]]]:
     """Return the regions that become blocks, and their places: paragraphs joined, and pictures as places of captions."""
     parts, pictures = list[tuple[Region, list[Place]]](), list[Region]()
     last = -1  # index of the paragraph that may continue
@@ -255,12 +255,13 @@ def _continues(above: Region, below: Region) -> bool:
 
 def _continues_table(above: Region, places: Sequence[Place], below: Region) -> bool:
     """Return True if a table has as many columns as the one before it, which ends the page before and begins at the same edge."""
-    heads = [region.text.split("\n", 1)[0] for region in (above, below)]
+    first, second = (region.text.split("\n", 1)[0] for region in (above, below))
     return (
         above.kind == below.kind == "table"
         and below.page == places[-1].page + 1
-        and all(head.startswith("|") for head in heads)
-        and len(set(map(str.count, heads, "||"))) == 1
+        and first.startswith("|")
+        and second.startswith("|")
+        and first.count("|") == second.count("|")
         and abs(above.box[0] - below.box[0]) <= _EDGE * (above.box[2] - above.box[0])
     )
 

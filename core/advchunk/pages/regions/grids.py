@@ -1,14 +1,16 @@
 """Find and read tables without a model: those whose cells are drawn with lines, and those whose columns are apart."""
 
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from functools import partial
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
 from advchunk.pages.regions.prose import group_rows, is_marker, region_text
-from advchunk.pages.regions.shapes import Box, Detected, Line, bounding_box, fraction_inside
+from advchunk.pages.regions.shapes import Box, Detected, Line, bounding_box, box_area, fraction_inside
 from advchunk.readers.writing import pipe_table
 
 Interval: TypeAlias = tuple[float, float]
@@ -42,12 +44,15 @@ def read_grid(grid: Grid, lines: Sequence[Line], hyphenated: Collection[str] = (
     boxes = [box for row in grid for box in row if box]
     outer = bounding_box(boxes)
     inside = [line for line in lines if fraction_inside(line.box, outer) > 1 / 2]
-    own: dict[Box, list[Line]] = {box: [] for box in boxes}
     pieces = [piece for line in inside for piece in line.cells or (line,)]
-    for piece in pieces:
-        own[max(boxes, key=partial(fraction_inside, piece.box))].append(piece)
-    outside = sum(fraction_inside(piece.box, box) < 1 / 2 for box, texts in own.items() for piece in texts)
-    rows = [[region_text("paragraph", own[box], hyphenated) if box and own[box] else "" for box in row] for row in grid]
+    texts, outside = defaultdict[Box, list[Line]](list), 0
+    for piece, (place, fraction) in zip(pieces, _owners(pieces, boxes), strict=True):
+        texts[boxes[place]].append(piece)
+        outside += fraction < 1 / 2
+    rows = [
+        [region_text("paragraph", texts[box], hyphenated) if box and box in texts else "" for box in row]
+        for row in grid
+    ]
     rows = [row for row in rows if any(row)]
     columns = [column for column in zip(*rows, strict=True) if any(column)]
     filled = [cell for row in rows for cell in row if cell]
@@ -61,6 +66,16 @@ def read_grid(grid: Grid, lines: Sequence[Line], hyphenated: Collection[str] = (
     return GridTable(outer, inside, pipe_table(rows)) if is_table else None
 
 
+def _owners(pieces: Sequence[Line], boxes: Sequence[Box]) -> Iterator[tuple[int, float]]:
+    """Yield for each piece of text the place of the box that most of it is in, and the fraction that is."""
+    edges = np.array(boxes)
+    for piece in pieces:
+        low, high = np.maximum(edges[:, :2], piece.box[:2]), np.minimum(edges[:, 2:], piece.box[2:])
+        areas = (high - low).clip(0).prod(axis=1)
+        place = int(areas.argmax())
+        yield place, float(areas[place]) / (box_area(piece.box) or 1.0)
+
+
 def aligned_tables(lines: Sequence[Line]) -> list[Detected]:
     """Return the tables of a page without lines: rows with text in the same columns, except columns of prose or code.
 
@@ -70,10 +85,9 @@ def aligned_tables(lines: Sequence[Line]) -> list[Detected]:
     gutter = _page_gutter(lines)
     boxes = list(_search(lines, gutter))
     if gutter is not None:
-        for side in (
-            [line for line in lines if line.box[2] <= gutter],
-            [line for line in lines if line.box[0] >= gutter],
-        ):
+        left = [line for line in lines if line.box[2] <= gutter]
+        right = [line for line in lines if line.box[0] >= gutter]
+        for side in (left, right):
             boxes += [box for box in _search(side) if not any(fraction_inside(other, box) for other in boxes)]
     return [Detected("table", box) for box in boxes]
 
@@ -104,11 +118,9 @@ def _search(lines: Sequence[Line], gutter: float | None = None) -> Iterator[Box]
 
 
 def _is_near(above: Sequence[Line], below: Sequence[Line]) -> bool:
-    gap, heights = (
-        min(piece.box[1] for piece in below) - max(piece.box[3] for piece in above),
-        [_height(above), _height(below)],
-    )
-    return gap <= _FAR * heights[1] and max(heights) <= _SIMILAR * min(heights)
+    gap = min(piece.box[1] for piece in below) - max(piece.box[3] for piece in above)
+    smaller, larger = sorted([_height(above), _height(below)])
+    return gap <= _FAR * _height(below) and larger <= _SIMILAR * smaller
 
 
 def _height(row: Sequence[Line]) -> float:
@@ -180,6 +192,9 @@ def _is_in(piece: Line, column: Interval) -> bool:
 
 def _has_edge(column: Sequence[Line]) -> bool:
     """Return True if most texts of a column begin or end at the same place."""
-    edges = ([piece.box[side] for piece in column] for side in (0, 2))
-    near = (sum(abs(edge - median(own)) <= _EDGE * column[0].height for edge in own) for own in edges)
-    return max(near) >= _MOSTLY * len(column)
+    return any(_is_even([piece.box[side] for piece in column], _EDGE * column[0].height) for side in (0, 2))
+
+
+def _is_even(edges: Sequence[float], tolerance: float) -> bool:
+    middle = median(edges)
+    return sum(abs(edge - middle) <= tolerance for edge in edges) >= _MOSTLY * len(edges)
