@@ -32,7 +32,7 @@ quick: .venv/dev
 # The lowest versions that pyproject.toml declares, but a torch for this machine. Their own warnings are not errors.
 test-lowest: .venv-lowest/dev
 	.venv-lowest/bin/$(PYTEST) -o filterwarnings=default --disable-warnings \
-		$(addprefix tests/,adapters chunkers cli contract engine enrich evaluation models numerics readers text)
+		$(addprefix tests/,adapters chunkers cli contract engine enrich evaluation models readers text)
 
 # All measurements of speed, of the texts in DATA: figures.json, table.md, and speed.svg in build/bench.
 bench: .venv/dev

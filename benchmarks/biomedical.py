@@ -20,18 +20,18 @@ from typing import Any
 import numpy as np
 
 from advchunk import Chunk, Chunker, Document, RecursiveChunker, SlidingWindowChunker, Span
-from advchunk.biomedical import reader
-from advchunk.biomedical.chunker import BiomedicalAbstractChunker
-from advchunk.biomedical.claim_recall import claims_at_k
-from advchunk.biomedical.claims import numeric_claims
-from advchunk.biomedical.reranking import rerank
+from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
+from advchunk.chunkers.biomedical.claim_recall import claims_at_k
+from advchunk.chunkers.biomedical.claims import numeric_claims
+from advchunk.chunkers.biomedical.reranking import rerank
 from advchunk.evaluation.metrics.retrieval import rank
 from advchunk.models.embedders import as_embedder
+from advchunk.readers.pubmed import reader
 
 KS = (1, 3, 5, 10)
 SAMPLE, REPEATS = 1000, 3  # abstracts of a timing, and how often
 # P-values and intervals, comparators, and parentheses with the number before them. These patterns are independent of
-# `advchunk.biomedical.claims` and `advchunk.biomedical.quantities`, which the chunker uses.
+# `advchunk.chunkers.biomedical.claims` and `advchunk.chunkers.biomedical.quantities`, which the chunker uses.
 INFERRED = re.compile(r"\bp\s*(?:[<>=≤≥]|value)|\bCI\b|confidence interval", re.IGNORECASE)
 COMPARED = re.compile(
     r"\b(?:vs\.?|versus|than|compared|comparison|controls?|placebo|baseline|whereas|respectively|between|difference)\b",

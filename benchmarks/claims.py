@@ -26,16 +26,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from advchunk import BiomedicalAbstractChunker, UniversalSemanticChunker
-from advchunk.biomedical import reader
-from advchunk.biomedical.claim_recall import claims_at_k
-from advchunk.biomedical.claims import numeric_claims
+from advchunk.chunkers.biomedical.claim_recall import claims_at_k
+from advchunk.chunkers.biomedical.claims import numeric_claims
+from advchunk.chunkers.by_topic.mst.distances import MSTSemanticParams, document_stats, edges_within
+from advchunk.chunkers.by_topic.perplexity import PerplexityChunker, minimum_drops
+from advchunk.chunkers.numerics.graphs import Edges, components, detect_communities, modularity, neighbor_edges
 from advchunk.evaluation import read_corpus, read_folder, read_questions
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
-from advchunk.numerics.graphs import Edges, components, detect_communities, modularity, neighbor_edges
+from advchunk.readers.pubmed import reader
 from advchunk.retrieval import LexicalIndex
-from advchunk.semantic.mst.distances import MSTSemanticParams, document_stats, edges_within
-from advchunk.semantic.perplexity import PerplexityChunker, minimum_drops
 from advchunk.text.sentences import sentences
 
 Json: TypeAlias = dict[str, Any]

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from speed import peak_mb
 
 from advchunk import Document, create
-from advchunk.distributed import chunk_batches
 from advchunk.models.embedders import as_embedder
+from advchunk.tables import chunk_batches
 
 METHODS: dict[str, dict[str, Any]] = {
     "recursive": {},

@@ -24,8 +24,8 @@ import pyarrow.parquet as pq
 from speed import read_texts
 
 from advchunk import create
-from advchunk.distributed import chunk_shards
 from advchunk.errors import import_extra
+from advchunk.tables import chunk_shards
 
 SIZE = 1000  # characters of a document
 WORKERS = 2

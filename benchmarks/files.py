@@ -33,11 +33,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeAlias
 
 from file_forms import FORMS, Part, Rows, Source, described, parts_in, write_file
+from office import processor_seconds
 from records import GAP, SIZE, in_order, read_tables, words
 
 from advchunk import AutoChunker
 from advchunk.chunkers.sources import chunk_files
-from office import processor_seconds
 
 # The packages of which the descriptions are taken, and the files of the tables that are written with them: those on which our
 # readers were mended, and those of the published table.

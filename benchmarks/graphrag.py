@@ -29,12 +29,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from advchunk import Chunk, ChunkTree, Document
+from advchunk.chunkers.graphrag.chunker import GraphRAGChunker
+from advchunk.chunkers.graphrag.communities import detect_hierarchy, leiden_version
+from advchunk.chunkers.graphrag.corpus import Corpus
+from advchunk.chunkers.graphrag.graph import pmi_weights
 from advchunk.evaluation import read_corpus, read_questions
 from advchunk.evaluation.metrics.statistics import mean_interval
-from advchunk.graphrag.chunker import GraphRAGChunker
-from advchunk.graphrag.communities import detect_hierarchy, leiden_version
-from advchunk.graphrag.corpus import Corpus
-from advchunk.graphrag.graph import pmi_weights
 from advchunk.retrieval.retriever import Retriever
 
 SETS = ("chroma", "covidqa", "qmsum")

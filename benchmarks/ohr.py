@@ -36,12 +36,12 @@ from question_time import DEPTH, SETS, Piece, Set, fill, pieces_of, scores
 from question_time import SIZE as SMALL
 
 from advchunk import Chunk
+from advchunk.building.positions import count_tokens
 from advchunk.evaluation import Candidate, candidate, read_corpus
 from advchunk.evaluation.metrics.statistics import paired_difference
 from advchunk.models.embedders import as_embedder
 from advchunk.records import Floats
 from advchunk.retrieval import Retriever
-from advchunk.retrieval.positions import count_tokens
 
 SIZE, BEST = 1024, 2  # tokens of a chunk at most, and the chunks that are retrieved
 BUDGETS = (2048, 512)

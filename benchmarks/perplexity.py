@@ -28,6 +28,9 @@ import numpy as np
 import torch
 
 from advchunk import UniversalSemanticChunker
+from advchunk.building.sizes import Limits
+from advchunk.chunkers.by_topic.margin import MarginSamplingChunker
+from advchunk.chunkers.by_topic.perplexity import PerplexityChunker, minimum_drops
 from advchunk.chunkers.model_bases import join_segments
 from advchunk.evaluation import SegmentedText, even_split, pk, read_folder, window_diff
 from advchunk.evaluation.metrics.boundaries import no_boundary
@@ -37,9 +40,6 @@ from advchunk.models.causal import CausalLM, as_causal, per_unit
 from advchunk.models.counters import as_counter
 from advchunk.models.huggingface import HuggingFaceLM
 from advchunk.records import Floats, Ints, Units
-from advchunk.semantic.margin import MarginSamplingChunker
-from advchunk.semantic.perplexity import PerplexityChunker, minimum_drops
-from advchunk.sizes import Limits
 
 Json: TypeAlias = dict[str, Any]
 

@@ -40,6 +40,7 @@ from typing import Any
 import numpy as np
 
 from advchunk import Chunk, Document, RecursiveChunker, Span
+from advchunk.building.positions import count_tokens
 from advchunk.evaluation import Question, read_corpus, read_questions
 from advchunk.evaluation.metrics.statistics import paired_difference
 from advchunk.models.embedders import as_embedder
@@ -55,7 +56,6 @@ from advchunk.retrieval import (
     assemble_passages,
     rerank_by_neighbors,
 )
-from advchunk.retrieval.positions import count_tokens
 from advchunk.text.sentences import sentences
 
 SETS = (

@@ -23,13 +23,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeAlias
 
-from tables import BUDGET, DEPTH, PEERS
-
 from advchunk import Chunk, create
 from advchunk.chunkers.sources import chunk_files
 from advchunk.models.counters import as_counter
 from advchunk.records import Span, with_context
 from advchunk.retrieval import Retriever
+from tables import BUDGET, DEPTH, PEERS
 
 Json: TypeAlias = dict[str, Any]
 Split: TypeAlias = Callable[[Path], Iterable[tuple[str, Sequence[Chunk]]]]

@@ -26,6 +26,7 @@ import numpy as np
 import peers
 
 from advchunk.chunkers import catalog
+from advchunk.chunkers.vectors import Vectors
 from advchunk.engine import Job, drive
 from advchunk.evaluation import (
     Candidate,
@@ -47,7 +48,6 @@ from advchunk.evaluation.comparison.comparisons import Comparison
 from advchunk.evaluation.comparison.harness import run
 from advchunk.records import Floats
 from advchunk.retrieval.search import Search
-from advchunk.retrieval.vectors import Vectors
 
 VECTORS = ("context", "units")  # values of `vectors` for our chunkers, besides "none"
 PLAIN = ("even-split", "sliding-window", "recursive")  # our chunkers without vectors

@@ -25,6 +25,7 @@ import numpy as np
 
 from advchunk.chunkers import catalog
 from advchunk.chunkers.base import Chunker, SegmentingChunker
+from advchunk.chunkers.by_topic.threshold import DEFAULT_AMOUNTS, SemanticThresholdChunker
 from advchunk.chunkers.params import hints, parameters, varied
 from advchunk.engine import Job, Plan, completed, drive
 from advchunk.errors import ConfigurationError, MissingExtra, first_line, require
@@ -32,7 +33,6 @@ from advchunk.evaluation import EvaluationTask, SegmentedText, pk
 from advchunk.evaluation.metrics import retrieval
 from advchunk.evaluation.metrics.statistics import Difference, holm, paired_difference
 from advchunk.records import Floats, Segmentation, Units
-from advchunk.semantic.threshold import DEFAULT_AMOUNTS, SemanticThresholdChunker
 
 BRITTLE_LOSS = 5.0
 SIGNIFICANCE_LEVEL = 0.05

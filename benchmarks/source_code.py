@@ -30,7 +30,7 @@ import numpy as np
 import tree_sitter
 
 from advchunk import Document, create
-from advchunk.code.languages import load_grammar
+from advchunk.readers.code.languages import load_grammar
 
 _GO, _RUST, _GEMS = (
     "usr/share/gocode/src/github.com",

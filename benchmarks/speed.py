@@ -28,15 +28,15 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cosine as scipy_cosine
 
 import advchunk
+from advchunk.building.sizes import Limits
 from advchunk.chunkers import catalog
+from advchunk.chunkers.by_topic.mst.distances import MSTSemanticParams
 from advchunk.engine import BATCH_SIZE
 from advchunk.errors import require
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.static import StaticEmbedder, default_embedder
 from advchunk.records import Segmentation, Units
-from advchunk.semantic.mst.distances import MSTSemanticParams
-from advchunk.sizes import Limits
 from advchunk.text.counters import CHARACTERS
 from advchunk.text.scripts import count_words
 
@@ -63,7 +63,7 @@ SECTIONS = ("same_work", "small", "asked", "corpora", "mst", "many", "imports")
 HEAVY = ("numpy", "scipy", "regex", "markdown_it", "pydantic", "langchain_core", "llama_index.core",
          "nltk", "pandas", "tiktoken", "transformers", "torch")  # fmt: skip
 # The modules with the classes, because names of the packages are imported on first use.
-PACKAGES = ("numpy", "advchunk.chunkers.baselines", "langchain_text_splitters", "langchain_advchunk.splitters",
+PACKAGES = ("numpy", "advchunk.chunkers.by_size", "langchain_text_splitters", "langchain_advchunk.splitters",
             "llama_index.core.node_parser", "llamaindex_advchunk.node_parsers")  # fmt: skip
 
 

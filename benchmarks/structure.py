@@ -25,8 +25,8 @@ import numpy as np
 from lxml import etree  # type: ignore[import-untyped]
 
 from advchunk import AutoChunker, Chunk, Document, create
-from advchunk.biomedical import reader as abstracts
 from advchunk.readers import formats
+from advchunk.readers.pubmed import reader as abstracts
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -220,7 +220,7 @@ def measure_pubmed(folder: Path) -> Json:
 
 def measure_pdfs(folders: Iterable[Path]) -> Json:
     """Read each PDF with and without a detector, and compare the words with those of Docling or GROBID."""
-    from advchunk.pages import pdf
+    from advchunk.readers.pages import pdf
 
     chunker, results = create("layout-aware", experimental=True), Json()
     paths = sorted(path for folder in folders for path in folder.glob("*.pdf"))

@@ -21,13 +21,14 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from advchunk import OptimalSemanticChunker
+from advchunk.building.layout import Headings
+from advchunk.building.sizes import Limits
 from advchunk.engine import Job, drive
 from advchunk.evaluation import Candidate, EvaluationTask, Question, candidate, read_corpus, read_questions
 from advchunk.evaluation.comparison.candidates import match_size
 from advchunk.evaluation.metrics.retrieval import Overlaps, at_budget, at_k, find_overlaps, precision_omega, rank
 from advchunk.evaluation.metrics.statistics import Difference, holm, paired_difference
-from advchunk.layout import Headings
-from advchunk.numerics.context_vectors import (
+from advchunk.models.context_vectors import (
     REACH,
     SHARE,
     UNIT_REACH,
@@ -36,9 +37,8 @@ from advchunk.numerics.context_vectors import (
     neighbor_sums,
     sentence_rows,
 )
-from advchunk.numerics.signals import unit_rows
+from advchunk.models.signals import unit_rows
 from advchunk.records import Block, Chunk, Document, Floats, Ints, Segmentation, Span, Units
-from advchunk.sizes import Limits
 from advchunk.text.terms import Wording
 
 WEIGHTS, REACHES = (0.1, 0.2, 0.3, 0.4, 0.6), (50.0, 100.0, 200.0, 400.0, 800.0)

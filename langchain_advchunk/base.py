@@ -17,21 +17,21 @@ from langchain_text_splitters import TextSplitter
 
 from advchunk import Chunk, Chunker, ConfigurationError, Failure
 from advchunk import Document as Source
+from advchunk.building.layout import inherited_metadata
 from advchunk.chunkers.docstrings import with_inherited_parameters
 from advchunk.chunkers.frameworks import TextPlace, flatten_spans, framework_metadata, is_of_corpus, parent_id
 from advchunk.chunkers.params import ALIASES, RESOURCE, apply_preset, explicit_parameters, is_given, resources
 from advchunk.chunkers.sources import chunk_files
+from advchunk.chunkers.vectors import Vectors
 from advchunk.engine.runner import error_handler, hashed_id
 from advchunk.engine.workers import check_workers
 from advchunk.errors import MissingExtra, require
-from advchunk.layout import inherited_metadata
 from advchunk.models.cache import CacheLike
 from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.readers.parts import join_parts
 from advchunk.records import Floats, write_metadata, written_metadata
-from advchunk.retrieval.vectors import Vectors
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
 from langchain_advchunk.embeddings import ChunkEmbeddings
@@ -169,7 +169,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
         With ``InMemoryVectorStore.from_documents(*splitter.split_with_vectors(documents))``, chunks are searched by their
         own vectors ("plain"), by these mixed with the vectors of the chunks around them ("context",
-        `advchunk.numerics.context_vectors.add_context`), or by those of their tokens in the document ("late").
+        `advchunk.models.context_vectors.add_context`), or by those of their tokens in the document ("late").
         """
         documents = list(documents)
         core, results = self._chunk_with(vectors, documents)
@@ -183,7 +183,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
         """Return the chunks of ``documents``, their sentences, and embeddings for the vector store of the sentences.
 
         A chunk is retrieved by its nearest sentence, whose vector contains some of its chunk and of the text around it
-        (`advchunk.numerics.context_vectors.sentence_rows`): "small to big". The sentences go into any vector store, the
+        (`advchunk.models.context_vectors.sentence_rows`): "small to big". The sentences go into any vector store, the
         chunks into a document store, and LangChain's ``MultiVectorRetriever`` returns each chunk once::
 
             chunks, rows, embeddings = splitter.split_with_rows(documents)

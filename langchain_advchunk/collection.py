@@ -13,9 +13,9 @@ from langchain_core.documents import Document
 from numpy.typing import NDArray
 
 from advchunk import Chunk
+from advchunk.building.layout import inherited_metadata
 from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.errors import require
-from advchunk.layout import inherited_metadata
 from advchunk.records import remove_written, write_metadata, written_keys, written_metadata
 from advchunk.retrieval import Hit, Passage
 from advchunk.retrieval.collection import Collection

@@ -12,10 +12,10 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import PrivateAttr, SkipValidation
 
-from advchunk.chunkers.indexing import add_documents
 from advchunk.errors import is_integer, require
 from advchunk.records import Document as CoreDocument
 from advchunk.retrieval.base import BaseRetriever as CoreRetriever
+from advchunk.retrieval.indexing import add_documents
 from advchunk.retrieval.passages import Passage, PassageOrder
 from advchunk.retrieval.stored import StoredRetriever
 from langchain_advchunk.collection import document_name, to_document

@@ -8,13 +8,13 @@ from langchain_core.documents import Document
 
 from advchunk import Chunk, Span
 from advchunk.chunkers.frameworks import TextPlace
+from advchunk.chunkers.vectors import aadd_vectors, add_vectors
 from advchunk.engine.runner import IdGenerator
 from advchunk.errors import require
 from advchunk.models.cache import CacheLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.records import remove_written, written_keys
 from advchunk.retrieval.locating import Finder
-from advchunk.retrieval.vectors import aadd_vectors, add_vectors
 from langchain_advchunk.base import check_id_key, sentence_rows, serve_rows, source_of
 from langchain_advchunk.embeddings import ChunkEmbeddings
 from langchain_advchunk.reassembly import chunk_spans
@@ -42,7 +42,7 @@ def vectors_for(
     Parameters
     ----------
     chunks : in the order in which the splitter returned them; those without an ``id`` get one.
-    kind : see `advchunk.retrieval.vectors.ChunkVectors`.
+    kind : see `advchunk.chunkers.vectors.ChunkVectors`.
     embeddings : LangChain ``Embeddings`` or anything else that embeds; None is the built-in default.
     documents : the documents that were split, in order, whose metadata the chunks have. A chunk is located by its
         ``start_index``, else by its text, ignoring white space. Without documents, text is known from the chunks alone, and

@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
-from advchunk.chunkers.baselines import RecursiveChunker
+from advchunk.chunkers.by_size import RecursiveChunker
 from advchunk.errors import require
 from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.records import Chunk, evolve
@@ -16,7 +16,7 @@ from langchain_advchunk.embeddings import ChunkEmbeddings
 
 
 class ChunkWriter:
-    """Writes chunks of the core into a vector store, for `advchunk.distributed.store_shards`.
+    """Writes chunks of the core into a vector store, for `advchunk.tables.store_shards`.
 
     They become the documents that a splitter makes, with offsets in the text that was chunked, and those that have a vector are
     not embedded again. The store is opened when it is needed, once in each process that writes.

@@ -29,6 +29,7 @@ from pydantic_core import core_schema
 
 from advchunk import Chunk, Chunker, ConfigurationError, Failure
 from advchunk import Document as Source
+from advchunk.building.layout import inherited_metadata
 from advchunk.chunkers.frameworks import (
     TextPlace,
     flatten_spans,
@@ -40,10 +41,10 @@ from advchunk.chunkers.frameworks import (
 from advchunk.chunkers.other_names import check_names
 from advchunk.chunkers.params import ALIASES, parameters, resources
 from advchunk.chunkers.sources import chunk_files
+from advchunk.chunkers.vectors import Vectors
 from advchunk.engine.runner import error_handler
 from advchunk.engine.workers import check_workers
 from advchunk.errors import require
-from advchunk.layout import inherited_metadata
 from advchunk.models.cache import CacheLike
 from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
@@ -51,7 +52,6 @@ from advchunk.models.embedders import EmbedderLike
 from advchunk.models.identity import identity
 from advchunk.readers.parts import join_parts
 from advchunk.records import Span, remove_written, write_metadata, written_keys, written_metadata
-from advchunk.retrieval.vectors import Vectors
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
 from llamaindex_advchunk.corpora import check_is_whole
@@ -347,7 +347,7 @@ class LinearNodeParser(AdvchunkNodeParser):
     `core` returns the core chunker, with the parameters that a ``preset`` sets.
 
     With ``vectors="units"`` a chunk is retrieved by its nearest sentence, whose vector contains some of its chunk and of the
-    text around it (`advchunk.numerics.context_vectors.sentence_rows`): "small to big". The nodes are then `IndexNode`s, one
+    text around it (`advchunk.models.context_vectors.sentence_rows`): "small to big". The nodes are then `IndexNode`s, one
     per sentence, with the chunk as their ``obj``: put them into any index, and its retriever returns each chunk once.
     ``similarity_top_k`` counts sentences. To store each chunk only once, in memory, use ``VectorStoreIndex(objects=nodes)``.
     """

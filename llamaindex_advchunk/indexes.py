@@ -10,10 +10,10 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
 
 from advchunk.chunkers.base import Chunker
-from advchunk.chunkers.indexing import add_documents
 from advchunk.errors import is_integer, require
 from advchunk.records import Document
 from advchunk.retrieval.base import BaseRetriever as CoreRetriever
+from advchunk.retrieval.indexing import add_documents
 from advchunk.retrieval.passages import Passage, PassageOrder
 from advchunk.retrieval.stored import StoredRetriever
 from llamaindex_advchunk.collection import to_node

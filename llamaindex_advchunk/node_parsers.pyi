@@ -2,27 +2,27 @@
 from typing import Any
 
 from advchunk import Chunker
-from advchunk.biomedical.params import BiomedicalAbstractParams
 from advchunk.chunkers.auto import AutoParams
-from advchunk.chunkers.baselines import RecursiveParams, SlidingWindowParams
-from advchunk.experimental.bayesseg import BayesSegParams
-from advchunk.experimental.c99 import C99Params
-from advchunk.experimental.chaptering.chunker import LLMChapteringParams
-from advchunk.experimental.clusters import SemanticClusterParams
-from advchunk.experimental.discourse import DiscourseSegmenterParams
-from advchunk.experimental.lda import LDATopicParams
-from advchunk.experimental.partition import GraphPartitionParams
-from advchunk.experimental.texttiling import TextTilingParams
-from advchunk.graphrag.chunker import GraphRAGParams
-from advchunk.pages.layout_aware import LayoutAwareParams
-from advchunk.papers.grobid import GrobidSectionParams
-from advchunk.semantic.hierarchical import HierarchicalParams
-from advchunk.semantic.margin import MarginSamplingParams
-from advchunk.semantic.mst.distances import MSTSemanticParams
-from advchunk.semantic.optimal import OptimalSemanticParams
-from advchunk.semantic.perplexity import PerplexityParams
-from advchunk.semantic.threshold import SemanticThresholdParams
-from advchunk.semantic.universal import UniversalSemanticParams
+from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams
+from advchunk.chunkers.by_page.grobid import GrobidSectionParams
+from advchunk.chunkers.by_page.layout_aware import LayoutAwareParams
+from advchunk.chunkers.by_size import RecursiveParams, SlidingWindowParams
+from advchunk.chunkers.by_topic.hierarchical import HierarchicalParams
+from advchunk.chunkers.by_topic.margin import MarginSamplingParams
+from advchunk.chunkers.by_topic.mst.distances import MSTSemanticParams
+from advchunk.chunkers.by_topic.optimal import OptimalSemanticParams
+from advchunk.chunkers.by_topic.perplexity import PerplexityParams
+from advchunk.chunkers.by_topic.threshold import SemanticThresholdParams
+from advchunk.chunkers.by_topic.universal import UniversalSemanticParams
+from advchunk.chunkers.experimental.bayesseg import BayesSegParams
+from advchunk.chunkers.experimental.c99 import C99Params
+from advchunk.chunkers.experimental.chaptering.chunker import LLMChapteringParams
+from advchunk.chunkers.experimental.clusters import SemanticClusterParams
+from advchunk.chunkers.experimental.discourse import DiscourseSegmenterParams
+from advchunk.chunkers.experimental.lda import LDATopicParams
+from advchunk.chunkers.experimental.partition import GraphPartitionParams
+from advchunk.chunkers.experimental.texttiling import TextTilingParams
+from advchunk.chunkers.graphrag.chunker import GraphRAGParams
 from llamaindex_advchunk.base import EmbeddingNodeParser, LanguageModelNodeParser, LexicalNodeParser, LinearNodeParser
 
 def node_parser_class(chunker: type[Chunker]) -> type[LinearNodeParser]: ...

@@ -8,12 +8,12 @@ from llama_index.core.schema import BaseNode, MetadataMode, TextNode
 
 from advchunk import Chunk, Span
 from advchunk.chunkers.frameworks import TextPlace
+from advchunk.chunkers.vectors import aadd_vectors, add_vectors
 from advchunk.engine.runner import IdGenerator
 from advchunk.errors import require
 from advchunk.models.cache import CacheLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.retrieval.locating import Finder
-from advchunk.retrieval.vectors import aadd_vectors, add_vectors
 from llamaindex_advchunk.base import chunk_spans, sentence_nodes
 
 
@@ -39,7 +39,7 @@ def vectors_for(
     Parameters
     ----------
     nodes : in the order in which the parser returned them.
-    kind : see `advchunk.retrieval.vectors.ChunkVectors`.
+    kind : see `advchunk.chunkers.vectors.ChunkVectors`.
     embed_model : ``BaseEmbedding`` or anything that embeds; None is the built-in default.
     documents : the documents, or nodes, that were parsed. A node is located by its ``start_char_idx``, else by its text,
         ignoring white space. Without documents, text is known from the nodes alone, and those without ``start_char_idx`` are

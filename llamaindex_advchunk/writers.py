@@ -8,7 +8,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import BaseNode, Document
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
-from advchunk.chunkers.baselines import RecursiveChunker
+from advchunk.chunkers.by_size import RecursiveChunker
 from advchunk.errors import require
 from advchunk.records import Chunk, evolve
 from llamaindex_advchunk.base import ChunkerNodeParser, users_metadata
@@ -16,7 +16,7 @@ from llamaindex_advchunk.embedding import DefaultEmbedding
 
 
 class NodeWriter:
-    """Writes chunks of the core into a vector store, for `advchunk.distributed.store_shards`.
+    """Writes chunks of the core into a vector store, for `advchunk.tables.store_shards`.
 
     They become the nodes that a node parser makes, with offsets in the text that was chunked, and those that have a vector are
     not embedded again. Nodes with the same ids are deleted before, as stores may keep both. The store is opened when it is

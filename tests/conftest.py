@@ -29,7 +29,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["OMP_NUM_THREADS"] = "1"  # for torch, as there are as many test processes as cores
 
 # What `make quick` leaves out besides what is marked: folders, and cases of chunkers that are much like one of these.
-SLOW_FOLDERS = {"benchmarks", "distributed"}
+SLOW_FOLDERS = {"benchmarks", "tables"}
 ONE_OF_A_KIND = {"recursive", "mst-semantic", "c99", "llm-chaptering"}
 
 

@@ -224,7 +224,7 @@ def test_every_parameter_has_a_heading_which_a_search_finds():
 
 
 def test_every_public_room_is_in_the_reference():
-    kernel = {"chunkers", "cli", "engine", "models", "numerics", "readers", "text"}  # whose names users find at the top
+    kernel = {"chunkers", "cli", "engine", "models", "readers", "text"}  # whose names users find at the top
     public = {
         f"advchunk.{row.name}"
         for row in iter_modules(advchunk.__path__)

@@ -49,7 +49,7 @@ def copy(tmp_path):
 
 def test_a_new_algorithm_takes_four_places(copy):
     chunker, row = (block["code"] for block in blocks("CONTRIBUTING.md", "python")[:2])
-    room = copy / "core" / "advchunk" / "experimental"
+    room = copy / "core" / "advchunk" / "chunkers" / "experimental"
     (room / "shared_words.py").write_text(chunker, encoding="utf-8")
     init = (room / "__init__.py").read_text(encoding="utf-8")
     start, rest = init.split("REGISTRATIONS = (\n")

@@ -1,15 +1,12 @@
 """Names that load on first use, and former names."""
 
-import subprocess
 import sys
 import types
 import warnings
-from importlib.util import find_spec
 
 import pytest
 
 from advchunk.lazy import lazy_names, with_former_keywords
-from advchunk.moved import MOVED
 
 OLD = "old is deprecated: import floor from math"
 
@@ -76,31 +73,3 @@ def test_a_former_keyword_works_after_one_warning_at_the_call():
         assert echo(old=3) == 3
     assert [warning.filename for warning in warned] == [__file__]
     assert echo(4) == echo(new=4) == 4
-
-
-def test_a_module_that_has_moved_is_where_the_table_says():
-    assert not [path for path in MOVED.values() if find_spec(f"advchunk.{path}") is None]
-    assert not MOVED.keys() & {*MOVED.values()}
-
-
-FORMER = """
-import warnings
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    from advchunk.numerics import search
-    from advchunk.retrieval import Places
-    from advchunk.retrieval.places import Places as again
-print(search.__name__, Places is again, *(warning.message for warning in caught), sep=chr(10))
-"""
-
-
-def test_former_modules_and_names_work_with_a_warning_each():
-    run = subprocess.run([sys.executable, "-c", FORMER], capture_output=True, text=True, check=True)
-    assert run.stdout.splitlines() == [
-        "advchunk.numerics.cutting",
-        "True",
-        "advchunk.numerics.search is deprecated: import advchunk.numerics.cutting",
-        "advchunk.retrieval.Places is deprecated: import ChunkPositions from advchunk.retrieval.positions",
-        "advchunk.retrieval.places is deprecated: import advchunk.retrieval.positions",
-        "advchunk.retrieval.positions.Places is deprecated: import ChunkPositions from advchunk.retrieval.positions",
-    ]

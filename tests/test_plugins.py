@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from advchunk import Block, Document, RecursiveChunker, Span
-from advchunk.chunkers.baselines import RecursiveParams
+from advchunk.chunkers.by_size import RecursiveParams
 
 class DashParams(RecursiveParams):
     algorithm: ClassVar[str] = "dashes"

@@ -99,10 +99,10 @@ def test_the_kernel_passes_its_tests_without_any_room():
 @pytest.fixture
 def absent(monkeypatch):
     """Return what a test imports from an absent room."""
-    monkeypatch.setitem(NAMES, "advchunk.semantic", "semantic")
-    assert room_of("advchunk.semantic.mst") == room_of("langchain_advchunk.semantic") == "semantic"
-    assert room_of("advchunk.sizes") is room_of("other.semantic") is None
-    return Finder.create_module(Finder.find_spec("advchunk.semantic.mst")).Chunker
+    monkeypatch.setitem(NAMES, "advchunk.chunkers.by_topic", "semantic")
+    assert room_of("advchunk.chunkers.by_topic.mst") == room_of("langchain_advchunk.semantic") == "semantic"
+    assert room_of("advchunk.building.sizes") is room_of("other.semantic") is None
+    return Finder.create_module(Finder.find_spec("advchunk.chunkers.by_topic.mst")).Chunker
 
 
 @pytest.mark.parametrize("use", ["absent()", "absent.algorithm", "isinstance(1, absent)", "class A(absent): ..."])

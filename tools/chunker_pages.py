@@ -264,7 +264,7 @@ def draw(name: str, folder: Path) -> None:
     mpl.use("agg")
     from matplotlib import pyplot
 
-    from advchunk.viewer import plots
+    from advchunk.cli.viewer import plots
 
     own = chunker_facts()[name]
     folder.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from advchunk import Document, Explanation, RecursiveChunker, create, read_file
-from advchunk.viewer import View
+from advchunk.cli.viewer import View
 
 ROOT = Path(__file__).parents[1]
 METHODS = ("mst-semantic", "semantic-threshold")

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.offsetbox import AnnotationBbox, TextArea, VPacker
 
 from advchunk import RecursiveChunker, read_file
+from advchunk.cli.viewer import plots
+from advchunk.cli.viewer.evidence import find_evidence, split_chunks
 from advchunk.retrieval import Passage
-from advchunk.viewer import plots
-from advchunk.viewer.evidence import find_evidence, split_chunks
 
 ROOT = Path(__file__).parents[1]
 QUESTION, BUDGET = "What is the miller's pay?", 150

@@ -15,24 +15,24 @@ from docstrings import entries, markdown, sections
 
 import advchunk
 from advchunk.chunkers.catalog import chunker_class, names, params_of
+from advchunk.chunkers.experimental import Edus
 from advchunk.chunkers.params import Params
+from advchunk.cli.viewer import plots
 from advchunk.enrich import Enricher
-from advchunk.experimental import Edus
 from advchunk.records import Segmentation, Units
-from advchunk.viewer import plots
 from langchain_advchunk import AdvchunkSplitter, ChunkerSplitter, LinearSplitter
 from llamaindex_advchunk import AdvchunkNodeParser, ChunkerNodeParser, LinearNodeParser
 
 MODULES = (
     "advchunk", "langchain_advchunk", "llamaindex_advchunk", "advchunk.evaluation", "advchunk.retrieval", "advchunk.enrich",
-    "advchunk.viewer", "advchunk.viewer.plots", "advchunk.distributed", "advchunk.experimental", "advchunk.papers",
+    "advchunk.cli.viewer", "advchunk.cli.viewer.plots", "advchunk.tables", "advchunk.chunkers.experimental", "advchunk.chunkers.by_page",
 )  # fmt: skip
 """The modules of which users import all public names."""
 FOR_AUTHORS = {
     "advchunk.registry": ("Registration",),
     "advchunk.chunkers.base": ("EmbeddingChunker", "LinearChunker", "SegmentingChunker"),
     "advchunk.chunkers.catalog": ("is_general_purpose", "register", "required_model"),
-    "advchunk.chunkers.experimental": ("ExperimentalChunker",),
+    "advchunk.chunkers.experimental_base": ("ExperimentalChunker",),
     "advchunk.chunkers.model_bases": ("ChatChunker", "ChatParams", "LanguageModelChunker"),
     "advchunk.chunkers.lexical": ("LexicalChunker", "LexicalParams"),
     "advchunk.chunkers.params": ("GroupedParams", "Params"),

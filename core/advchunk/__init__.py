@@ -9,7 +9,6 @@ Names are imported on first use: those below, and the class of each chunker in t
 
 from typing import Any
 
-from advchunk import moved
 from advchunk.lazy import by_module, lazy_names, warn_of_former
 
 __version__ = "0.2.0"
@@ -17,7 +16,7 @@ __version__ = "0.2.0"
 _NAMES = by_module({
     ".chunkers.auto": "AutoChunker",
     ".chunkers.base": "Chunker",
-    ".chunkers.baselines": "RecursiveChunker SlidingWindowChunker",
+    ".chunkers.by_size": "RecursiveChunker SlidingWindowChunker",
     ".chunkers.catalog": "create describe names",
     ".chunkers.gate": "settings",
     ".chunkers.sources": "chunk_files",
@@ -35,15 +34,14 @@ _NAMES = by_module({
 _MOVED = by_module({
     ".chunkers.base": "EmbeddingChunker LinearChunker",
     ".chunkers.catalog": "is_general_purpose required_model",
-    ".chunkers.experimental": "ExperimentalChunker",
+    ".chunkers.experimental_base": "ExperimentalChunker",
     ".chunkers.lexical": "LexicalChunker LexicalParams",
     ".chunkers.params": "GroupedParams Params",
-    ".experimental": "Edus TopicModel",
-    ".papers": "GrobidClient",
+    ".chunkers.experimental": "Edus TopicModel",
+    ".chunkers.by_page": "GrobidClient",
     ".records": "Cut Place Segmentation Units",
 })  # fmt: skip
 _load, _dir = lazy_names(__name__, _NAMES, _MOVED)
-moved.install()
 
 
 def __getattr__(name: str) -> Any:

@@ -105,7 +105,7 @@ class Block:
         of a quote that is kept whole, "" for a table of contents. In source code the name of a definition, "" for other statements, and None for a block that continues the one before;
         in data the path of a record, or of the caption of a table.
     places : its places on pages; several if it continues in another column or page.
-    metadata : metadata of the chunks that have text of it, JSON-able (see `layout.Locator`): ``speakers``, ``start_time``,
+    metadata : metadata of the chunks that have text of it, JSON-able (see `building.layout.Locator`): ``speakers``, ``start_time``,
         ``clause`` ...
     """
 
@@ -657,3 +657,31 @@ class Explanation:
         word = reason if isinstance(reason, str) else reason[place - 1]
         listed = None if origins is None or isinstance(origins, str) else origins[place - 1]
         return Cut(offset, word, score, listed or _origin_of(word, first=False))
+
+
+_NOT_KEPT = {"vector", "rows", "row_spans", "row_texts"}
+
+
+def chunk_to_dict(chunk: Chunk) -> dict[str, Any]:
+    """Return the fields of a chunk, without its vectors; raise `ConfigurationError` for metadata that JSON would change."""
+    _check_json(chunk.metadata)
+    return {field.name: getattr(chunk, field.name) for field in fields(chunk) if field.name not in _NOT_KEPT}
+
+
+def chunk_from_dict(values: dict[str, Any]) -> Chunk:
+    """Return the chunk of `chunk_to_dict`, also if it was JSON."""
+    spans = {name: tuple(Span(*span) for span in values[name]) for name in ("spans", "source_spans")}
+    return Chunk(**{**values, **spans})
+
+
+def _check_json(value: Any) -> None:
+    """Raise `ConfigurationError` for a value that comes out of JSON as another one, or not at all."""
+    if isinstance(value, dict):
+        wrong = next((key for key in value if not isinstance(key, str)), None)
+        require(wrong is None, "metadata must be JSON to be saved: its keys must be strings", wrong)
+    if isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_json(item)
+    else:
+        is_plain = value is None or type(value) in (str, int, float, bool)
+        require(is_plain, "metadata must be JSON to be saved: strings, numbers, lists, mappings and None", value)

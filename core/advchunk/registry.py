@@ -29,7 +29,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from advchunk.errors import ConfigurationError, first_line
@@ -43,6 +42,26 @@ Kind: TypeAlias = Literal[
 
 _KERNEL: Final = ("chunkers", "readers", "models", "text", "cli")
 """The packages whose rows are read first, so that their names load no other package."""
+_ROOMS: Final = (
+    "readers.pubmed",
+    "chunkers.biomedical",
+    "readers.code",
+    "readers.conversations",
+    "readers.data",
+    "tables",
+    "enrich",
+    "chunkers.experimental",
+    "chunkers.graphrag",
+    "readers.mail",
+    "readers.markups",
+    "readers.office",
+    "readers.pages",
+    "chunkers.by_page",
+    "readers.papers",
+    "chunkers.by_topic",
+    "cli.viewer",
+)
+"""The others that have rows, in the order in which they are read, which is that in which readers detect formats."""
 _log = logging.getLogger("advchunk")
 
 
@@ -196,11 +215,8 @@ def _kernel_rows() -> Iterator[Registration]:
 
 
 def _room_rows() -> Iterator[Registration]:
-    import advchunk
-
-    for module in iter_modules(advchunk.__path__):
-        if module.ispkg and module.name not in _KERNEL:
-            yield from getattr(import_module(f"advchunk.{module.name}"), "REGISTRATIONS", ())
+    for name in _ROOMS:
+        yield from import_module(f"advchunk.{name}").REGISTRATIONS
 
 
 def _declared_tables() -> Iterator[Registration]:

@@ -237,7 +237,7 @@ class CorpusIndex(Index):
     update, index = "update_corpus_index", "corpus_index"
 
 
-pytestmark = pytest.mark.room("graphrag")  # of which the guide has code
+pytestmark = pytest.mark.room("chunkers.graphrag")  # of which the guide has code
 
 RECIPES = [
     Notes,

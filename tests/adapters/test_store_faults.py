@@ -18,9 +18,9 @@ from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from advchunk import ConfigurationError, RecursiveChunker
-from advchunk.distributed import chunk_batches, read_chunks, store_shards, storing
 from advchunk.errors import StoreUnavailable
 from advchunk.retrieval import PassageCutter, SqlTable, as_surroundings
+from advchunk.tables import chunk_batches, read_chunks, store_shards, storing
 from langchain_advchunk import ChunkWriter, DefaultEmbeddings, RecursiveSplitter, StoreChunks, record_key
 from langchain_advchunk.collection import to_hit as chunk_to_hit
 from langchain_advchunk.surroundings import mapping_filter

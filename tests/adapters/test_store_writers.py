@@ -12,7 +12,7 @@ from llama_index.core.vector_stores import SimpleVectorStore
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
 from advchunk import ConfigurationError, Document, RecursiveChunker
-from advchunk.distributed import chunk_batches, store_shards
+from advchunk.tables import chunk_batches, store_shards
 from langchain_advchunk import ChunkWriter, DefaultEmbeddings, RecursiveSplitter
 from llamaindex_advchunk import DefaultEmbedding, NodeWriter, RecursiveNodeParser
 

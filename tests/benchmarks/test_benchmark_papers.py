@@ -6,9 +6,9 @@ import tomllib
 from argparse import Namespace
 from itertools import chain
 
+import papers as script
 import pytest
 
-import papers as script
 from advchunk import registry
 
 PAPERS = tomllib.loads(script.CLAIMS.read_text("utf-8"))

@@ -70,7 +70,7 @@ def test_corpora_and_many(data):
 
 def test_clustering_and_imports(monkeypatch):
     monkeypatch.setattr(speed, "run_in_subprocess", speed.worker)
-    monkeypatch.setattr(speed, "PACKAGES", ["advchunk.chunkers.baselines"])
+    monkeypatch.setattr(speed, "PACKAGES", ["advchunk.chunkers.by_size"])
     results = json.loads(run("speed", "--repeat", 1, "--only", "mst", "imports", "--sizes", 60, "--large", 60))
     comparison = results["mst"]["compared with the published loops"]["60"]
     assert comparison["equal labels"]
@@ -79,7 +79,7 @@ def test_clustering_and_imports(monkeypatch):
     assert large["n_segments"]["components"] == 6
     assert large["tree on request"]["edges"] == 59
     assert large["all pairs"]["components"] == 1
-    assert results["imports"]["advchunk.chunkers.baselines"]["loads"] == ["numpy"]
+    assert results["imports"]["advchunk.chunkers.by_size"]["loads"] == ["numpy"]
 
 
 def test_memory_is_that_of_a_process_of_its_own():

@@ -34,7 +34,7 @@ from sensitivity import (
 from advchunk import ConfigurationError, Document, Span, create
 from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.catalog import chunker_class, describe, names, params_of
-from advchunk.chunkers.experimental import ExperimentalChunker
+from advchunk.chunkers.experimental_base import ExperimentalChunker
 from advchunk.chunkers.params import Params, parameters, varied
 from advchunk.errors import require
 from advchunk.evaluation import EvaluationTask, Question, Reference, candidate, evaluate, pk, synthetic

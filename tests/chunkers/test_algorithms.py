@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from advchunk import create
-from advchunk.chunkers.baselines import RecursiveChunker
+from advchunk.chunkers.by_size import RecursiveChunker
+from advchunk.chunkers.by_topic.mst.chunker import MSTSemanticChunker
+from advchunk.chunkers.by_topic.optimal import OptimalSemanticChunker
+from advchunk.chunkers.by_topic.threshold import SemanticThresholdChunker
+from advchunk.chunkers.by_topic.universal import UniversalSemanticChunker
 from advchunk.records import Document, written_metadata
-from advchunk.semantic.mst.chunker import MSTSemanticChunker
-from advchunk.semantic.optimal import OptimalSemanticChunker
-from advchunk.semantic.threshold import SemanticThresholdChunker
-from advchunk.semantic.universal import UniversalSemanticChunker
 
 CATS = "Cats purr softly and cats nap all day long.\n\n"
 LAWS = "Courts hear appeals, judges rule on law.\n\n"

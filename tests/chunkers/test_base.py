@@ -14,7 +14,7 @@ from llama_index.core import Document as LlamaIndexDocument
 import advchunk
 from advchunk import Document, MSTSemanticChunker, RecursiveChunker, UniversalSemanticChunker
 from advchunk.chunkers.base import LinearChunker
-from advchunk.chunkers.baselines import RecursiveParams
+from advchunk.chunkers.by_size import RecursiveParams
 from advchunk.chunkers.params import Params
 from advchunk.engine.runner import hashed_id
 from advchunk.errors import InvalidSegmentation

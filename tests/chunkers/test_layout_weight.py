@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import Document, create
-from advchunk.layout import fit_to_blocks, layout_costs, prefer_layout, tile_prose
+from advchunk.building.layout import fit_to_blocks, layout_costs, prefer_layout, tile_prose
 from advchunk.readers import markdown
 from advchunk.records import Segmentation, Strength, Units
 from advchunk.text.sentences import sentences

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from advchunk import create
+from advchunk.chunkers.by_topic.universal import UniversalSemanticChunker
 from advchunk.evaluation import pk
 from advchunk.evaluation.metrics.boundaries import no_boundary
 from advchunk.records import Units
-from advchunk.semantic.universal import UniversalSemanticChunker
 
 TOPICS = [
     "cat kitten purr nap fur whisker paw mouse litter claw",

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import create
+from advchunk.building.sizes import check_segmentation
+from advchunk.chunkers.experimental.partition import GraphPartitionChunker
+from advchunk.chunkers.numerics import cutting
 from advchunk.chunkers.windows import segment_windows
 from advchunk.errors import ConfigurationError
 from advchunk.evaluation import boundary_scores, synthetic
-from advchunk.experimental.partition import GraphPartitionChunker
-from advchunk.numerics import cutting
-from advchunk.numerics.signals import unit_rows
+from advchunk.models.signals import unit_rows
 from advchunk.records import Segmentation
-from advchunk.sizes import check_segmentation
 
 CHUNKER = GraphPartitionChunker(max_units=16)
 

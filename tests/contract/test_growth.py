@@ -5,8 +5,8 @@ from itertools import count, takewhile
 import pytest
 
 from advchunk import Document, create, names
-from advchunk.biomedical import pubmed
 from advchunk.readers import formats
+from advchunk.readers.pubmed import records as pubmed
 from chats import every_fourth_line
 from front_ends import every_chunker
 from growing import check_growth, repeated

@@ -12,7 +12,7 @@ import pytest
 import langchain_advchunk
 import llamaindex_advchunk
 from advchunk import ConfigurationError, create, names
-from advchunk.biomedical.reranking import Boosts
+from advchunk.chunkers.biomedical.reranking import Boosts
 from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.params import hints
 from advchunk.enrich import ContextualEnricher, Rewriting

@@ -32,7 +32,7 @@ from advchunk import (
 )
 from advchunk import settings as gate
 from advchunk.chunkers import catalog
-from advchunk.chunkers.experimental import ExperimentalChunker
+from advchunk.chunkers.experimental_base import ExperimentalChunker
 from advchunk.chunkers.params import Params
 from advchunk.models.counters import as_counter
 from front_ends import every_chunker, numbered, possible

@@ -111,7 +111,7 @@ def test_a_class_that_is_defined_again_takes_the_place_of_the_former(own):
 @pytest.mark.parametrize("name", ["recursive", "own-code"])
 def test_a_name_that_is_taken_is_an_error_with_both(own, name):
     register(own())
-    path = {"recursive": "advchunk.chunkers.baselines:RecursiveChunker", "own-code": "own_chunkers:Own"}[name]
+    path = {"recursive": "advchunk.chunkers.by_size:RecursiveChunker", "own-code": "own_chunkers:Own"}[name]
     with pytest.raises(ConfigurationError, match=f"{name!r} is that of {path}: got own_chunkers:Other"):
         register(own(cls="Other", name=name))
     assert type(create(name)).__name__ != "Other"

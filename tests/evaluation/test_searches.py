@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from advchunk import Chunk, ConfigurationError, Document, Span
+from advchunk.building.positions import ChunkPositions
 from advchunk.cli import main
 from advchunk.evaluation import (
     Candidate,
@@ -34,7 +35,6 @@ from advchunk.evaluation.comparison.index import ChunkIndex
 from advchunk.evaluation.metrics.metering import RunCost
 from advchunk.models.static import default_embedder
 from advchunk.retrieval.lexical_index import LexicalIndex
-from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.rankings import Ranking
 from advchunk.retrieval.search import SEARCHES, Search, combine
 

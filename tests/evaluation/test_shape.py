@@ -17,7 +17,7 @@ from advchunk.evaluation.metrics.shape import (
     nearest_cuts,
     off_target_shares,
 )
-from advchunk.numerics.signals import unit_rows
+from advchunk.models.signals import unit_rows
 from advchunk.records import Units, write_metadata
 
 TEXT = "One. Two. Three.  \n Four. Five."

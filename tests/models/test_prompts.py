@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import advchunk
 from advchunk import Document, LLMChapteringChunker, MarginSamplingChunker, RecursiveChunker
+from advchunk.chunkers.by_topic.margin import margin_prompts
+from advchunk.chunkers.experimental.chaptering.chunker import chaptering_prompt
 from advchunk.enrich import ContextPrompts, ContextualEnricher, Rewriting, RewritingPrompts
 from advchunk.evaluation import generate_questions
 from advchunk.evaluation.data.llm_questions import QUESTION_PROMPT
-from advchunk.experimental.chaptering.chunker import chaptering_prompt
 from advchunk.models.prompts import fill_prompt, unescape
-from advchunk.semantic.margin import margin_prompts
 
 TEMPLATES = {
     **dict(zip(ContextPrompts._fields[:-1], ContextPrompts()[:-1], strict=True)),

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from advchunk import Document, LLMChapteringChunker, OpenAIChat, RecursiveChunker
+from advchunk.chunkers.graphrag.chunker import GraphRAGChunker
 from advchunk.engine import ChatRequest, Complete, Job, drive
 from advchunk.enrich import ContextualEnricher
-from advchunk.graphrag.chunker import GraphRAGChunker
 from advchunk.models.chat import as_chat
 from lm import shallow, smollm2
 from planted import CATS, COURTS

@@ -32,7 +32,7 @@ def test_files_are_read_by_their_names(name, tmp_path):
     assert (document.id, document.metadata["shelf"]) == (str(path), "3")
 
 
-@pytest.mark.room("pages")
+@pytest.mark.room("readers.pages")
 def test_a_pdf_is_read_with_its_pages(tmp_path):
     path = tmp_path / "tea.PDF"
     path.write_bytes(Paper().page().lines(60, 120, ["Green tea is steamed.", "Black tea is not."]).data())
@@ -60,7 +60,7 @@ def test_a_pdf_is_read_with_its_pages(tmp_path):
             "tea.pdf",
             b"PK\x03\x04\x14\xff",
             "tea.pdf must be a PDF, got a zip",
-            marks=pytest.mark.room("pages"),
+            marks=pytest.mark.room("readers.pages"),
         ),
     ],
 )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from advchunk import ConfigurationError, MissingExtra
-from advchunk.layout import Headings
+from advchunk.building.layout import Headings
 from advchunk.readers import html
 from advchunk.readers.html import guard
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from advchunk import Document, RecursiveChunker
-from advchunk.layout import Headings, protected, tile_prose
+from advchunk.building.layout import Headings, protected, tile_prose
 from advchunk.readers import embedded, markdown
 from advchunk.readers.markdown import RULES, Rule, blocks, heading_text, parse_blocks, push_block, read, settle
 from advchunk.records import Block, Span

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, MissingExtra
-from advchunk.experimental.bayesseg import BayesSegChunker
+from advchunk.chunkers.experimental.bayesseg import BayesSegChunker
 from advchunk.text import terms
 from advchunk.text.terms import make_stemmer, stop_words, terms_of, word_tokens
 

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from advchunk import registry
+from advchunk.building.sizes import Limits
 from advchunk.chunkers import gate
 from advchunk.chunkers.base import Chunker, VectorsChunker
 from advchunk.chunkers.catalog import chunker_class, default_chunker
 from advchunk.chunkers.params import Params, parameters, resources
+from advchunk.chunkers.vectors import ChunkVectors
 from advchunk.engine import Job, Plan, completed
 from advchunk.engine.runner import Failure, OnFailure
 from advchunk.errors import ConfigurationError
 from advchunk.readers import files, formats
 from advchunk.records import Document, Explanation, Segmentation, Units, write_metadata, written_metadata
-from advchunk.retrieval.vectors import ChunkVectors
-from advchunk.sizes import Limits
 
 _log = logging.getLogger("advchunk")
 

@@ -22,9 +22,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from advchunk import sizes
+from advchunk.building import sizes
+from advchunk.building.layout import (
+    SPLIT_APART,
+    Locator,
+    fit_to_blocks,
+    inherited_metadata,
+    join_definitions,
+    keep_headings,
+    plain_levels,
+    prefer_layout,
+    tile_prose,
+)
+from advchunk.building.sizes import Limits
 from advchunk.chunkers.evidence import measure_evidence, planned_measure
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
+from advchunk.chunkers.vectors import KINDS, ChunkVectors, Vectors
 from advchunk.engine import Job, Plan, completed, drive
 from advchunk.engine.runner import (
     Failure,
@@ -38,17 +51,6 @@ from advchunk.engine.runner import (
     raise_failure,
 )
 from advchunk.errors import ConfigurationError, InvalidSegmentation, Unreadable, first_line, is_integer, require
-from advchunk.layout import (
-    SPLIT_APART,
-    Locator,
-    fit_to_blocks,
-    inherited_metadata,
-    join_definitions,
-    keep_headings,
-    plain_levels,
-    prefer_layout,
-    tile_prose,
-)
 from advchunk.models.cache import CacheLike, with_cache
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.embedders import EmbedderLike, as_embedder
@@ -68,9 +70,7 @@ from advchunk.records import (
     with_context,
     write_metadata,
 )
-from advchunk.retrieval.vectors import KINDS, ChunkVectors, Vectors
 from advchunk.signal import MANY, Chance
-from advchunk.sizes import Limits
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO, declared_language, language_of, tell_language
 from advchunk.text.sentences import sentences
@@ -101,7 +101,7 @@ class Chunker(Params, ABC):
     batch_size : texts per model call, >= 1; None uses the model's own setting, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or a `models.cache.Store`.
     vectors : the kind of each chunk's ``vector``: "none"; "plain", the embedding of its ``embed_text``; "context", mixed
-        with the vectors of the chunks around it (`numerics.context_vectors`), which improves retrieval; "units", the same
+        with the vectors of the chunks around it (`models.context_vectors`), which improves retrieval; "units", the same
         with ``rows`` for its sentences, which improves it further for chunks of several sentences; "late", the mean of the
         vectors of its tokens in the document, for models that show them (`models.token_embedders.as_token_embedder`). Costs
         one more embedding per chunk ("late": one of the document), and for "units" one per sentence that the algorithm has
@@ -551,7 +551,7 @@ class Chunker(Params, ABC):
         )
         if not self.include_context and SPLIT_APART.isdisjoint([block.kind for block in document.blocks or ()]):
             return limits
-        from advchunk.contexts import with_contexts
+        from advchunk.building.contexts import with_contexts
 
         return with_contexts(limits, document, titled=self.include_context)
 

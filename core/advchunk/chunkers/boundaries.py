@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from advchunk.building.layout import OpenHeadings
 from advchunk.engine import Plan, gather
-from advchunk.layout import OpenHeadings
 from advchunk.records import Chunk, Document, Explanation, Ints, Segmentation, Span, Strength, Units, complete
 from advchunk.signal import Chance, Origin, total_evidence
 from advchunk.text.patterns import Patterns, find_all, named

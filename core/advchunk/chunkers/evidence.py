@@ -52,7 +52,7 @@ def evidence_of(segmentation: Segmentation) -> float | None:
         return segmentation.evidence
     if segmentation.rows is None:
         return None
-    from advchunk.numerics.runs import explained_scatter
+    from advchunk.chunkers.numerics.runs import explained_scatter
 
     return explained_scatter(segmentation.rows, labels_of(segmentation))
 

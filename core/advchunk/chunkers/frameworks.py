@@ -8,10 +8,10 @@ from types import ModuleType
 from typing import Any
 
 from advchunk import registry
+from advchunk.building.layout import LINES
 from advchunk.chunkers.base import Chunker, VectorsChunker
 from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.docstrings import parameter_entries
-from advchunk.layout import LINES
 from advchunk.records import Chunk, Span, evolve, remove_written, write_metadata, written_keys, written_metadata
 from advchunk.text.tiling import line_ends
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from advchunk.building.sizes import Limits
 from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.params import RESOURCE, Params
 from advchunk.chunkers.windows import WindowedParams, segment_windows
 from advchunk.errors import require
 from advchunk.records import Document, Segmentation, Units
-from advchunk.sizes import Limits
 from advchunk.text.detection import AUTO
 from advchunk.text.sentences import language_code
 from advchunk.text.terms import Stemmer, StopWords, Terms, Wording, WordSplitter, stop_words

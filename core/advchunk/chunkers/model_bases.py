@@ -7,16 +7,16 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from advchunk.building.sizes import Limits, RunSizes
 from advchunk.chunkers.base import SegmentingChunker
+from advchunk.chunkers.numerics import cutting
 from advchunk.chunkers.params import RESOURCE, Params, at_least
 from advchunk.errors import require
 from advchunk.models.cache import with_cache
 from advchunk.models.causal import CausalLM, CausalLMLike, as_causal
 from advchunk.models.chat import ChatModelLike
 from advchunk.models.endpoint import chat_model
-from advchunk.numerics import cutting
 from advchunk.records import Ints, Units
-from advchunk.sizes import Limits, RunSizes
 
 
 @dataclass(kw_only=True)

@@ -58,7 +58,7 @@ class Params:
         and how far its evidence is from shuffled text, ``signal_evidence``, for which the algorithm runs 20 times.
     markup : format of texts without a layout: "markdown" protects code, tables and formulas and finds headings; "plain"
         treats all characters as prose; "code" keeps functions and classes whole while they fit, and needs the name of the
-        file or the language (`code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed", "docling" and
+        file or the language (`readers.code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed", "docling" and
         other parsers (JSON), and "xml" (any other) are converted to text without tags (`readers.formats`), which is chunked; so
         are "transcript", "vtt", "srt", "whatsapp" and "chat" (JSON), to turns of speakers. "auto" detects the format. Packages may add formats
         (`advchunk.registry`).
@@ -79,7 +79,7 @@ class Params:
         the first on, and lists, tables of contents and the like are left alone.
     layout_weight : weight of the layout against the algorithm's own choice of a place, >= 0; 0 is the published algorithm. A cut
         inside a paragraph moves to the end of it, of a line or an item near, and any cut to a heading near, if the layout
-        favors that place more than the distance counts against it (`layout.prefer_layout`); cuts that meet become one. No
+        favors that place more than the distance counts against it (`building.layout.prefer_layout`); cuts that meet become one. No
         effect where all places are alike, as in plain sentences, where ``n_segments`` is given, and on chunkers that cut
         by size alone, which take the strongest place near in any case, or ask a model for chapters.
     timeout : time limit per document in seconds, > 0; None is unlimited. Python cannot interrupt a model call: an

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from advchunk.building.sizes import Limits
 from advchunk.chunkers.base import SegmentingChunker, VectorsChunker
 from advchunk.chunkers.boundaries import join_segmentations
 from advchunk.chunkers.catalog import default_chunker
@@ -15,7 +16,6 @@ from advchunk.chunkers.params import RESOURCE
 from advchunk.engine import Plan, completed, gather
 from advchunk.errors import require
 from advchunk.records import Document, Segmentation, Strength, Units
-from advchunk.sizes import Limits
 
 
 @dataclass(kw_only=True)

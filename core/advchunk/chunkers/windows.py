@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from advchunk.chunkers.numerics import cutting
 from advchunk.chunkers.params import Params, at_least
-from advchunk.numerics import cutting
 from advchunk.records import Figures, Floats, Ints, Segmentation
 
 _log = logging.getLogger("advchunk")

@@ -9,11 +9,11 @@ from typing import Final
 
 import numpy as np
 
-from advchunk import sizes
-from advchunk.layout import Headings, section_path
+from advchunk.building import sizes
+from advchunk.building.layout import Headings, section_path
+from advchunk.building.sizes import Limits
 from advchunk.models.prompts import escape, fit_outline, single_line
 from advchunk.records import Block, Chunk, Document, Ints, Span, Units
-from advchunk.sizes import Limits
 from advchunk.text import tiling
 from advchunk.text.counters import Counter
 from advchunk.text.scripts import count_words

@@ -7,7 +7,6 @@
 """
 
 from advchunk.lazy import by_module, lazy_names
-from advchunk.registry import Registration
 
 _NAMES = by_module({  # __init__.pyi lists the same names for type checkers
     ".comparison.baselines": "baselines",
@@ -39,7 +38,7 @@ _MOVED = by_module({
     ".metrics.metering": "RunCost TokenPrices",
     ".metrics.retrieval": "Overlaps RetrievalScores at_budget at_k find_overlaps precision_omega rank redundancy similarities",
     ".metrics.statistics": "Difference Interval holm mean_interval paired_difference",
-    "advchunk.biomedical.claims": "Claim numeric_claims",
+    "advchunk.chunkers.biomedical.claims": "Claim numeric_claims",
 })  # fmt: skip
 _GONE = {"token_scale": "scores count characters, and budgets count tokens"} | dict.fromkeys(
     ["Effect", "ItemScores", "Sensitivity", "Variation", "answer_scorer", "boundary_scorer", "sensitivity", "variations"],
@@ -48,24 +47,3 @@ _GONE = {"token_scale": "scores count characters, and budgets count tokens"} | d
 
 __all__ = list(_NAMES)
 __getattr__, __dir__ = lazy_names(__name__, _NAMES, _MOVED, _GONE)
-
-REGISTRATIONS = (
-    Registration(
-        kind="command",
-        name="evaluate",
-        path="advchunk.evaluation.commands:evaluate_command",
-        summary="compare chunkers",
-    ),
-    Registration(
-        kind="command",
-        name="recommend",
-        path="advchunk.evaluation.commands:recommend_command",
-        summary="choose a chunker",
-    ),
-    Registration(
-        kind="command",
-        name="questions",
-        path="advchunk.evaluation.commands:questions_command",
-        summary="write questions on documents",
-    ),
-)

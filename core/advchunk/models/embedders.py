@@ -29,9 +29,9 @@ from advchunk.models.identity import (
     type_name,
 )
 from advchunk.models.onnx_embedder import OnnxEmbedder, not_downloaded
+from advchunk.models.signals import unit_rows
 from advchunk.models.static import default_embedder
 from advchunk.models.token_batches import BUDGET, embed_in_batches
-from advchunk.numerics.signals import unit_rows
 from advchunk.records import Floats
 from advchunk.text.counters import Counter
 from advchunk.text.sentences import language_code

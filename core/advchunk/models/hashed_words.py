@@ -11,8 +11,8 @@ from itertools import chain, count
 import numpy as np
 
 from advchunk.errors import is_integer, require
+from advchunk.models.signals import unit_rows
 from advchunk.models.wordpiece import PieceCache, basic_words, default_wordpiece, splittable
-from advchunk.numerics.signals import unit_rows
 from advchunk.records import Floats, Ints
 from advchunk.text.scripts import has_unspaced
 from advchunk.text.sentences import language_code

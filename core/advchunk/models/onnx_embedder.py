@@ -11,8 +11,8 @@ import numpy as np
 
 from advchunk.errors import ModelUnavailable, first_line, import_extra, require
 from advchunk.models.counters import replace_surrogates
+from advchunk.models.signals import unit_rows
 from advchunk.models.token_batches import embed_in_batches
-from advchunk.numerics.signals import unit_rows
 from advchunk.records import Floats
 
 _INPUTS = {"input_ids", "attention_mask", "token_type_ids"}

@@ -12,7 +12,7 @@ from advchunk.errors import BadModelOutput, ConfigurationError, import_extra
 from advchunk.models.counters import replace_surrogates, untruncated
 from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.models.identity import identity, prompt_of, sentence_transformer, type_name
-from advchunk.numerics.signals import unit_rows
+from advchunk.models.signals import unit_rows
 from advchunk.records import Floats, Ints
 
 _BATCH_SIZE = 32  # windows per call

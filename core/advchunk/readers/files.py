@@ -25,7 +25,7 @@ def read_file(
 
     Parameters
     ----------
-    path : of text, or of a binary format such as PDF, which needs the extra "pdf" (`pages.pdf`).
+    path : of text, or of a binary format such as PDF, which needs the extra "pdf" (`readers.pages.pdf`).
     markup : format of the text; None detects it from the suffix, and from the text if the suffix is ambiguous
         (`readers.formats.detect_file_format`); "auto" detects it from the text alone, except source code.
     metadata : overrides the metadata in the file.
@@ -130,7 +130,7 @@ def read_record(
 ) -> Document:
     """Return the document of a line of JSON: its ``id`` and ``text``; all else is its metadata, in which NaN is null.
 
-    A line without "text" is a record, which is read as JSON is (`data_files.objects`).
+    A line without "text" is a record, which is read as JSON is (`readers.data.objects`).
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def detect_format(text: str) -> str:
 def detect_document_format(document: Document) -> str:
     """Detect the format of a document from its text, and source code from the name of its file and the like.
 
-    See `code.languages.detect_language`. Without the extra "code", code is "plain", which is logged once.
+    See `readers.code.languages.detect_language`. Without the extra "code", code is "plain", which is logged once.
 
     >>> detect_document_format(Document("# Tea", metadata={"source": "tea.md"}))
     'markdown'

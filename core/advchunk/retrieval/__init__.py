@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from advchunk.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from advchunk.building.positions import ChunkPositions
+    from advchunk.chunkers.vectors import aadd_vectors, add_vectors
     from advchunk.retrieval.cutting import PassageCutter, ScoredSentence
     from advchunk.retrieval.evidence import WindowScoring
     from advchunk.retrieval.hierarchies import ChunkHierarchy, add_sections, merge_upward
     from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
     from advchunk.retrieval.neighbors import rerank_by_neighbors
     from advchunk.retrieval.passages import Hit, Passage, assemble_passages
-    from advchunk.retrieval.positions import ChunkPositions
     from advchunk.retrieval.rankings import Ranking, fuse
     from advchunk.retrieval.retriever import Retriever
     from advchunk.retrieval.search import Search, combine
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from advchunk.retrieval.stored import StoredRetriever
     from advchunk.retrieval.surroundings import FolderTexts, Neighborhood, Surroundings, as_surroundings
     from advchunk.retrieval.vector_index import VectorIndex
-    from advchunk.retrieval.vectors import aadd_vectors, add_vectors
 
 __all__ = [
     "ChunkHierarchy",
@@ -64,7 +64,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "ChunkHierarchy": ".hierarchies",
-        "ChunkPositions": ".positions",
+        "ChunkPositions": "advchunk.building.positions",
         "FolderTexts": ".surroundings",
         "Hit": ".passages",
         "LexicalIndex": ".lexical_index",
@@ -83,9 +83,9 @@ __getattr__, __dir__ = lazy_names(
         "Surroundings": ".surroundings",
         "VectorIndex": ".vector_index",
         "WindowScoring": ".evidence",
-        "aadd_vectors": ".vectors",
+        "aadd_vectors": "advchunk.chunkers.vectors",
         "add_sections": ".hierarchies",
-        "add_vectors": ".vectors",
+        "add_vectors": "advchunk.chunkers.vectors",
         "as_surroundings": ".surroundings",
         "assemble_passages": ".passages",
         "combine": ".search",
@@ -93,5 +93,5 @@ __getattr__, __dir__ = lazy_names(
         "merge_upward": ".hierarchies",
         "rerank_by_neighbors": ".neighbors",
     },
-    {"Places": ".positions:ChunkPositions"},
+    {"Places": "advchunk.building.positions:ChunkPositions"},
 )

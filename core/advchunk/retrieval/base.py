@@ -12,17 +12,17 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from advchunk.building.long_texts import embed_long_texts
+from advchunk.building.positions import count_tokens
 from advchunk.engine import Job, Plan, adrive, drive
 from advchunk.errors import is_integer, require
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.embedders import CheckedEmbedder, EmbedderLike, as_embedder
 from advchunk.models.identity import model_name, own_identity
-from advchunk.models.long_texts import embed_long_texts
 from advchunk.records import Chunk, Floats, evolve
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder
-from advchunk.retrieval.positions import count_tokens
 from advchunk.retrieval.query_language import fit_to_language
 from advchunk.retrieval.rankings import Ranking
 from advchunk.retrieval.search import AnswerLength, Search

@@ -9,6 +9,7 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from advchunk.building.positions import ChunkPositions, estimate_tokens
 from advchunk.errors import require
 from advchunk.records import Chunk, Ints
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter
@@ -16,7 +17,6 @@ from advchunk.retrieval.hierarchies import ChunkHierarchy, merge_upward, merge_w
 from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
 from advchunk.retrieval.locating import is_whole, locate_chunks, place_in_order
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, assemble_passages, with_lines
-from advchunk.retrieval.positions import ChunkPositions, estimate_tokens
 from advchunk.retrieval.rankings import DEPTH, Ranking
 from advchunk.retrieval.search import Search, combine
 from advchunk.text.counters import Counter

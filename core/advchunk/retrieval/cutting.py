@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from advchunk.building.positions import ChunkPositions
 from advchunk.errors import is_integer, is_number, require
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.records import Floats, Span, with_context
@@ -29,7 +30,6 @@ from advchunk.retrieval.passage_units import (
     runs_of_chunks,
 )
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_hits, check_order, sort_passages, with_lines
-from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.surroundings import Neighborhood, SurroundingsLike, as_surroundings, characters_of
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter

@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,14 +21,13 @@ from zlib import crc32
 import numpy as np
 
 from advchunk.errors import ConfigurationError, require
-from advchunk.records import Chunk, Floats, Ints, Span
+from advchunk.records import Chunk, Floats, Ints, chunk_from_dict, chunk_to_dict
 
 _FORMAT: Final = 1
 _TIMEOUT = 60.0  # seconds to wait for another process that writes
 _APPLICATION: Final = 0x61647663  # "advc", in the header of the file
 _BLOCK = 1 << 24  # bytes of vectors that are read at once
 _NO_FOLDER = "path must be that of a file; an index that an earlier version saved in a folder must be made again"
-_NOT_KEPT = {"vector", "rows", "row_spans", "row_texts"}
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
 
 # The terms of a chunk are separated by spaces. They have letters, digits, and apostrophes, and other characters beyond ASCII.
@@ -383,28 +382,3 @@ def _bytes(text: str) -> bytes:
 
 def _text(value: bytes) -> str:
     return value.decode("utf-8", "surrogatepass")
-
-
-def chunk_to_dict(chunk: Chunk) -> dict[str, Any]:
-    """Return the fields of a chunk, without its vectors; raise `ConfigurationError` for metadata that JSON would change."""
-    _check_json(chunk.metadata)
-    return {field.name: getattr(chunk, field.name) for field in fields(chunk) if field.name not in _NOT_KEPT}
-
-
-def chunk_from_dict(values: dict[str, Any]) -> Chunk:
-    """Return the chunk of `chunk_to_dict`, also if it was JSON."""
-    spans = {name: tuple(Span(*span) for span in values[name]) for name in ("spans", "source_spans")}
-    return Chunk(**{**values, **spans})
-
-
-def _check_json(value: Any) -> None:
-    """Raise `ConfigurationError` for a value that comes out of JSON as another one, or not at all."""
-    if isinstance(value, dict):
-        wrong = next((key for key in value if not isinstance(key, str)), None)
-        require(wrong is None, "metadata must be JSON to be saved: its keys must be strings", wrong)
-    if isinstance(value, (dict, list)):
-        for item in value.values() if isinstance(value, dict) else value:
-            _check_json(item)
-    else:
-        is_plain = value is None or type(value) in (str, int, float, bool)
-        require(is_plain, "metadata must be JSON to be saved: strings, numbers, lists, mappings and None", value)

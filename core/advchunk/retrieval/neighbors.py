@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from advchunk.building.positions import ChunkPositions
 from advchunk.errors import require
 from advchunk.lazy import with_former_keywords
 from advchunk.records import Floats
-from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.rankings import DEPTH, Ranking
 
 TEMPERATURE = 0.2

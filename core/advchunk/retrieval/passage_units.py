@@ -11,9 +11,10 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from advchunk import sizes
-from advchunk.contexts import Contexts, with_own_levels
-from advchunk.layout import Headings, fit_to_blocks, join_definitions, may_have_atoms, plain_levels, tile_prose
+from advchunk.building import sizes
+from advchunk.building.contexts import Contexts, with_own_levels
+from advchunk.building.layout import Headings, fit_to_blocks, join_definitions, may_have_atoms, plain_levels, tile_prose
+from advchunk.building.sizes import Limits
 from advchunk.readers import formats
 from advchunk.records import (
     Block,
@@ -31,7 +32,6 @@ from advchunk.records import (
     written_metadata,
 )  # fmt: skip
 from advchunk.retrieval.evidence import PAIR, Postings
-from advchunk.sizes import Limits
 from advchunk.text import tables
 from advchunk.text.counters import Counter, counts_of_distinct
 from advchunk.text.sentences import sentences

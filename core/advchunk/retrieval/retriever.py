@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Self
 
+from advchunk.building.positions import ChunkPositions
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.records import Chunk, Floats
@@ -18,7 +19,6 @@ from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.hierarchies import ChunkHierarchy
 from advchunk.retrieval.index_file import IndexFile
 from advchunk.retrieval.lexical_index import LexicalIndex, TextTerms
-from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
 from advchunk.retrieval.stored import check_embedder, to_stored

@@ -7,11 +7,11 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from advchunk.building.positions import ChunkPositions
 from advchunk.errors import is_number, require
 from advchunk.lazy import with_former_keywords
 from advchunk.retrieval.hierarchies import ChunkHierarchy, add_sections, expand_downward
 from advchunk.retrieval.neighbors import rerank_by_neighbors
-from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.rankings import DEPTH, FusionMethod, Ranking, fuse
 
 SearchMode: TypeAlias = Literal["dense", "lexical", "hybrid"]

@@ -10,18 +10,18 @@ from typing import Any, get_args, overload
 
 import numpy as np
 
+from advchunk.building.positions import ChunkPositions
 from advchunk.engine import Job, drive
 from advchunk.errors import require
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
-from advchunk.numerics.signals import unit_rows
+from advchunk.models.signals import unit_rows
 from advchunk.records import Chunk, Floats
 from advchunk.retrieval.base import Addition, BaseRetriever, Snapshot, additions
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.index_file import Connection, IndexFile, Places, StoredDocument, change
 from advchunk.retrieval.lexical_index import bm25, index_terms, query_terms, text_languages
-from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.rankings import DEPTH, FusionMethod, Ranking
 from advchunk.retrieval.search import LEXICAL_WEIGHT, Search, SearchMode
 from advchunk.retrieval.vector_index import similarity

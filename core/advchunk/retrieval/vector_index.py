@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from advchunk.errors import require
-from advchunk.numerics.signals import unit_rows
+from advchunk.models.signals import unit_rows
 from advchunk.records import Floats
 from advchunk.retrieval.rankings import DEPTH, Ranking
 

@@ -15,7 +15,7 @@ from advchunk.text.detection import AUTO
 from advchunk.text.sentences import sentences, spacy_documents
 from advchunk.text.tiling import Tiler, align, from_spans, owning_space, paragraphs
 
-__getattr__, _ = lazy_names(__name__, {}, {"Edus": "advchunk.experimental"})
+__getattr__, _ = lazy_names(__name__, {}, {"Edus": "advchunk.chunkers.experimental"})
 
 # The splitters that `as_tiler` takes; a spaCy Language is a callable.
 SplitterLike: TypeAlias = Literal["plain", "edus"] | Callable[[str], Any] | None
@@ -64,7 +64,7 @@ def as_tiler(splitter: SplitterLike = None, language: str = AUTO) -> Tiler:
     Parameters
     ----------
     splitter : None for `sentences` in ``language``; ``"plain"`` for `plain_sentences`; ``"edus"`` for clauses, with the
-        defaults of `experimental.edus.Edus`; a spaCy ``Language``; or a callable that takes a text and returns `Units`, edges,
+        defaults of `chunkers.experimental.edus.Edus`; a spaCy ``Language``; or a callable that takes a text and returns `Units`, edges,
         ``(start, end)`` spans, or strings that are verbatim parts of the text, in order, with only white space between.
 
     Anything else raises `ConfigurationError`. The tiler raises it too, naming the piece, if the splitter loses, reorders

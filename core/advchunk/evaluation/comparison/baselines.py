@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from advchunk.chunkers.baselines import RecursiveChunker
+from advchunk.chunkers.by_size import RecursiveChunker
 from advchunk.errors import require
 from advchunk.evaluation.comparison.candidates import Candidate, Chunks, SizeMatched, size_matched
 from advchunk.evaluation.comparison.index import ChunkIndex

@@ -14,6 +14,7 @@ import numpy as np
 from advchunk.chunkers import catalog, gate
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.params import parameters
+from advchunk.chunkers.vectors import Vectors, add_vectors
 from advchunk.engine import Watch, drive
 from advchunk.engine.runner import Failure
 from advchunk.errors import ConfigurationError, did_you_mean, require
@@ -26,7 +27,6 @@ from advchunk.models.identity import code_identity, identity
 from advchunk.records import Chunk, Document, Ints, Span
 from advchunk.retrieval.locating import locate
 from advchunk.retrieval.search import SEARCHES, Search
-from advchunk.retrieval.vectors import Vectors, add_vectors
 from advchunk.text import tiling
 
 CandidateGroup: TypeAlias = Literal["stable", "experimental", "baseline", "external"]
@@ -229,7 +229,7 @@ def with_vectors(
 
     Parameters
     ----------
-    kind : "plain", "context", "units" or "late" (`advchunk.retrieval.vectors.ChunkVectors`).
+    kind : "plain", "context", "units" or "late" (`advchunk.chunkers.vectors.ChunkVectors`).
     embedder : see `models.embedders.as_embedder`; it must be that of the questions.
     label : "" adds the kind to the candidate's.
 

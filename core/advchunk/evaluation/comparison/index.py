@@ -7,13 +7,13 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from advchunk.building.positions import ChunkPositions
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics import retrieval
 from advchunk.evaluation.metrics.metering import Meter, RunCost, measure_cost
 from advchunk.records import Chunk, Floats, Ints
 from advchunk.retrieval.hierarchies import ChunkHierarchy, merge_within, without_parts
 from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
-from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.rankings import DEPTH, Ranking
 from advchunk.retrieval.search import Search, combine
 

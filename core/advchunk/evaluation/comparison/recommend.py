@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from advchunk.chunkers import catalog, gate
+from advchunk.chunkers.vectors import Vectors
 from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.comparison.comparisons import Comparison, compare
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result, attempt
@@ -18,7 +19,6 @@ from advchunk.evaluation.data.questions import Question
 from advchunk.evaluation.metrics.table import check_metric
 from advchunk.records import Document
 from advchunk.retrieval.search import SEARCHES, Search
-from advchunk.retrieval.vectors import Vectors
 from advchunk.signal import Signal
 from advchunk.text.detection import AUTO
 

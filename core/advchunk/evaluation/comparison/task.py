@@ -8,16 +8,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from advchunk.building.layout import fit_to_blocks, tile_prose
+from advchunk.building.long_texts import embed_long_texts
 from advchunk.engine import Job, Watch, drive
 from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.data.dataset import document_blocks
 from advchunk.evaluation.data.questions import Question
 from advchunk.evaluation.metrics.table import metrics
-from advchunk.layout import fit_to_blocks, tile_prose
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.identity import identity
-from advchunk.models.long_texts import embed_long_texts
 from advchunk.records import Document, Floats, Units
 from advchunk.text import sentences
 from advchunk.text.counters import Counter

@@ -30,7 +30,7 @@ import numpy as np
 from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.data.questions import Question
 from advchunk.evaluation.metrics.ranges import expand_ranges, merge_ranges, split_at_edges, sum_by_owner, total_lengths
-from advchunk.numerics.signals import unit_rows
+from advchunk.models.signals import unit_rows
 from advchunk.records import Chunk, Floats, Ints
 
 

@@ -1,0 +1,1 @@
+"""From the layout and the limits of a text to its chunks."""

@@ -1,0 +1,180 @@
+"""Blocks that are split over the limits: the levels at which tables and formulas are, and what their later pieces need to be read."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from dataclasses import replace
+
+from advchunk.building.layout import Headings, block_spans, section_path
+from advchunk.building.sizes import VERBATIM, Levels, Limits
+from advchunk.records import Block, BlockKind, Document, with_context
+from advchunk.text import tables
+from advchunk.text.tiling import RowTiler, next_non_space
+
+_OWN: frozenset[BlockKind] = frozenset({"table", "formula"})  # split at levels of their own
+_MAX_OPENING = 2000  # characters of a table without a head that are read for one
+_LABEL = 200  # characters of a line up to a name
+_BEFORE_NAME = "*_>-–— \t[](){}<0123456789:.,|"  # time stamps, and the like
+
+
+def with_contexts(limits: Limits, document: Document, *, titled: bool) -> Limits:
+    """Return limits with the levels of tables and formulas, and with the contexts of chunks.
+
+    Parameters
+    ----------
+    titled : every chunk has the headings above it as context; else only the later pieces of tables and turns have any.
+    """
+    limits = with_own_levels(limits, document)
+    text, blocks = document.text, document.blocks or ()
+    ends = ((block.span.start, next_non_space(text, block.span.end)) for block in blocks if block.kind == "table")
+    is_long = any(end - start > limits.max_tokens for start, end in ends)  # with the white space after it
+    if titled or is_long or any(block.kind == "turn" for block in blocks):
+        return replace(limits, context=Contexts(document, limits, titled=titled))
+    return limits
+
+
+def with_own_levels(limits: Limits, document: Document) -> Limits:
+    """Return limits with the levels of tables and formulas."""
+    has_own = any(block.kind in _OWN for block in document.blocks or ())
+    return replace(limits, own_levels=OwnLevels(document, limits.prose)) if has_own else limits
+
+
+class OwnLevels:
+    """The levels at which the tables and formulas of a document are split: rows, then cells, then as prose.
+
+    Parameters
+    ----------
+    prose : the levels of the text in a cell.
+    """
+
+    def __init__(self, document: Document, prose: Levels) -> None:
+        blocks = [block for block in document.blocks or () if block.kind in _OWN]
+        self._text, self._prose, self._blocks = document.text, prose, blocks
+        self._spans = block_spans(document, blocks).spans
+        self._starts = [start for start, _ in self._spans]
+        self._levels = dict[int, Levels]()
+
+    def __call__(self, offset: int) -> Levels | None:
+        """Return the levels of the table or formula at an offset; None if none is there."""
+        offset = next_non_space(self._text, offset)  # a unit may begin with the white space after a table
+        place = bisect_right(self._starts, offset) - 1
+        if place < 0 or offset >= self._spans[place].end:
+            return None
+        if place not in self._levels:
+            kind, text = self._blocks[place].kind, self._text[slice(*self._spans[place])]
+            own = tables.tilers(tables.form(text)) if kind == "table" else (RowTiler(tables.formula_rows),)
+            self._levels[place] = (*own, *(self._prose if kind == "table" else VERBATIM))
+        return self._levels[place]
+
+
+class Contexts:
+    """The context of an offset: the title and the headings above it, and the caption and head of its table, or its speaker.
+
+    What has no room in half a chunk is left out: the outermost headings first, then the caption. Of a head that is too long
+    alone, each cell has its first words.
+
+    Parameters
+    ----------
+    limits : of the chunks; its own context is not used.
+    titled : False for the heads of tables and turns alone.
+    """
+
+    def __init__(self, document: Document, limits: Limits, *, titled: bool = True) -> None:
+        blocks, title = document.blocks or (), document.metadata.get("title")
+        self._document, self._limits = document, limits
+        self._title = (str(title),) if title else ()
+        self._headings = Headings(document.text, blocks, document.above) if titled else None
+        pairs = zip([None, *blocks], blocks, strict=False)
+        self._headed = [(above, block) for above, block in pairs if block.kind == "table" or _speaker(block)]
+        self._starts = [block.span.start for _, block in self._headed]
+        self._heads = dict[int, tuple[str, tables.Head]]()
+        self._contexts = dict[tuple[int, int, tuple[str, ...]], str]()
+        self._sizes = dict[str, int]()
+
+    def __call__(self, offset: int) -> tuple[str, int]:
+        """Return the context of a chunk that starts at an offset, and its tokens."""
+        text = self._document.text  # a unit may begin with the blank lines after a table
+        offset = max(text.rfind("\n", offset, next_non_space(text, offset)) + 1, offset)
+        path: tuple[str, ...] = ()
+        if self._headings is not None:
+            path = section_path(self._document, self._headings.above(offset))
+            path = path if path[:1] == self._title else (*self._title, *path)
+        key = *self._block_at(offset), path
+        if key not in self._contexts:
+            self._contexts[key] = next(filter(self._fits, self._candidates(*key)), "")
+        context = self._contexts[key]
+        return context, self._size(context)
+
+    def _candidates(self, place: int, inside: int, path: tuple[str, ...]) -> Iterable[str]:
+        """Yield contexts, the fullest first, of which the first that fits is taken.
+
+        Parameters
+        ----------
+        inside : the characters before the offset if that is in the head of the table, or if there is none, up to `_MAX_OPENING`.
+        """
+        titles = [" > ".join(path[outermost:]) for outermost in range(len(path))]
+        block = self._headed[place][1] if place >= 0 else None
+        if block and block.kind != "table":
+            yield from (with_context(title, f"{_speaker(block)}:") for title in [*titles, ""])
+        elif block:
+            caption, head = self._head(place)
+            if inside:
+                start, end = block.span
+                head = tables.opening(self._document.text[start:end], inside)
+            whole = "\n".join(filter(None, [caption if path[-1:] != (caption,) else "", head.text()]))
+            yield from (title if title.endswith(whole) else with_context(title, whole) for title in [*titles, ""])
+            yield head.text()
+            yield from self._shortened(head)
+        yield from titles
+
+    def _shortened(self, head: tables.Head) -> Iterable[str]:
+        """Yield a head in one line with the most words of each cell that fit; else with the most cells of one word."""
+        by_words, by_cells = range(1, head.most_words + 1), range(1, len(head.columns()) + 1)
+        if words := bisect_left(by_words, True, key=lambda most: not self._fits(head.line(most))):
+            yield head.line(words)
+        elif cells := bisect_left(by_cells, True, key=lambda most: not self._fits(head.line(1, most))):
+            yield head.line(1, cells)
+
+    def _block_at(self, offset: int) -> tuple[int, int]:
+        """Return the number of the table or turn whose later piece is at an offset; -1 if there is none. See `_candidates`."""
+        place = bisect_right(self._starts, offset) - 1
+        block = self._headed[place][1] if place >= 0 else None
+        if block is None or offset >= block.span.end:
+            return -1, 0
+        at = offset - block.span.start
+        if at == 0 and (block.kind == "table" or _names_speaker(self._document.text, block)):
+            return -1, 0
+        if block.kind != "table":
+            return place, 0
+        head = self._head(place)[1]
+        return place, 0 if head.rows and head.end <= at else min(at, _MAX_OPENING)
+
+    def _head(self, place: int) -> tuple[str, tables.Head]:
+        """Return the caption and the head of a table."""
+        if place not in self._heads:
+            above, table = self._headed[place]
+            head, caption = tables.head(self._document.text[slice(*table.span)]), ""
+            if above and above.kind == "caption":
+                caption = " ".join(self._document.text[slice(*above.span)].split())
+            self._heads[place] = head.caption or caption, head
+        return self._heads[place]
+
+    def _fits(self, context: str) -> bool:
+        return self._size(context) <= self._limits.max_context
+
+    def _size(self, context: str) -> int:
+        """Return the tokens of a context and the blank line after it, counted once."""
+        if context not in self._sizes:
+            self._sizes[context] = self._limits.counter(f"{context}\n\n") if context else 0
+        return self._sizes[context]
+
+
+def _speaker(block: Block) -> str:
+    """Return the speaker of a block, "" if it has none, or several."""
+    speakers = (block.metadata or {}).get("speakers", ())
+    return str(speakers[0]) if len(speakers) == 1 else ""
+
+
+def _names_speaker(text: str, block: Block) -> bool:
+    """Return True if a block begins with the name of its speaker, which it does not need as a context then."""
+    start = block.span.start
+    return text[start : start + _LABEL].lstrip(_BEFORE_NAME).startswith(_speaker(block))

@@ -1,0 +1,594 @@
+"""The layout of a document: where its chunks may end, which headings they are under, and on which pages they are."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain, pairwise
+from os.path import commonprefix
+from typing import Any, Final
+
+import numpy as np
+
+from advchunk.building.sizes import CODE, VERBATIM, WITHIN_SENTENCE, Levels, Limits, RunSizes
+from advchunk.records import (
+    Block,
+    BlockKind,
+    Document,
+    Floats,
+    Ints,
+    Segmentation,
+    Span,
+    SpanSet,
+    Strength,
+    Units,
+    remove_written,
+    written_keys,
+)
+from advchunk.text.atoms import SIGNS, AtomKeeper, has_atoms
+from advchunk.text.detection import AUTO
+from advchunk.text.sentences import sentences
+from advchunk.text.tiling import Tiler, from_ends, graphemes, leading_space, next_non_space, paragraphs, unit_end
+
+_PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
+_CAPTIONED = _PROTECTED | {"caption"}
+_UNCUT = _PROTECTED | {"turn"}
+# The kinds of blocks that may begin a section.
+_TITLED: frozenset[BlockKind] = frozenset({"heading", "code", "paragraph", "caption"})
+SPLIT_APART: frozenset[BlockKind] = frozenset({"table", "formula", "turn"})
+"""The kinds of blocks that are split at levels of their own, or whose later pieces need a context (see `contexts`)."""
+_PROSE: frozenset[BlockKind] = frozenset({"paragraph", "item", "quote", "turn"})
+# Tags alone: those that open what is below, with its summary, and those that close what is above.
+_OPENING_TAGS = re.compile(
+    r"<(?:details|div|section|center|p)\b[^<>]*+>\s*+(?:<summary\b[^<>]*+>(?:[^<]|<(?!/summary))*+</summary\s*+>\s*+)?"
+)
+_CLOSING_TAGS = re.compile(r"(?:</[a-zA-Z]++\s*+>\s*+)++")
+_COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*+-->\s*+")
+# The marks of list items that formats do not define.
+_ITEM = re.compile(r"\s*+(?:[\u00b7\u2022\u2023\u25aa-\u25ff\u2013\u2014]\s|\\?\*|\((?:\d{1,3}|\w{1,5})\)\s)")
+# The start of a block that continues the one above: a letter in lower case, or a pronoun.
+_CONTINUES = re.compile(
+    r"\s*+[\"'(\u201c\u2018\u00ab]?(?:[a-z\u00df-\u00ff]|(?:He|She|It|They|This|That|These|Those|His|Her|Its|Their|Such"
+    r"|Er|Sie|Es|Dies|Dieser|Diese|Dieses|Ihr|Ihre|Sein|Seine|Il|Elle|Ils|Elles|Ce|Cela|Ceci|Cette|Ces|Cet|Leur|Leurs|Son|Sa|Ses)\b)"
+)
+_LABEL = 200  # most characters of a label
+_COLONS, _UNFINISHED, _STOPS = ":\uff1a", ",;-:\uff0c\uff1b\uff1a\u3001", ".!?\u2026\u3002\uff01\uff1f"
+_CLOSERS, _CLOSING = "\"')]\u201d\u2019\u00bb*_0123456789", 8
+_REACH = 16.0  # mean units that a cut moves for a cost of 1; chosen with the limit of 1 in benchmarks/STRUCTURE.md
+_NO_SPANS = SpanSet()
+LINES: Final = frozenset({"start_line", "end_line"})
+"""Metadata that change where lines are added above."""
+_LINE_END, _UNIX_LINE_END = re.compile(r"\r\n?|\n"), re.compile(r"\n")  # a search for one character is fast
+_UNCHANGED: Final = frozenset({"", "code"})  # markup of documents whose text no reader derived from another
+_INHERITED: Final = frozenset(
+    {"section", "title_path", "page", "pages"}
+)  # metadata of a chunk that is also true of its parts
+
+
+def protected(document: Document, kinds: Iterable[BlockKind] = _PROTECTED) -> SpanSet:
+    """Return the spans of blocks that are cut only if they are over the limits: code, tables, formulas and figures."""
+    blocks = [block for block in document.blocks or () if block.kind in kinds]
+    return block_spans(document, blocks) if blocks else _NO_SPANS
+
+
+def block_spans(document: Document, blocks: Sequence[Block]) -> SpanSet:
+    """Return the spans of blocks; as with units, the first owns the white space at the start of the text."""
+    spans = [block.span for block in blocks]
+    if spans and spans[0].start <= document.text_start:
+        spans[0] = Span(0, spans[0].end)
+    return SpanSet(spans)
+
+
+def tile_prose(document: Document, tiler: Tiler) -> Units:
+    """Tile the prose of a document: each heading, list item and quote separately; protected blocks and turns are not split.
+
+    In Markdown, no unit ends in inline code, a link, a tag or a formula.
+    """
+    text, blocks, keeps_atoms = document.text, document.blocks or (), may_have_atoms(document)
+    edges, whole = [0], {block.span.start for block in blocks if is_uncut(block)}
+    starts = [b.span.start for a, b in pairwise(blocks) if b.title is not None or not a.kind == b.kind == "paragraph"]
+    inner = list[int]()  # starts of lines, at which the splitter of sentences ends one if it is told them
+    is_told = getattr(tiler, "func", None) is sentences and getattr(tiler, "keywords", {}).get("language", AUTO) != AUTO
+    if is_told:
+        pairs = pairwise([0, *starts])
+        inner = [b for a, b in pairs if a not in whole and b not in whole and text[b - 1] == "\n"]
+    for start, end in pairwise(sorted({0, *starts, len(text)}.difference(inner))):
+        if start in whole:
+            edges.append(end)
+            continue
+        lines = [at - start for at in inner[bisect_left(inner, start) : bisect_left(inner, end)]]
+        split: Callable[..., Units] = tiler
+        split = partial(split, starts=lines) if lines else split
+        units = AtomKeeper(split, lines)(text[start:end]) if keeps_atoms else split(text[start:end])
+        edges += (start + units.edges[1:]).tolist()
+    return Units(text, np.array(edges, dtype=np.int64))
+
+
+def fit_to_blocks(units: Units, document: Document) -> Units:
+    """Return units that also end where blocks end, but not inside a protected one, a turn, or the white space before a block.
+
+    A heading stays with the block below it, a caption with what it is above or below, the end of the lead-in of a list with
+    the first item, and a table with the end of the prose above it, along with labels such as "Three months ended June 30". The
+    edge before an answer, or before what the same speaker says on, is weaker than others between turns.
+
+    Returns
+    -------
+    Units with the ``strength`` of their edges.
+    """
+    text, blocks, lead = document.text, document.blocks or (), document.text_start
+    # From a first to a last offset, only a block begins: in the white space before it, and inside one that is kept whole.
+    spans, starts, ends, strength_at = [(0, lead)], [0], list[int](), dict[int, int]()
+    for block, strength_before in zip(blocks, _strengths(text, blocks), strict=True):
+        start, end = block.span
+        last = _last_inside(text, block)
+        spans.append((_text_end(text, starts[-1], start), last))
+        starts.append(start)
+        strength_at[start] = strength_before
+        if block.kind in _PROTECTED:
+            after = max(end, unit_end(text, _text_end(text, start, end)))
+            ends.append(after)
+            strength_at.setdefault(after, Strength.BLOCK)
+    candidates = sorted({*units.edges.tolist(), *ends}) if ends else units.edges.tolist()
+    places = [*(bisect_left(candidates, first) for first, _ in spans), len(candidates)]
+    edges = list[int]()
+    for start, (_, last), (i, j) in zip(starts, spans, pairwise(places), strict=True):
+        if start > lead or not edges:
+            edges.append(start)
+        edges += candidates[bisect_right(candidates, last, i) : j]
+    if edges[-1] < len(text):
+        edges.append(len(text))
+    strength = [Strength.SENTENCE] * len(edges)
+    for offset, value in strength_at.items():
+        if edges[place := bisect_left(edges, offset)] == offset:
+            strength[place] = value
+    _weaken(text, blocks, edges, strength)
+    _mark_lines(text, blocks, edges, strength)
+    sizes = units.sizes if edges == units.edges.tolist() else None
+    return Units(text, np.array(edges, dtype=np.int64), sizes, np.array(strength, dtype=np.int64))
+
+
+def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
+    """Weaken the edges below headings, captions, questions and what leads in a table, and between the words of one speaker."""
+    for place, (block, below) in enumerate(pairwise(blocks), 1):
+        if block.kind == "heading" or (block.kind == "caption" and below.kind in _CAPTIONED):
+            i, j = bisect_right(edges, block.span.start), bisect_right(edges, below.span.start)
+            strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
+        elif block.kind == below.kind == "turn" and (block.title == below.title or _ends_in_question(text, block)):
+            strength[bisect_left(edges, below.span.start)] = Strength.ITEM
+        elif below.kind == "table":
+            for start in _led_in(text, blocks, place):
+                strength[bisect_left(edges, start)] = Strength.LEAD_IN
+
+
+def _led_in(text: str, blocks: Sequence[Block], place: int) -> Iterator[int]:
+    """Yield the start of the table at a place if prose is above, and of its labels, such as "June 30, 2023", with more above."""
+    while place and blocks[place - 1].kind in _PROSE and not _is_furniture(text, above := blocks[place - 1]):
+        mark = _last_mark(text, *above.span)
+        if mark in _STOPS and blocks[place].kind != "table":
+            return
+        yield blocks[place].span.start
+        if mark in _STOPS + _COLONS or above.span.end - above.span.start > _LABEL:
+            return
+        place -= 1
+
+
+def _last_mark(text: str, start: int, end: int) -> str:
+    """Return the last character of a block that is not a bracket, quotation mark, or digit; "" if those alone end it."""
+    end = _text_end(text, start, end)
+    return text[max(end - _CLOSING, start) : end].rstrip(_CLOSERS)[-1:]
+
+
+def _ends_in_question(text: str, block: Block) -> bool:
+    last = text[max(block.span.end - 8, block.span.start) : block.span.end]
+    return last.rstrip(" \"'”’»)]*_").endswith(("?", "？", "؟"))
+
+
+def is_uncut(block: Block) -> bool:
+    """Return True for a block that is one unit, unless it is over the limits."""
+    return block.kind in _UNCUT or (block.kind == "quote" and block.title is not None)
+
+
+def _last_inside(text: str, block: Block) -> int:
+    """Return the last offset that only the block's own edges may have: in its first character, its label, or all of it."""
+    if block.kind == "heading" or is_uncut(block):  # such as "## 2. Methods"
+        return block.span.end - 1
+    first = next_non_space(text, block.span.start)
+    is_unit = block.kind == "paragraph" and block.title is not None  # its title begins its text
+    return min(first + len(block.title or ""), block.span.end - 1) if is_unit else first
+
+
+def _strengths(text: str, blocks: Sequence[Block]) -> Iterator[int]:
+    """Yield the strength of the edge before each block; what is on each page stays with the page before."""
+    above: Block | None = None
+    is_paged = False
+    for place, block in enumerate(blocks):
+        if _is_furniture(text, block):
+            is_paged = True
+            yield Strength.KEEP_WITH_NEXT if above is not None and above.kind == "heading" else Strength.ITEM
+            continue
+        if above is not None and (_is_tags(_OPENING_TAGS, text, above) or _is_tags(_CLOSING_TAGS, text, block)):
+            yield Strength.KEEP_WITH_NEXT
+        elif _is_titled(block) and block.kind != "paragraph":
+            yield Strength.HEADING + max(6 - block.level, 0)
+        elif above is None:
+            yield Strength.BLOCK
+        elif above.kind == "heading" or (
+            block.kind == "caption" and _is_caption_of(block, blocks[place - 1 : place + 2])
+        ):
+            yield Strength.KEEP_WITH_NEXT
+        else:
+            is_next_page = is_paged or (bool(block.places) and _page(block, 0) > _page(above, -1))
+            yield _between(text, above, block, is_next_page=is_next_page)
+        above, is_paged = block, False
+
+
+def _is_furniture(text: str, block: Block) -> bool:
+    """Return True for what is on each page, and for comments."""
+    may_be_comment = block.kind == "paragraph" and text.startswith("<!--", block.span.start)
+    return block.kind == "furniture" or (may_be_comment and _COMMENT.fullmatch(text, *block.span) is not None)
+
+
+def _is_tags(tags: re.Pattern[str], text: str, block: Block) -> bool:
+    start, end = block.span
+    return text.startswith("<", start) and block.kind == "paragraph" and tags.fullmatch(text, start, end) is not None
+
+
+def _page(block: Block, place: int) -> int:
+    return block.places[place].page if block.places else 0
+
+
+def _is_caption_of(caption: Block, around: Sequence[Block]) -> bool:
+    """Return True for the caption of the figure or table above it, unless another is below."""
+    above, *_, below = around
+    is_last = below is caption
+    return above.kind in _PROTECTED and (is_last or below.kind not in _CAPTIONED)
+
+
+def _between(text: str, above: Block, below: Block, *, is_next_page: bool) -> int:
+    """Return the strength of the edge between two blocks, neither of which is a heading.
+
+    An item is nearer to what is indented below it than to the next item; a table of contents stays with its name.
+    """
+    start, end = below.span.start, _text_end(text, *above.span)
+    if _is_indented(text, below) and (above.kind == "item" or _is_indented(text, above)):
+        return Strength.LINE
+    if (
+        below.kind == "quote"
+        and below.title == ""
+        and "\n" not in text[above.span.start : end]
+        and text[end - 1] not in _STOPS
+    ):
+        return Strength.KEEP_WITH_NEXT
+    if below.kind not in _PROSE or above.kind not in _PROSE:
+        return Strength.BLOCK
+    is_item = below.kind == "item" or _ITEM.match(text, start) is not None
+    if is_item and text[end - 1] in _COLONS:
+        return Strength.KEEP_WITH_NEXT
+    if is_item or text[end - 1] in _UNFINISHED or _CONTINUES.match(text, start):
+        return Strength.ITEM
+    return Strength.PAGE if is_next_page and _last_mark(text, *above.span) in _STOPS else Strength.BLOCK
+
+
+def _is_indented(text: str, block: Block) -> bool:
+    return text.startswith(("  ", "\t"), block.span.start) and block.kind != "item"
+
+
+def _mark_lines(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
+    """Mark the edges at ends of lines inside a block most of whose lines end a unit, unless all units end a line."""
+    pairs = zip(edges[1:], strength[1:], strict=True)  # an empty text has one edge, and nothing before it
+    at_lines = [edge for edge, value in pairs if value == Strength.SENTENCE and text[edge - 1] in "\r\n"]
+    if not at_lines:
+        return
+    marked, inner = list[int](), 0
+    for start, end in [block.span for block in blocks if block.kind in _PROSE] if blocks else [(0, len(text))]:
+        inner += strength[bisect_right(edges, start) : bisect_left(edges, end)].count(Strength.SENTENCE)
+        inside = at_lines[bisect_right(at_lines, start) : bisect_left(at_lines, end)]
+        if inside and 2 * len(inside) > text.count("\n", start, _text_end(text, start, end)):
+            marked += inside
+    if len(marked) < inner:
+        for edge in marked:
+            strength[bisect_left(edges, edge)] = Strength.LINE
+
+
+def prefer_layout(units: Units, segmentation: Segmentation, weight: float) -> Segmentation:
+    """Move each cut to the edge that is best by its layout and its distance; cuts that meet become one.
+
+    An edge at a distance of d tokens from the cut costs ``weight`` * c + d / (16 m), where m is the mean size of a unit. For
+    the strongest edges c is 0, and for each weaker kind it is higher by ln(k / j), at most 1, if j edges are stronger and
+    k at least as strong: a kind of which there are many says little about where a topic ends. Edges before headings are
+    one kind, so no cut moves across one; those within sentences are one with those of sentences. If all edges are alike, no
+    cut moves. Else cuts that were forced by size are left to `building.sizes.pack`, which takes the strongest edge near.
+    """
+    costs = layout_costs(units.strength[1:-1])
+    if not weight or len(segmentation.cuts) < 3 or not np.any(costs):
+        return segmentation
+    total = np.cumsum(units.token_counts())
+    costs, at = weight * costs, total[:-1] * len(units) / (max(int(total[-1]), 1) * _REACH)
+    every, last = np.arange(len(costs)), len(costs) - 1
+    # The best edge up to each edge, and from each edge on; the nearest of equals.
+    below, above = costs - at, (costs + at)[::-1]
+    before = np.maximum.accumulate(np.where(below == np.minimum.accumulate(below), every, 0))
+    after = last - np.maximum.accumulate(np.where(above == np.minimum.accumulate(above), every, 0))[::-1]
+    best = np.where(costs[before] + at - at[before] <= costs[after] + at[after] - at, before, after)
+    segmentation = _without_forced(segmentation)
+    cuts = segmentation.cuts.copy()
+    cuts[1:-1] = best[cuts[1:-1] - 1] + 1
+    return _with_cuts(segmentation, cuts)
+
+
+def layout_costs(strength: Ints) -> Floats:
+    """Return the cost of a cut at each edge (see `prefer_layout`); infinite at edges where none may be.
+
+    >>> layout_costs(np.array([Strength.BLOCK, Strength.SENTENCE, Strength.SENTENCE])).round(2).tolist()
+    [0.0, 1.0, 1.0]
+    """
+    alike = np.where(strength < 0, strength, np.clip(strength, Strength.SENTENCE, Strength.HEADING))
+    kinds, kind = np.unique(-alike, return_inverse=True)
+    number = np.cumsum(np.bincount(kind))
+    costs = np.cumsum(np.minimum(np.diff(np.log(number), prepend=np.log(number[:1])), 1.0))
+    if len(kinds) > 1:
+        costs[kinds > 0] = np.inf
+    return np.asarray(costs[kind])
+
+
+def _without_forced(segmentation: Segmentation) -> Segmentation:
+    """Return a segmentation without the cuts that size alone forced."""
+    reason = segmentation.reason
+    if isinstance(reason, str) or "forced" not in reason:
+        return segmentation
+    return segmentation.keep(np.flatnonzero([True, *(word != "forced" for word in reason), True]))
+
+
+def _with_cuts(segmentation: Segmentation, moved: Ints) -> Segmentation:
+    """Return a segmentation whose cuts have moved, in order; those that meet are one, and segments between them vanish."""
+    if (moved == segmentation.cuts).all():
+        return segmentation
+    cuts, first = np.unique(moved, return_index=True)
+    last = np.r_[first[1:], len(moved)] - 1
+    labels, old = segmentation.labels, ["", *segmentation.reasons, ""]
+    stays = (segmentation.cuts == moved).tolist()
+    groups = zip(first[1:-1].tolist(), last[1:-1].tolist(), strict=True)
+    reasons = [next((old[k] for k in range(i, j + 1) if stays[k]), "layout") for i, j in groups]
+    if labels is not None:
+        labels = np.repeat(labels[segmentation.cuts[last[:-1]]], np.diff(cuts))
+    return segmentation.keep(first, cuts=cuts, labels=labels, reason=reasons)
+
+
+def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
+    """Move each cut between a heading or caption and what is below before the heading, except cuts that were forced."""
+    edges = np.flatnonzero(units.strength < 0)[::-1].tolist()  # from the end: stacked headings move together
+    if not edges:
+        return segmentation
+    cuts, labels, reason = segmentation.cuts.copy(), segmentation.labels, segmentation.reason
+    forced = np.zeros(len(cuts), dtype=bool)
+    if not isinstance(reason, str):
+        forced[1:-1] = np.array(reason) == "forced"
+    for edge in edges:
+        cuts[(cuts == edge) & ~forced] = edge - 1
+    if labels is not None:
+        labels = labels.copy()
+        for edge in edges:
+            labels[edge - 1] = labels[edge]
+    cuts, kept = np.unique(cuts, return_index=True)
+    return segmentation.keep(kept, cuts=cuts, labels=labels)
+
+
+def may_have_atoms(document: Document) -> bool:
+    """Return True if a document is Markdown, as far as its reader says, with inline code, links, tags or formulas."""
+    is_markdown = document.markup in {"", "markdown"} and document.blocks is not None
+    return is_markdown and any(sign in document.text for sign in SIGNS) and has_atoms(document.text)
+
+
+def plain_levels(document: Document, tiler: Tiler) -> dict[str, Any]:
+    """Return the levels at which parts of a document over the limits are split, as arguments of `Limits`.
+
+    In Markdown, inline code, links, tags and formulas are cut last. `building.contexts.with_own_levels` adds those of tables and
+    formulas.
+    """
+    prose: Levels = (paragraphs, tiler, *WITHIN_SENTENCE)
+    if may_have_atoms(document):
+        clauses, words, *finer = WITHIN_SENTENCE
+        kept = map(AtomKeeper, (tiler, clauses, words, graphemes))
+        prose = (paragraphs, *kept, words, *finer)
+    verbatim_levels = CODE if document.markup == "code" else VERBATIM
+    return {"prose": prose, "verbatim": protected(document), "verbatim_levels": verbatim_levels}
+
+
+def join_definitions(document: Document, limits: Limits) -> Document:
+    """Return source code with each definition that fits in a chunk as one block, with all inside it and the comment above."""
+    blocks = document.blocks or ()
+    units = from_ends(document.text, [block.span.start for block in blocks[1:]])
+    runs = RunSizes(units, limits.counter, limits.more)
+    joined, i = list[Block](), 0
+    while i < len(blocks):
+        first, start, end = i, blocks[i].span.start, i + 1
+        if blocks[i].kind == "heading" and not blocks[i].title and end < len(blocks):
+            first, end = i + 1, i + 2
+        while blocks[first].kind == "heading" and end < len(blocks) and blocks[end].level > blocks[first].level:
+            end += 1
+        if runs.fits(i, end, limits.budget(start) + limits.overlap_tokens):
+            span = Span(start, blocks[end - 1].span.end)
+            joined.append(replace(blocks[first], kind="code", span=span))
+        else:
+            joined.append(blocks[i])
+            end = i + 1
+        i = end
+    return replace(document, blocks=tuple(joined))
+
+
+def _is_titled(block: Block) -> bool:
+    """Return True if a block begins a section: a heading, a numbered unit, or statements in source code."""
+    return block.kind == "heading" or (block.title is not None and block.kind in _TITLED)
+
+
+def section_path(document: Document, path: Sequence[str]) -> tuple[str, ...]:
+    """Return a path of headings as it is written: in source code as one qualified name."""
+    return (".".join(path),) if document.markup == "code" and path else tuple(path)
+
+
+class OpenHeadings:
+    """The headings that a place in a text is under, as level and title, while its blocks are read in order."""
+
+    def __init__(self, text: str, above: Iterable[tuple[int, str]] = ()) -> None:
+        self._text, self.open = text, tuple(above)
+
+    def enter(self, block: Block) -> bool:
+        """Read the next block, and return True if it begins a section."""
+        if is_section := _is_titled(block):
+            kept = [(level, title) for level, title in self.open if level < block.level]
+            self.open = (*kept, _heading(self._text, block))
+        return is_section
+
+    def path(self) -> tuple[str, ...]:
+        """Return the titles, outermost first."""
+        return tuple(title for _, title in self.open if title)
+
+
+class Headings:
+    r"""The headings of a document, and the definitions of source code, searched by offset.
+
+    Parameters
+    ----------
+    text : the text that the blocks' spans index.
+    blocks : a layout, ascending; blocks without a title are skipped.
+    above : level and title of each heading that the text is under.
+
+    Examples
+    --------
+    >>> from advchunk.readers.markdown import blocks
+    >>> text = "# Guide\n\nHello.\n\n## Install\n\nRun make."
+    >>> Headings(text, blocks(text)).path(text.index("Run"))
+    ('Guide', 'Install')
+    """
+
+    def __init__(self, text: str, blocks: Iterable[Block], above: Iterable[tuple[int, str]] = ()) -> None:
+        self._lead = leading_space(text)
+        headings = OpenHeadings(text, above)
+        self._starts: list[int] = []
+        self._paths: list[tuple[str, ...]] = [headings.path()]
+        self._above: list[tuple[str, ...]] = []
+        for block in blocks:
+            if headings.enter(block):
+                path = headings.path()
+                self._above.append(path[:-1] if headings.open[-1][1] else path)
+                self._starts.append(block.span.start)
+                self._paths.append(path)
+
+    def path(self, offset: int) -> tuple[str, ...]:
+        """Return the headings that a character is under, innermost last; a heading is under itself."""
+        return self._paths[bisect_right(self._starts, max(offset, self._lead))]
+
+    def above(self, offset: int) -> tuple[str, ...]:
+        """Return the headings that a text starting at a character is under, without the one it starts with."""
+        offset = max(offset, self._lead)
+        place = bisect_right(self._starts, offset)
+        return self._above[place - 1] if place and self._starts[place - 1] == offset else self._paths[place]
+
+
+def headings_above(document: Document, offset: int) -> tuple[tuple[int, str], ...]:
+    """Return level and title of each heading that a text from ``offset`` on is under, outermost first."""
+    headings = OpenHeadings(document.text, document.above)
+    for block in document.blocks or ():
+        if block.span.start >= offset:
+            break
+        headings.enter(block)
+    return headings.open
+
+
+def _heading(text: str, block: Block) -> tuple[int, str]:
+    """Return the level and the title of a heading."""
+    return block.level, " ".join(text[slice(*block.span)].split()) if block.title is None else block.title
+
+
+class Locator:
+    """Locates spans in a document: headings above them, lines, places on pages, and what blocks say of themselves."""
+
+    def __init__(self, document: Document) -> None:
+        blocks = document.blocks or ()
+        may_have_headings = document.above or any(b.kind == "heading" or b.title is not None for b in blocks)
+        self._headings = Headings(document.text, blocks, document.above) if may_have_headings else None
+        self._document = document
+        self._placed = [block for block in blocks if block.places or block.metadata]
+        self._starts = [block.span.start for block in self._placed]
+        self._ends = [block.span.end for block in self._placed]
+        self._line_starts: list[int] = []
+        if document.offsets is None and document.markup in _UNCHANGED:
+            pattern = _LINE_END if "\r" in document.text else _UNIX_LINE_END
+            self._line_starts = [0, *[match.end() for match in pattern.finditer(document.text)]]
+
+    def __call__(self, spans: Sequence[Span]) -> dict[str, Any]:
+        """Return metadata of spans.
+
+        ``section`` and ``title_path`` are the headings that the starts of all spans are under, in source code the qualified
+        name of the definition; ``start_line`` and ``end_line``, from 1, the lines of the first and the last character that
+        is not white space, if no reader derived the text from another, with ``start_column`` and ``end_column`` in source
+        code; ``page`` the first page; ``pages`` all of them, if several; ``boxes`` the places of each
+        block, each as [page, left, top, right, bottom]. Of the metadata of their blocks, lists are united, and of other
+        values the first is taken, or the last if the key begins with "end".
+        """
+        metadata: dict[str, Any] = {}
+        if self._headings is not None:
+            paths = [self._headings.path(next_non_space(self._document.text, start)) for start, _ in spans]
+            common = paths[0] if len(paths) == 1 else commonprefix(paths)  # noqa: RUF071 - it also works on tuples
+            path = section_path(self._document, common)
+            metadata |= {"section": path[-1], "title_path": " > ".join(path)} if path else {}
+        if (starts := self._line_starts) and spans:
+            text, first, last = self._document.text, spans[0], spans[-1]
+            start = min(first.end - len(text[slice(*first)].lstrip()), first.end - 1)
+            end = max(last.start + len(text[slice(*last)].rstrip()) - 1, start)
+            metadata["start_line"], metadata["end_line"] = lines = (
+                bisect_right(starts, start),
+                bisect_right(starts, end),
+            )
+            if self._document.markup == "code":
+                columns = (offset - starts[line - 1] + 1 for offset, line in zip((start, end), lines, strict=True))
+                metadata["start_column"], metadata["end_column"] = columns
+        if not self._placed:
+            return metadata
+        inside = (
+            self._placed[bisect_right(self._ends, start) : bisect_left(self._starts, end)] for start, end in spans
+        )
+        blocks = [*chain.from_iterable(inside)]
+        return metadata | _on_pages(blocks) | _united(block.metadata for block in blocks if block.metadata)
+
+
+def _on_pages(blocks: Iterable[Block]) -> dict[str, Any]:
+    """Return the pages of blocks, and their places there."""
+    places = dict.fromkeys(chain.from_iterable(block.places for block in blocks))
+    if not places:
+        return {}
+    pages = sorted({place.page for place in places})
+    boxes = [[place.page, *place.box] for place in places if place.box]
+    return {"page": pages[0]} | ({"pages": pages} if len(pages) > 1 else {}) | ({"boxes": boxes} if boxes else {})
+
+
+def _united(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the metadata of several blocks as one.
+
+    >>> _united([{"speakers": ["Ann"], "start_time": 1, "end_time": 2}, {"speakers": ["Bob"], "start_time": 2, "end_time": 5}])
+    {'speakers': ['Ann', 'Bob'], 'start_time': 1, 'end_time': 5}
+    """
+    united = dict[str, Any]()
+    for part in parts:
+        for key, value in part.items():
+            if isinstance(value, list):
+                united[key] = united.get(key, []) + [item for item in value if item not in united.get(key, [])]
+            elif key not in united or key.startswith("end"):
+                united[key] = value
+    return united
+
+
+def inherited_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the metadata that parts of a chunk inherit: the user's, and the headings and the pages.
+
+    >>> inherited_metadata({"source": "s", "level": 0, "section": "Tea", "advchunk_keys": "level section"})
+    {'source': 's', 'section': 'Tea', 'advchunk_keys': 'section'}
+    """
+    own = written_keys(metadata).keys() - _INHERITED
+    return remove_written(metadata, own) if own else metadata
+
+
+def _text_end(text: str, start: int, end: int) -> int:
+    """Return the end of ``text[start:end]`` without the white space after it."""
+    return start + len(text[start:end].rstrip())

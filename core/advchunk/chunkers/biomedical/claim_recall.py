@@ -1,0 +1,95 @@
+"""A metric of retrieval: how many numeric claims of an answer are retrieved in full.
+
+A cut between a number and its comparator loses the claim (`advchunk.chunkers.biomedical.claims`) though every
+character is still retrieved. So a claim counts only if one chunk contains all of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from advchunk.chunkers.biomedical.claims import Claim, numeric_claims
+from advchunk.records import Chunk, Floats, Ints, Span
+
+
+class Answered(Protocol):
+    """A question (`advchunk.evaluation.Question`)."""
+
+    @property
+    def references(self) -> Sequence[tuple[str, Span]]:
+        """The documents and spans that answer it."""
+
+
+def claims_of_task(task: Any) -> tuple[tuple[tuple[str, Span], ...], ...]:
+    """Return the claims in the answer of each question of an `advchunk.evaluation.EvaluationTask`."""
+    pairs = zip(task.documents, task.sentences, strict=True)
+    by_document = {document.source: numeric_claims(document.text, units) for document, units in pairs}
+    return claims_in_answers(task.questions, by_document)
+
+
+def claims_in_answers(
+    questions: Sequence[Answered], claims: Mapping[str, Sequence[Claim]]
+) -> tuple[tuple[tuple[str, Span], ...], ...]:
+    """Return the claims with a statistic in each question's answer; their comparators may be outside of it."""
+    return tuple(
+        tuple(
+            (name, claim.span)
+            for name in dict.fromkeys(document for document, _ in question.references)
+            for claim in claims.get(name, ())
+            if any(
+                document == name and start >= span.start and end <= span.end
+                for document, span in question.references
+                for start, end in claim.statistics
+            )
+        )
+        for question in questions
+    )
+
+
+def claims_at_k(
+    claims: Sequence[Sequence[tuple[str, Span]]], chunks: Mapping[str, Sequence[Chunk]], ranking: Ints, k: int
+) -> Floats:
+    """Return the share of each answer's claims that are complete in one of the first k chunks: (q,), NaN without claims.
+
+    Parameters
+    ----------
+    claims : of each question, from `claims_in_answers`.
+    chunks : of each document, in the order in which ``ranking`` numbers them.
+    ranking : (q, r) indices of chunks, best first; r >= k, or all chunks.
+    """
+    indexed = [(name, _merge_spans(chunk.spans)) for name, group in chunks.items() for chunk in group]
+    scores = np.full(len(claims), np.nan)
+    for q, expected in enumerate(claims):
+        first = [
+            (name, *span) for name, spans in (indexed[chunk] for chunk in ranking[q, :k].tolist()) for span in spans
+        ]
+        if expected:
+            scores[q] = np.mean([
+                any(document == name and start <= claim.start and claim.end <= end for document, start, end in first)
+                for name, claim in expected
+            ])  # fmt: skip
+    return scores
+
+
+def _merge_spans(spans: Sequence[Span]) -> list[Span]:
+    """Return spans in order, those that touch or overlap merged."""
+    merged = list[Span]()
+    for span in sorted(spans):
+        if merged and span.start <= merged[-1].end:
+            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
+        else:
+            merged.append(span)
+    return merged
+
+
+METRIC: Mapping[str, Any] = {  # a row of `advchunk.evaluation.metrics.table`
+    "name": "claims_at_k",
+    "summary": "numeric claims in the first k",
+    "column": "claims at k",
+    "title": "claims@k",
+    "needs": claims_of_task,
+    "score": lambda of: claims_at_k(of.needs, of.chunks, of.ranking, of.k),
+    "condition": "numeric claims in the answer",
+    "meaning": "is the share of the numeric claims in the answers (a statistic and its comparator) that one of the first k chunks holds whole",
+}

@@ -1,0 +1,81 @@
+"""The hyper-parameters of `BiomedicalAbstractChunker`."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+from uuid import UUID
+
+from advchunk.chunkers.params import Params, at_least, at_most_chunk
+from advchunk.errors import ConfigurationError
+
+NAMESPACE = "1b2c3d4e-0000-0000-0000-000000000000"
+"""Bio-MCP's namespace for the ids of its chunks."""
+
+
+@dataclass(kw_only=True)
+class BiomedicalAbstractParams(Params):
+    """Chunk a PubMed abstract so that a claim, its numbers and their comparator stay in one chunk.
+
+    The text is normalized (`readers.pubmed.abstracts`). Each section is a chunk. Neighboring sections smaller than
+    ``min_tokens`` are merged, as are Results and Conclusions that fit ``target_tokens`` together. A section over
+    ``max_tokens``, or an unsectioned abstract over it, is cut between sentences into windows of about ``target_tokens``
+    (250-350 for 325), each of which repeats the end of the previous one. A window keeps a sentence with a statistic and
+    the one with its comparator together (`claims.numeric_claims`), unless it would exceed the target by more than 15 %.
+    Nothing is cut within a quantity, a comparison of numbers, or parentheses with a number. Dynamic programming finds
+    the best segmentation: breaking a rule has a cost, and a more important rule outweighs all less important ones.
+
+    A chunk's context is ``[Section]`` and, for the first chunk, ``[Title]``, above ``[Text]``, which marks the text; it counts
+    toward all limits. Metadata has
+    ``chunk_id`` ("s0", "s1" ... with sections, else "w0" ...), ``uuid`` (from the parent and the ``chunk_id``),
+    ``parent_uid`` (by default "pubmed:<pmid>", else the document's id, else a hash of its content), ``source``,
+    ``chunk_idx``, ``title``, ``section`` (several are separated by commas), ``tokens``, ``n_sentences``,
+    ``published_at`` and ``chunker_version``. An article without an abstract has one chunk without text, whose context
+    is its title.
+
+    Departs from the strategy: only known names are headings, because its pattern also matches "Double-blind"; labels
+    stay in the text; its MeSH suffix is in the context, before the text; and its open choices (which neighbor to merge
+    with, where windows end) are optimized over the whole abstract.
+
+    Parameters
+    ----------
+    max_tokens : maximum tokens of a chunk, context included, >= 1.
+    min_tokens : smaller sections are merged with a neighbor if the result fits, 0..max_tokens; the default, like those of
+        overlap_tokens and target_tokens, shrinks in proportion to a smaller max_tokens.
+    overlap_tokens : maximum tokens of a window to repeat in the next, in whole sentences, 0..max_tokens - 1.
+    include_context : give each chunk its context; without it, an article without an abstract has no chunk.
+    target_tokens : target size of a window in tokens, context and repeated text included, 1..max_tokens.
+    short_tokens : an abstract of fewer tokens is one chunk, even if it has sections, >= 0.
+    title_chunk : give the title a chunk of its own, without text, before the others, unless the abstract is short.
+    mesh : add the ``mesh`` terms in the metadata to the context of a short abstract, and of an article without one.
+    normalize : False uses the text unchanged, parsed as ``markup``.
+    namespace : namespace of ``uuid``, a UUID.
+    chunker_version : version to write into the metadata.
+
+    References
+    ----------
+    Bio-MCP, "Chunking Strategy", v1.2.0, 2025.
+    """
+
+    algorithm: ClassVar[str] = "biomedical-abstract"
+    max_tokens: int = 450
+    min_tokens: int = 120
+    overlap_tokens: int = 50
+    include_context: bool = True
+    target_tokens: int = 325
+    short_tokens: int = 80
+    title_chunk: bool = False
+    mesh: bool = False
+    normalize: bool = True
+    namespace: str = NAMESPACE
+    chunker_version: str = "v1.2.0"
+
+    def check(self) -> None:
+        """Add the rules for the target, the short abstract and the namespace."""
+        super().check()
+        at_least(1, self, "target_tokens")
+        at_least(0, self, "short_tokens")
+        at_most_chunk(self, "target_tokens")
+        try:
+            UUID(self.namespace)
+        except ValueError:
+            msg = f"namespace must be a UUID, got {self.namespace!r}"
+            raise ConfigurationError(msg) from None

@@ -1,0 +1,36 @@
+"""Chunkers by the regions of pages, and by the sections of papers, with GROBID's client."""
+
+from typing import TYPE_CHECKING
+
+from advchunk.lazy import lazy_names
+from advchunk.registry import Registration
+
+if TYPE_CHECKING:
+    from advchunk.chunkers.by_page.grobid_client import GrobidClient
+
+__all__ = ["REGISTRATIONS", "GrobidClient"]
+__getattr__, __dir__ = lazy_names(__name__, {"GrobidClient": ".grobid_client"})
+
+REGISTRATIONS = (
+    Registration(
+        kind="chunker",
+        name="layout-aware",
+        path="advchunk.chunkers.by_page.layout_aware:LayoutAwareChunker",
+        summary="Chunk a document by the regions of its pages, which no chunk crosses.",
+        source="ours: regions of Docling, layoutparser, docTR or rapid-layout; Ha et al. 1995 (X-Y cuts)",
+        extra="layout",
+        experimental=True,
+        formats=("docling", "pages"),
+        replaces=("pdf", "page", "pages", "docling", "unstructured"),
+    ),
+    Registration(
+        kind="chunker",
+        name="grobid-section",
+        path="advchunk.chunkers.by_page.grobid:GrobidSectionChunker",
+        summary="Chunk a paper by its sections, as GROBID finds them in a PDF, and by IMRaD.",
+        source="GROBID's TEI; IMRaD (Sollaci & Pereira 2004)",
+        experimental=True,
+        formats=("tei",),
+        replaces=("paper", "papers", "tei", "imrad"),
+    ),
+)

@@ -1,0 +1,256 @@
+"""Parameters of MST semantic chunking, and the published distance that they weight."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from advchunk.chunkers.numerics.graphs import Edges
+from advchunk.chunkers.params import GroupedParams, at_least, one_at_most
+from advchunk.errors import require
+from advchunk.models.signals import prefix_sums
+from advchunk.records import Floats, Ints
+
+_IDENTICAL = 1e-6  # mean cosine distance below which all pieces of a text are considered equal
+_BLOCK_PAIRS = 2**15  # compared at once: 64 MB of vectors
+_TOLERANCE = 1e-5  # error of a float32 cosine
+
+
+@dataclass(kw_only=True)
+class MSTSemanticParams(GroupedParams):
+    """Group paragraphs by a minimum spanning tree over semantic distance, position and length.
+
+    Version 2 of the published algorithm (Haruno19, "MST Semantic Chunker", ``mstchunker.py``, 2025). Every pair of
+    pieces less than max(base_threshold, scaling_factor * n) apart is an edge. Its weight is the cosine distance, plus a
+    penalty for the pieces in between, minus a reward for short pieces close together and for a heading before its text.
+    The weights of these three terms and the threshold lambda adapt to the document's density and fragmentation. The tree
+    is cut above lambda; each connected component is a chunk, packed to ``max_tokens`` in order.
+
+    The published ``scaling_factor`` is .03. The mean distance, from which lambda is computed, then grows with the
+    document, and from some 300 pieces on everything is connected: chunks are paragraphs packed in order. The default, 0,
+    gives the same result below 200 pieces, and a lambda that does not depend on the number of pieces. On 1,000 paragraphs
+    of interleaved papers the V measure of the components is .77 instead of 0 (benchmarks/CUTS.md).
+    ``preset="published"`` restores .03. If one component holds more than half of at least 50 pieces, a warning is logged,
+    ``component_status`` in the metadata is "dominant", and `explain` shows the share as ``largest_component``, beside
+    ``labels``, the component of each piece before headings join the text below them.
+
+    ``preset="even"`` needs no lambda: it connects the nearest pieces first (Kruskal's order), as long as the component
+    fits into ``max_tokens`` with its context, so no component has to be divided by size.
+
+    Use it on paragraphs: on single sentences a spanning tree connects nearly everything. It does not improve
+    retrieval: at equal size the default is level with `recursive` or up to 5 points behind, and "even" is level. Absolute
+    thresholds do not transfer between embedders; the adaptive one transfers better, and ``center`` and ``n_segments``
+    are alternatives.
+
+    Departs from the published code: the default ``scaling_factor``; sizes are enforced; text is verbatim; list items that
+    lambda leaves in short components join the nearest of the items beside them; the edges within lambda are connected
+    directly, which gives the same components without building the tree (it is built on request). Where the formulas are
+    undefined: one piece is one chunk; identical pieces are one chunk; at a mean distance <= 0 lambda is its limit, 0
+    (the original's is nan, which cuts everything).
+
+    Parameters
+    ----------
+    max_tokens : maximum tokens of a chunk, context included, >= 1; the published default is 400.
+    contiguous : True makes chunks passages; False, as published, groups distant pieces.
+    preset : "published" (``scaling_factor`` .03) or "even" (``rule`` "capacity").
+    granularity : pieces: "paragraph" (every heading, list item, quote, code block, table and paragraph) or "sentence".
+    center : True subtracts the document's mean vector first.
+    rule : "lambda" connects pieces within a distance; "capacity" the nearest pieces that fit into one chunk.
+    lambda_ : maximum distance that connects, instead of the adaptive one.
+    lambda_percentile : percentile (0..100) of the tree's edges to use as lambda instead.
+    n_segments : number of components before packing, >= 1, instead of lambda.
+    base_threshold, scaling_factor : pieces max(base_threshold, scaling_factor * n) or more apart are never compared.
+    short_factor : multiple of the mean length below which a piece counts as a fragment.
+    semantic_base, semantic_density : weight of the cosine distance, base + slope * density.
+    locality_base, locality_density, locality_fragmentation : weight of the locality penalty,
+        base + exp(-density' * density - fragmentation' * fragmentation).
+    vicinity_base, vicinity_scale, vicinity_pivot, vicinity_rate : weight of the rewards,
+        base + scale * exp(rate * (fragmentation - pivot)).
+    gamma : factor of the locality penalty, gamma * d * ln(1 + d / 2) for pieces d apart.
+    min_len : minimum length of a piece in tokens, in the rewards.
+    short_threshold : length in tokens below which a piece is short, in the rewards, and a component of list items.
+    long_term_window : maximum distance in pieces at which two short pieces are rewarded, >= 0.
+    immediate_window : distance in pieces at which a short piece is rewarded with a later one, >= 0.
+    vicinity_reward, heading_reward : rewards of two short pieces, and of a heading.
+    alpha_slope, alpha_base, lambda_decay : lambda = m ** (slope * m + base) * exp(-decay / m) for a mean distance m.
+    """
+
+    algorithm: ClassVar[str] = "mst-semantic"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "published": {"scaling_factor": 0.03},
+        "even": {"rule": "capacity"},
+    }
+    max_tokens: int = 400
+    contiguous: bool = False
+    preset: Literal["published", "even"] | None = None
+    granularity: Literal["paragraph", "sentence"] = "paragraph"
+    center: bool = False
+    rule: Literal["lambda", "capacity"] = "lambda"
+    lambda_: float | None = None
+    lambda_percentile: float | None = None
+    n_segments: int | None = None
+    base_threshold: int = 5
+    scaling_factor: float = 0.0
+    short_factor: float = 1.55
+    semantic_base: float = 0.85
+    semantic_density: float = 0.75
+    locality_base: float = 0.20
+    locality_density: float = 0.25
+    locality_fragmentation: float = 0.5
+    vicinity_base: float = 0.125
+    vicinity_scale: float = 0.60
+    vicinity_pivot: float = 0.8
+    vicinity_rate: float = 0.85
+    gamma: float = 0.0275
+    min_len: int = 5
+    short_threshold: int = 80
+    long_term_window: int = 2
+    immediate_window: int = 1
+    vicinity_reward: float = 0.275
+    heading_reward: float = 0.85
+    alpha_slope: float = 1.8
+    alpha_base: float = 0.85
+    lambda_decay: float = 0.15
+
+    def check(self) -> None:
+        """Check the ranges of the parameters too."""
+        super().check()
+        at_least(1, self, "n_segments", "min_len", "short_threshold")
+        at_least(2, self, "base_threshold")
+        percentile = self.lambda_percentile
+        require(percentile is None or 0 <= percentile <= 100, "lambda_percentile must be in 0..100 or None", percentile)
+        rule = ["rule"] * (self.rule != "lambda")
+        one_at_most(self, *rule, "lambda_", "lambda_percentile", "n_segments")
+        windows, rewards = ("long_term_window", "immediate_window"), ("vicinity_reward", "heading_reward")
+        at_least(0, self, "scaling_factor", "gamma", *windows, *rewards)
+        base, slope = self.semantic_base, self.semantic_density
+        # The density is in -1..1, and the weight must not be negative.
+        require(base >= slope >= 0, "semantic_base must be >= semantic_density, and both >= 0", (base, slope))
+
+
+class DocumentStats(NamedTuple):
+    """Statistics of a document that the published algorithm adapts to."""
+
+    reach: int  # distance in pieces at which two are no longer compared
+    semantic_density: float
+    fragmentation: float
+    semantic_weight: float
+    locality_weight: float
+    vicinity_weight: float
+    mean_distance: float
+    lambda_: float
+
+
+def document_stats(vectors: Floats, sizes: Ints, p: MSTSemanticParams) -> DocumentStats:
+    """Return the statistics of at least two pieces with (n, d) unit vectors and (n,) tokens, in O(n d)."""
+    n = len(vectors)
+    reach = min(max(p.base_threshold, int(n * p.scaling_factor)), n)
+    offsets = np.arange(1, reach)
+    pairs = n - offsets
+    cosine = 1 - _summed_similarity(vectors, reach) / pairs.sum()
+    density = 1 - cosine
+    fragmentation = float((sizes < sizes.mean() * p.short_factor).mean())
+    semantic = p.semantic_base + p.semantic_density * density
+    locality = p.locality_base + np.exp(-p.locality_density * density - p.locality_fragmentation * fragmentation)
+    vicinity = p.vicinity_base + p.vicinity_scale * np.exp((fragmentation - p.vicinity_pivot) * p.vicinity_rate)
+    penalty = (_penalty(offsets, p) * pairs).sum() / pairs.sum()
+    rewarded = [d for d in range(1, reach) if d <= p.long_term_window or d == p.immediate_window]
+    reward = sum(_reward(sizes[:-d], sizes[d:], d, p).sum() for d in rewarded) / pairs.sum()
+    mean = float(cosine * semantic + penalty * locality + reward * vicinity)
+    limit = p.lambda_
+    if limit is None:
+        limit = np.inf if cosine < _IDENTICAL else adaptive_lambda(mean, p)
+    weights = float(semantic), float(locality), float(vicinity)
+    return DocumentStats(reach, float(density), fragmentation, *weights, mean, limit)
+
+
+def adaptive_lambda(mean: float, p: MSTSemanticParams) -> float:
+    """Return lambda, the maximum distance that connects, for a mean distance; 0 if the mean is not positive."""
+    if mean <= 0:
+        return 0.0
+    with np.errstate(over="ignore"):  # infinity connects everything
+        return float(np.float64(mean) ** (p.alpha_slope * mean + p.alpha_base) * np.exp(-p.lambda_decay / mean))
+
+
+def edges_within(
+    vectors: Floats, sizes: Ints, stats: DocumentStats, limit: float, p: MSTSemanticParams, runs: Ints | None = None
+) -> Iterator[Edges]:
+    """Yield the pairs of pieces with a distance of at most ``limit``, in blocks; if given, of different ``runs`` only.
+
+    Cosine distances are not negative, so pieces are compared only if their penalty minus the maximum reward is within
+    the limit; in most texts these are about a dozen neighbors.
+    """
+    n = len(vectors)
+    runs = np.arange(n) if runs is None else runs
+    offsets = np.arange(1, stats.reach)
+    fixed = _penalty(offsets, p) * stats.locality_weight + _max_reward(offsets, p) * stats.vicinity_weight
+    possible = np.flatnonzero(fixed <= limit + _TOLERANCE)
+    if not len(possible):
+        return
+    band = int(possible[-1]) + 1
+    # The minimum similarity that a pair at each offset needs, for a fast first comparison in float32.
+    required = np.maximum(1 - (limit - fixed[:band]) / stats.semantic_weight - _TOLERANCE, -2).astype(vectors.dtype)
+    height = max(64, min(band, 1024))
+    for top in range(0, n - 1, height):
+        if runs[top] == runs[min(top + height + band, n) - 1]:
+            continue
+        i, k = np.nonzero(_diagonal_similarity(vectors, top, height, band) >= required)
+        pairs = np.array([top + i, top + i + k + 1])
+        pairs = pairs[:, runs[pairs[0]] != runs[pairs[1]]]
+        for first in range(0, pairs.shape[1], _BLOCK_PAIRS):
+            left, right = pairs[:, first : first + _BLOCK_PAIRS]
+            weight = pair_distances(vectors, sizes, left, right, stats, p)
+            keep = weight <= limit
+            yield Edges(left[keep], right[keep], weight[keep])
+
+
+def _diagonal_similarity(vectors: Floats, top: int, height: int, band: int) -> Floats:
+    """Return the cosines of ``height`` pieces from ``top``: row i, column k for pieces i and i + k + 1, or nan."""
+    rows = vectors[top : top + height]
+    similarity = np.full((len(rows), len(rows) + band), -np.inf, dtype=vectors.dtype)
+    others = vectors[top : top + len(rows) + band]
+    np.matmul(rows, others.T, out=similarity[:, : len(others)])
+    similarity[:, len(others) :] = np.nan
+    step, item = similarity.strides
+    return np.lib.stride_tricks.as_strided(similarity[:, 1:], (len(rows), band), (step + item, item), writeable=False)
+
+
+def pair_distances(
+    vectors: Floats, sizes: Ints, left: Ints, right: Ints, stats: DocumentStats, p: MSTSemanticParams
+) -> Floats:
+    """Return the published distances of the pieces ``left[i]`` < ``right[i]``."""
+    d = right - left
+    cosine = 1 - np.einsum("ij,ij->i", vectors[left], vectors[right], dtype=np.float64)
+    reward = _reward(sizes[left], sizes[right], d, p) * stats.vicinity_weight
+    return np.asarray(cosine * stats.semantic_weight + _penalty(d, p) * stats.locality_weight + reward)
+
+
+def _penalty(offset: Ints, p: MSTSemanticParams) -> Floats:
+    return np.asarray(p.gamma * offset * np.log1p(offset / 2))
+
+
+def _reward(left: Ints, right: Ints, offset: Ints | int, p: MSTSemanticParams) -> Floats:
+    """Return the (negative) reward of pieces of ``left`` and ``right`` tokens."""
+    a, b = np.maximum(left, p.min_len), np.maximum(right, p.min_len)
+    short = p.short_threshold
+    both = (a < short) & (b < short) & (np.asarray(offset) <= p.long_term_window)
+    heading = (a < short) & (np.asarray(offset) == p.immediate_window)  # only the left piece: a heading comes first
+    vicinity = -p.vicinity_reward * np.exp(-np.minimum(a, b) / short) * both
+    return np.asarray(vicinity - p.heading_reward * np.exp(-a / short) * heading)
+
+
+def _max_reward(offset: Ints, p: MSTSemanticParams) -> Floats:
+    vicinity, heading = offset <= p.long_term_window, offset == p.immediate_window
+    return np.asarray(-p.vicinity_reward * vicinity - p.heading_reward * heading)
+
+
+def _summed_similarity(vectors: Floats, reach: int) -> float:
+    """Return the summed similarity of all pairs less than ``reach`` apart."""
+    n, block, total = len(vectors), max(4096, reach), 0.0
+    for top in range(0, n - 1, block):
+        rows = vectors[top : top + block].astype(np.float64)
+        sums = prefix_sums(vectors[top : top + block + reach - 1])
+        last = np.minimum(np.arange(len(rows)) + reach, len(sums) - 1)
+        total += float(np.einsum("ij,ij->", rows, sums[last] - sums[1 : len(rows) + 1]))
+    return total

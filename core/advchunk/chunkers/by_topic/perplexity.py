@@ -1,0 +1,152 @@
+"""Perplexity chunking: cut after the sentences that surprise a language model less than their neighbors."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from advchunk.building.sizes import Limits
+from advchunk.chunkers.model_bases import LanguageModelChunker, join_segments
+from advchunk.chunkers.numerics import cutting
+from advchunk.chunkers.params import Params, at_least, one_at_most
+from advchunk.engine import Plan, Score
+from advchunk.errors import require
+from advchunk.models.causal import CausalLM, SurpriseMeasure, as_causal
+from advchunk.records import Chunk, Document, Explanation, Floats, Segmentation, Span, Strength, Units, with_context
+
+
+@dataclass(kw_only=True)
+class PerplexityParams(Params):
+    """Cut after each minimum of surprise, then join meta-chunks up to ``max_tokens``.
+
+    A causal language model reads the text once. The surprise of a sentence is the mean over its tokens, each in the
+    context of all text before it (`models.causal.per_unit`). Where surprise falls and rises again, the sentence ends a
+    meta-chunk: it follows best from the text before it, and so completes the idea. A minimum is lower than both its
+    neighbors, and than one of them by at least ``threshold``; or it equals the next sentence, and is lower than the
+    previous one by at least as much.
+
+    A drop equal to ``threshold`` counts, as in the published code; the paper has "greater than".
+
+    Departs from the published code: the text is never changed (the code drops spaces between sentences and cuts long
+    ones), it is tokenized as a whole, and ``threshold_percentile`` depends on this text alone (the code takes the smallest
+    drop of all documents so far, which falls towards 0).
+
+    Parameters
+    ----------
+    threshold : smallest drop of a minimum below its higher neighbor, >= 0, in nats, or in the unit of "perplexity".
+    threshold_percentile : percentile (0..100) of the drops of the text's own minima to use as the threshold, or None.
+    boundary : "after" the minimum, as published; or "overlap", which repeats it at the start of the next chunk, if it fits.
+    measure : surprise of a sentence: the mean "cross-entropy" of its tokens in nats, as in the published code; or the
+        mean of their "perplexity", as in the paper, which the few least likely tokens dominate.
+    combine : join neighboring meta-chunks, from the left, while they fit ``max_tokens``.
+    max_context : maximum context of a token, in tokens, >= 16; None is the model's limit, at most 8192.
+    max_memory : maximum MiB of the model's keys and values, >= 1, which may lower the context; None is unlimited.
+    evict : share of a full context to drop, oldest tokens first, > 0 and < 1; bounds memory, and the time per token.
+
+    References
+    ----------
+    Zhao et al. 2024, "Meta-Chunking: Learning text segmentation and semantic completion via logical perception",
+    section 3.1; its code, ``perplexity_chunking.py``.
+    """
+
+    algorithm: ClassVar[str] = "perplexity"
+    threshold: float = 0.0
+    threshold_percentile: float | None = None
+    boundary: Literal["after", "overlap"] = "after"
+    measure: SurpriseMeasure = "cross-entropy"
+    combine: bool = True
+    max_context: int | None = None
+    max_memory: int | None = None
+    evict: float = 0.3
+
+    def check(self) -> None:
+        """Add the rules for thresholds, boundary and context."""
+        super().check()
+        at_least(0, self, "threshold")
+        share = self.threshold_percentile
+        require(share is None or 0 <= share <= 100, "threshold_percentile must be in 0..100 or None", share)
+        one_at_most(self, "threshold", "threshold_percentile")
+        rule = 'overlap_tokens must be 0 if boundary is "overlap", which repeats the sentence at a minimum'
+        require(self.boundary == "after" or not self.overlap_tokens, rule, self.overlap_tokens)
+        at_least(16, self, "max_context")
+        at_least(1, self, "max_memory")
+        require(0 < self.evict < 1, "evict must be > 0 and < 1", self.evict)
+
+
+@dataclass(kw_only=True)
+class PerplexityChunker(PerplexityParams, LanguageModelChunker):
+    """Cut after minima of surprise (`PerplexityParams`).
+
+    >>> class Letters:
+    ...     def surprise(self, text):
+    ...         return range(1, len(text) + 1), [ord(letter) / 10 for letter in text]
+    >>> text = "Mice run. Cats nap. Zebras zigzag. Cats nap. A bat hums. Zoos buzz."
+    >>> [c.text for c in PerplexityChunker(lm=Letters(), combine=False).chunk(text)]
+    ['Mice run. Cats nap. ', 'Zebras zigzag. Cats nap. A bat hums. ', 'Zoos buzz.']
+    """
+
+    lm_method = "surprise"
+
+    @property
+    def model(self) -> CausalLM:
+        """The language model."""
+        options = {name: getattr(self, name) for name in ("measure", "max_context", "max_memory", "evict")}
+        return as_causal(self.lm, **options)
+
+    def plan(self, document: Document) -> Plan[Explanation]:
+        """Repeat minima in the next chunk, if ``boundary`` is "overlap"."""
+        explanation = yield from super().plan(document)
+        is_overlap = self.boundary == "overlap"
+        return replace(explanation, chunks=_overlap(explanation, self.limits(document))) if is_overlap else explanation
+
+    def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
+        """Ask for the surprise of the units, cut after its minima, join meta-chunks."""
+        (surprise,) = yield Score(((units.text, tuple(units.edges.tolist())),), self.model)
+        gaps = minimum_drops(surprise)
+        threshold, percentile = self.threshold, self.threshold_percentile
+        if percentile is not None and np.any(gaps):
+            threshold = float(np.percentile(gaps[gaps > 0], percentile))
+        minima = np.flatnonzero((gaps > 0) & (gaps >= threshold))
+        cuts = cutting.cuts_at(minima + 1, len(units))
+        if self.combine:
+            cuts = join_segments(cuts, units, limits, repeat=self.boundary == "overlap")
+        figures = {"surprise": surprise, "threshold": threshold, "minima": minima}
+        return Segmentation(
+            cuts,
+            reason="minimum",
+            gaps=gaps,
+            threshold=threshold,
+            figures=figures,
+            origins="size" if self.combine else None,
+            evidence=-float(np.sum(surprise)),
+        )
+
+
+def minimum_drops(surprise: Floats) -> Floats:
+    """Return the (n - 1,) drops of n units below their higher neighbors, by the gap after each; 0 if it is not a minimum.
+
+    A unit as high as the next is a minimum if it is below the one before. The first and the last unit are not minima.
+
+    >>> minimum_drops(np.array([3.0, 1.0, 2.0, 2.0, 0.5, 0.5, 0.7])).tolist()
+    [0.0, 2.0, 0.0, 0.0, 1.5, 0.0]
+    """
+    before, after = surprise[:-2] - surprise[1:-1], surprise[2:] - surprise[1:-1]
+    return np.asarray(np.r_[0.0, np.where((before > 0) & (after >= 0), np.maximum(before, after), 0.0)])
+
+
+def _overlap(explanation: Explanation, limits: Limits) -> list[Chunk]:
+    """Return the chunks; one that starts after a minimum repeats the unit at the minimum, if it has room."""
+    units, segmentation, text = explanation.units, explanation.segmentation, explanation.document.text
+    if units is None or segmentation is None:
+        return explanation.chunks
+    minima = segmentation.figures.get("minima", ())  # a single unit has none
+    edges, is_soft = units.edges.tolist(), units.strength < Strength.HARD_BREAK
+    repeated = {edges[i + 1]: edges[i] for i in minima if is_soft[i + 1]}
+    chunks = []
+    for chunk in explanation.chunks:
+        start = repeated.get(chunk.start, chunk.start)
+        longer = text[start : chunk.end]
+        tokens = limits.counter(with_context(chunk.context, longer))
+        fits = start < chunk.start and tokens <= limits.max_tokens
+        chunks.append(replace(chunk, text=longer, spans=(Span(start, chunk.end),), tokens=tokens) if fits else chunk)
+    return chunks

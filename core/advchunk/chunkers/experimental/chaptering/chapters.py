@@ -1,0 +1,163 @@
+"""The chapters that a chat model proposes: parse its answers, merge those of several windows, move them to headings."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from advchunk.errors import BadModelOutput
+from advchunk.models import signals
+from advchunk.models.prompts import single_line
+from advchunk.records import Floats, Ints
+
+_MIN_UNITS = 4  # per window; two are repeated, so each window advances
+_MAX_TITLE = 120  # characters
+_MAX_QUOTE = 80  # characters of an answer in an error
+_HEADING = re.compile(
+    r"^ {0,3}\#{1,6}[ \t]*"
+    r"[\[(*]{0,3}(?P<number>[0-9]{1,9})(?:[-–][0-9]{1,9})?[\])*.:]{0,3}"  # also "**[12]**" and "12-17:"
+    r"[ \t]+(?P<title>\S.*)$",  # without a title the answer may have been cut off within the number
+    re.MULTILINE,
+)
+
+
+class Chapter(NamedTuple):
+    """A chapter that begins with a unit."""
+
+    unit: int
+    title: str
+
+
+class ChapterWindow(NamedTuple):
+    """Units ``start`` to ``end``, and the messages that ask for their chapters."""
+
+    start: int
+    end: int
+    messages: tuple[tuple[str, str], ...]
+
+
+class Answer(NamedTuple):
+    """The chapters of an answer in ascending order, and the number of its headings that are ignored."""
+
+    chapters: list[Chapter]
+    ignored: int
+
+
+def parse_answer(answer: str, start: int, end: int) -> Answer:
+    r"""Return the longest ascending run of an answer's chapters that begin with one of the units ``start`` to ``end``.
+
+    Raise `BadModelOutput` if there is none, or if more headings would be ignored than kept: then the numbers mean nothing.
+
+    >>> parse_answer("## 1 Cats\n## 7 Dogs\n## 4 Courts", 0, 9)
+    Answer(chapters=[Chapter(unit=0, title='Cats'), Chapter(unit=6, title='Dogs')], ignored=1)
+    """
+    headings = parse_chapters(answer)
+    run = longest_ascending_run(headings, start, end)
+    if not run or 2 * len(run) < len(headings):
+        msg = f"a chat model must answer with headings such as '## 12 Title', in ascending order, got {answer[:_MAX_QUOTE]!r}"
+        raise BadModelOutput(msg)
+    return Answer(run, len(headings) - len(run))
+
+
+def parse_chapters(answer: str) -> list[Chapter]:
+    r"""Return the chapters of an answer: its Markdown headings with a number. Other text is ignored.
+
+    >>> parse_chapters("Sure:\n## 1 Cats\n## Dogs\n### **7.** Of *courts*")
+    [Chapter(unit=0, title='Cats'), Chapter(unit=6, title='Of courts')]
+    """
+    return [Chapter(int(match["number"]) - 1, _clean_title(match["title"])) for match in _HEADING.finditer(answer)]
+
+
+def longest_ascending_run(chapters: Sequence[Chapter], start: int, end: int) -> list[Chapter]:
+    """Return the longest ascending subsequence of the chapters that begin with one of the units ``start`` to ``end``.
+
+    One wrong number thus does not discard those after it. Ties go to the first. The algorithm is from Fredman 1975, "On
+    computing the length of longest increasing subsequences", Discrete Mathematics 11.
+    """
+    inside = [chapter for chapter in chapters if start <= chapter.unit < end]
+    highest = list[int]()  # minus the highest start of a run of each length
+    lengths = list[int]()  # of the longest run from each chapter, the last chapter first
+    for chapter in inside[::-1]:
+        place = bisect_left(highest, -chapter.unit)
+        highest[place : place + 1] = [-chapter.unit]
+        lengths.append(place + 1)
+    run = list[Chapter]()
+    for chapter, length in zip(inside, lengths[::-1], strict=True):
+        if length == len(highest) - len(run) and (not run or chapter.unit > run[-1].unit):
+            run.append(chapter)
+    return run
+
+
+def split_windows(sizes: Ints, max_size: int, overlap: int) -> list[tuple[int, int]]:
+    """Return runs of units, each of at most ``max_size``, or of four units if those are larger.
+
+    A run repeats up to ``overlap`` of the one before, but at least two units and at most half of it.
+
+    >>> split_windows(np.full(10, 5), 30, 10)
+    [(0, 6), (4, 10)]
+    """
+    n, total, start = len(sizes), np.r_[0, np.cumsum(sizes)], 0
+    windows = list[tuple[int, int]]()
+    while True:
+        end = int(np.searchsorted(total, total[start] + max_size, "right")) - 1
+        end = min(max(end, start + _MIN_UNITS), n)
+        windows.append((start, end))
+        if end == n:
+            return windows
+        repeated = int(np.searchsorted(total, total[end] - overlap))
+        advancing = int(np.searchsorted(total, total[end + 1] - max_size))  # first start with room for the next unit
+        start = min(max(repeated, (start + end) // 2, advancing), end - _MIN_UNITS // 2)
+
+
+def merge_windows(windows: Sequence[ChapterWindow], chapters: Sequence[Iterable[Chapter]], n: int) -> list[Chapter]:
+    """Merge the chapters of windows over ``n`` units: where two overlap, each counts up to the middle of the overlap.
+
+    Therefore only the first window may begin a chapter at its own first unit, where every answer begins one.
+    """
+    borders = [0, *((before.end + after.start + 1) // 2 for before, after in pairwise(windows)), n]
+    windowed = zip(chapters, pairwise(borders), strict=True)
+    return [chapter for proposed, (start, end) in windowed for chapter in proposed if start <= chapter.unit < end]
+
+
+def gap_coherence(rows: Floats, width: int) -> Floats:
+    """Return the (n - 1,) cosines of the centered sums of up to ``width`` unit rows before each gap and after it.
+
+    With a width of 1 this is universal-semantic's similarity, centered.
+    """
+    before, after = signals.window_sums(signals.center_rows(rows).astype(np.float64), width)
+    return np.asarray(np.einsum("ij,ij->i", signals.unit_rows(before), signals.unit_rows(after)))
+
+
+def snap_to_headings(chapters: Sequence[Chapter], headings: Sequence[int], reach: int) -> list[Chapter]:
+    """Move chapters to the nearest heading (ascending units) within ``reach``; each takes one, the nearest or first.
+
+    A chapter that begins with the text stays, because it has no boundary to move.
+
+    >>> snap_to_headings([Chapter(4, "a"), Chapter(6, "b"), Chapter(9, "c")], [5], 2)
+    [Chapter(unit=5, title='a'), Chapter(unit=6, title='b'), Chapter(unit=9, title='c')]
+    """
+    candidates = list[tuple[int, int, int]]()  # distance, index of the chapter, heading
+    for i, (unit, _) in enumerate(chapters):
+        place = bisect_left(headings, unit)
+        nearest = headings[max(place - 1, 0) : place + 1] if unit else [0]
+        nearby = ((abs(heading - unit), i, heading) for heading in nearest)
+        candidates.append(min(nearby, default=(reach + 1, i, unit)))
+    moved = dict[int, int]()  # by heading, the index of its chapter
+    for distance, i, heading in sorted(candidates):
+        if distance <= reach:
+            moved.setdefault(heading, i)
+    units = {i: heading for heading, i in moved.items()}
+    return [chapter._replace(unit=units.get(i, chapter.unit)) for i, chapter in enumerate(chapters)]
+
+
+def _clean_title(title: str) -> str:
+    """Return a title on one line, without markup and characters that are not printable."""
+    return truncate(single_line(re.sub(r"[*_`#]+", "", title)).lstrip("-–—:. "), _MAX_TITLE)
+
+
+def truncate(text: str, max_characters: int) -> str:
+    """Return a text of at most ``max_characters``; an ellipsis replaces the rest."""
+    return text if len(text) <= max_characters else f"{text[: max_characters - 1]}…"

@@ -1,0 +1,221 @@
+"""Extract the entities and relations of a text without a chat model: by rules, or with a pipeline of spaCy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations, dropwhile, groupby
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from advchunk.chunkers.graphrag.graph import Extraction, Mention, Relation, canonical_name
+from advchunk.engine import Plan
+from advchunk.errors import ConfigurationError
+from advchunk.records import Span
+from advchunk.text.terms import stop_words
+
+_MAX_WORDS = 4  # of a noun phrase; the last ones are kept
+_MAX_NAME = 8  # words of a name
+_LINKS = frozenset({"of", "de", "del", "di", "da", "do", "la", "van", "von", "der", "for"})  # inside a name
+_NOT_FIRST = re.compile(r".*(?:ly|ing|ed)")  # of a noun phrase
+_NOT_LAST = re.compile(r".*(?:ly|ed)")
+_SPACE = re.compile(r"[^\S\n]+|[^\S\n]*\n[^\S\n]*")  # between the words of a phrase
+_BETWEEN = re.compile(r"\s+|,\s*|\s*[(\[/]\s*")  # after which a capital begins a name, and no sentence
+_FILLERS = frozenset({*("ah", "alright", "hello", "hmm", "mm", "mm-hmm", "mmm", "oh", "okay", "ok", "right", "thank", "thanks"),
+                      *("uh", "uh-huh", "um", "well", "yeah", "yep", "yes")})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class LeafText:
+    """A leaf to extract from: its text, and the spans of its sentences in it."""
+
+    text: str
+    sentences: tuple[Span, ...]
+
+
+class Extractor(Protocol):
+    """Extracts entities and relations.
+
+    A plan (see `engine`) may request answers of models; one without a model is a generator that yields nothing.
+    """
+
+    @property
+    def identity(self) -> str:
+        """A name that changes when results may change."""
+        ...
+
+    def plan(self, passage: LeafText) -> Plan[Extraction]:
+        """Return the entities and relations of a passage; offsets are in its text."""
+        ...
+
+
+@dataclass(frozen=True)
+class RuleExtractor:
+    """Extracts names and noun phrases by light rules; those of a sentence are related.
+
+    A name is a run of capitalized words, also around "of" and the like; the first word of a sentence alone counts only with a
+    second capital or a digit, as in "COVID-19". A noun phrase is a run of two to four other words between stop words, without
+    adverbs and participles at its ends: of a longer run, the last words. Both are noisy; entities that are mentioned once are
+    best left out. A language without a list of stop words, or without spaces, has names only.
+    """
+
+    language: str = "en"
+
+    @property
+    def identity(self) -> str:
+        """Name and language."""
+        return f"rules-1 {self.language}"
+
+    def plan(self, passage: LeafText) -> Plan[Extraction]:
+        """Return the entities of each sentence, related to one another."""
+        yield from ()
+        by_sentence = [(span, list(self._mentions(passage.text, span))) for span in passage.sentences]
+        return relate(by_sentence, self.language)
+
+    def _mentions(self, text: str, sentence: Span) -> Iterator[Mention]:
+        for run in _runs(text, _words(text, sentence, stop_words("snowball", self.language))):
+            for is_name, group in groupby(run, lambda word: word.is_name):
+                trim = _trim_name if is_name else _trim_phrase
+                if words := trim(list(group)):
+                    start, end = words[0].start, words[-1].end
+                    yield Mention(" ".join(text[start:end].split()), start, end)
+
+
+@dataclass(frozen=True)
+class SpacyExtractor:
+    """Extracts the named entities and noun chunks of a spaCy pipeline; those of a sentence are related.
+
+    The first words of noun chunks that are determiners or pronouns are left out, and so are dates, quantities and numbers.
+
+    Parameters
+    ----------
+    nlp : a pipeline with a parser and an entity recognizer, such as ``spacy.load("en_core_web_sm")``.
+    """
+
+    nlp: Any
+    language: str = "en"
+
+    @property
+    def identity(self) -> str:
+        """Name and version of the pipeline."""
+        meta = self.nlp.meta
+        return f"spacy {meta.get('lang')}_{meta.get('name')} {meta.get('version')}"
+
+    def plan(self, passage: LeafText) -> Plan[Extraction]:
+        """Return the entities of each sentence, related to one another."""
+        yield from ()
+        document = self.nlp(passage.text)
+        named = [entity for entity in document.ents if entity.label_ not in _QUANTITIES]
+        covered = {token.i for entity in named for token in entity}
+        mentions = [Mention(" ".join(e.text.split()), e.start_char, e.end_char, e.label_.lower()) for e in named]
+        for chunk in document.noun_chunks:
+            tokens = list(dropwhile(lambda token: token.pos_ in _FUNCTION_WORDS, chunk))
+            if len(tokens) > 1 and not covered.intersection(token.i for token in tokens):
+                start, end = tokens[0].idx, tokens[-1].idx + len(tokens[-1])
+                mentions.append(Mention(" ".join(passage.text[start:end].split()), start, end))
+        mentions.sort(key=lambda mention: mention.start)
+        by_sentence = [(span, [m for m in mentions if span.start <= m.start < span.end]) for span in passage.sentences]
+        return relate(by_sentence, self.language)
+
+
+_QUANTITIES = frozenset({"DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL"})
+_FUNCTION_WORDS = frozenset({"DET", "PRON", "INTJ", "X", "NUM", "PUNCT"})
+
+ExtractorLike: TypeAlias = Extractor | Any  # a spaCy pipeline
+
+
+def as_extractor(extractor: ExtractorLike | None, language: str = "en") -> Extractor:
+    """Coerce an extractor: an `Extractor`, a spaCy pipeline, or None for `RuleExtractor`."""
+    if extractor is None:
+        return RuleExtractor(language)
+    if callable(getattr(extractor, "plan", None)) and isinstance(getattr(extractor, "identity", None), str):
+        checked: Extractor = extractor
+        return checked
+    if callable(getattr(extractor, "pipe", None)) and hasattr(extractor, "meta"):
+        return SpacyExtractor(extractor, language)
+    msg = f"an extractor must have identity and plan, or be a pipeline of spaCy, got {type(extractor).__qualname__}"
+    raise ConfigurationError(msg)
+
+
+def relate(by_sentence: Iterable[tuple[Span, Sequence[Mention]]], language: str = "en") -> Extraction:
+    """Return the entities of sentences, and a relation for each pair of distinct ones in a sentence."""
+    mentions, relations = list[Mention](), list[Relation]()
+    for span, own in by_sentence:
+        mentions += own
+        distinct = {canonical_name(mention.name, language): mention.name for mention in reversed(own)}
+        relations += [Relation(a, b, *span) for a, b in combinations(sorted(distinct.values()), 2)]
+    return Extraction(tuple(mentions), tuple(relations))
+
+
+class _Word(NamedTuple):
+    start: int
+    end: int
+    text: str
+    is_stop: bool
+    is_name: bool  # part of a name
+
+
+def _words(text: str, sentence: Span, left_out: frozenset[str]) -> list[_Word]:
+    """Return the words of a sentence; a word that links capitalized ones, such as "of", is part of their name."""
+    words, end = list[_Word](), -1
+    for match in _word_pattern().finditer(text, *sentence):
+        string, start = match.group(), match.start()
+        is_acronym = string[0].isupper() and (string[1:].lower() != string[1:] or any(map(str.isdigit, string)))
+        is_stop = not is_acronym and _is_stop(string.lower(), left_out)
+        # A capital alone is no evidence where a sentence or a clause starts.
+        begins = end < 0 or not _BETWEEN.fullmatch(text, end, start)
+        is_name = not is_stop and string[0].isupper() and (is_acronym or not begins)
+        if is_name and words and not words[-1].is_name and start == end + 1:
+            _extend_name(words)
+        words.append(_Word(start, match.end(), string, is_stop, is_name))
+        end = match.end()
+    return words
+
+
+def _extend_name(words: list[_Word]) -> None:
+    """Make the last word a part of the name that follows it: the capitalized start of a sentence, or a link of two names."""
+    *_, last = words
+    is_link = last.text in _LINKS and len(words) > 1 and words[-2].is_name
+    if is_link or (last.text[0].isupper() and not last.is_stop):
+        words[-1] = last._replace(is_name=True, is_stop=False)
+
+
+def _is_stop(word: str, left_out: frozenset[str]) -> bool:
+    """Return True for a stop word, its contraction, such as "that's", and the fillers of speech."""
+    return word in left_out or word in _FILLERS or word.partition("'")[0].partition("’")[0] in left_out
+
+
+@cache
+def _word_pattern() -> Any:
+    import regex
+
+    return regex.compile(r"[\p{L}\p{N}][\p{L}\p{M}\p{N}]*+(?:[-–’'&./][\p{L}\p{N}][\p{L}\p{M}\p{N}]*+)*+")
+
+
+def _runs(text: str, words: Iterable[_Word]) -> Iterator[list[_Word]]:
+    """Yield runs of words with nothing but white space between them, and without stop words."""
+    run = list[_Word]()
+    for word in words:
+        if run and (word.is_stop or not _SPACE.fullmatch(text, run[-1].end, word.start)):
+            yield run
+            run = []
+        if not word.is_stop:
+            run.append(word)
+    if run:
+        yield run
+
+
+def _trim_name(words: list[_Word]) -> list[_Word]:
+    """Return the words of a name; none if it is a single letter, or has too many words to be one."""
+    return words if len(words) <= _MAX_NAME and words[-1].end - words[0].start > 1 else []
+
+
+def _trim_phrase(words: list[_Word]) -> list[_Word]:
+    """Return the last words of a noun phrase, without adverbs and participles at its ends; none if fewer than two remain."""
+    start, end = 0, len(words)
+    while start < end and (_NOT_FIRST.fullmatch(words[start].text) or words[start].text.isdigit()):
+        start += 1
+    while start < end and (_NOT_LAST.fullmatch(words[end - 1].text) or len(words[end - 1].text) < 3):
+        end -= 1
+    return words[max(start, end - _MAX_WORDS) : end] if end - start > 1 else []

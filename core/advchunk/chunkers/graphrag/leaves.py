@@ -1,0 +1,78 @@
+"""The leaves of a corpus: chunks of documents, with their sentences and entities."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from advchunk.chunkers.graphrag.central_sentences import Sentence
+from advchunk.chunkers.graphrag.extraction import LeafText
+from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, canonical_name
+from advchunk.records import Chunk, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A chunk of a document, and what is in it.
+
+    Parameters
+    ----------
+    sentences : their spans in the document.
+    extraction : its entities and relations; offsets are in the text from the start of the chunk to its end.
+    community : number of the finest community that it belongs to; -1 is the root.
+    """
+
+    chunk: Chunk
+    sentences: tuple[Span, ...]
+    extraction: Extraction
+    community: int = -1
+
+
+def split_sentences(chunk: Chunk, edges: Sequence[int], text: str) -> tuple[Span, ...]:
+    """Return the parts of the sentences of a document that are in a chunk, without white space around them.
+
+    Parameters
+    ----------
+    edges : offsets of the sentences of the document.
+    text : of the document.
+    """
+    spans = (pair for span in chunk.spans for pair in pairwise(_edges_in(span, edges)))
+    return tuple(Span(*stripped) for stripped in (_strip(text, *span) for span in spans) if stripped[0] < stripped[1])
+
+
+def _edges_in(span: Span, edges: Sequence[int]) -> list[int]:
+    start, end = span
+    return [start, *edges[bisect_right(edges, start) : bisect_left(edges, end)], end]
+
+
+def _strip(text: str, start: int, end: int) -> tuple[int, int]:
+    part = text[start:end]
+    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
+
+
+def make_passage(chunk: Chunk, sentences: Iterable[Span], text: str) -> LeafText:
+    """Return the text of a document from the start of a chunk to its end, to extract from."""
+    start = chunk.start
+    return LeafText(text[start : chunk.end], tuple(Span(a - start, b - start) for a, b in sentences))
+
+
+def find_entities(leaf: Leaf, document: str, graph: KnowledgeGraph, language: str) -> list[Sentence]:
+    """Return the sentences of a leaf, with the canonical names of those of their entities that are in the graph."""
+    entities, starts = [set[str]() for _ in leaf.sentences], [span.start for span in leaf.sentences]
+    for mention in leaf.extraction.mentions:
+        place = bisect_right(starts, leaf.chunk.start + mention.start)
+        if place and (name := canonical_name(mention.name, language)) in graph.entities:
+            entities[place - 1].add(name)
+    rows = zip(leaf.sentences, _texts(leaf), entities, strict=True)
+    return [Sentence(document, span, text, frozenset(names)) for span, text, names in rows]
+
+
+def _texts(leaf: Leaf) -> Iterator[str]:
+    passages = list(zip(leaf.chunk.spans, leaf.chunk.passages, strict=True))
+    for start, end in leaf.sentences:
+        (text,) = (passage[start - span.start : end - span.start] for span, passage in passages if _is_in(start, span))
+        yield text
+
+
+def _is_in(offset: int, span: Span) -> bool:
+    return span.start <= offset < span.end

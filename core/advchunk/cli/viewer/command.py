@@ -1,0 +1,123 @@
+"""``advchunk view``: show chunks as a page."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from advchunk.chunkers import catalog
+from advchunk.chunkers.base import Chunker
+from advchunk.cli.common import RESOURCE_OPTIONS, reason_of, report_errors, split_method
+from advchunk.cli.files import list_inputs, open_output, read_input, report_inventory
+from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
+from advchunk.errors import ConfigurationError, MissingExtra, require
+from advchunk.readers.sources import Inventory, read_sources
+from advchunk.records import Document
+from advchunk.retrieval import PassageCutter
+
+
+@click.command("view", cls=ChunkerCommand)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "-m", "--method", "methods", metavar="NAME[:K=V][,NAME]", default=catalog.default_name("mst-semantic"), show_default=True,
+    help="Chunking method; several are shown side by side.",
+)  # fmt: skip
+@click.option("-o", "--out", metavar="PATH", default="chunks.html", show_default=True, help="The page to write.")
+@click.option(
+    "--question", metavar="TEXT", default="", help="Show what answers a question, and the passages cut for it."
+)
+@click.option(
+    "-b", "--budget", metavar="N", type=click.IntRange(1), default=1000, show_default=True,
+    help="Tokens of all passages together.",
+)  # fmt: skip
+@click.option("--open", "in_browser", is_flag=True, help="Open the page in a browser.")
+@chunker_options
+def view_command(
+    files: tuple[str, ...], methods: str, out: str, question: str, budget: int, in_browser: bool, pairs: tuple[str, ...],
+    fallback: str | None, experimental: bool, encoding: str | None, **options: Any,
+) -> None:  # fmt: skip
+    """Write a page that shows the chunks of files: the text in color, sizes, scores, and where methods differ.
+
+    With --question, it also shows how much evidence there is for each sentence, and which chunks the passages for the question cross.
+
+    The page needs nothing else, and no network. An option that some of the methods do not have applies to the others.
+    """
+    from advchunk.cli.viewer import View
+
+    options = {name: value for name, value in options.items() if value is not None}
+    with report_errors():
+        specified = {text: split_method(text) for text in filter(None, map(str.strip, methods.split(",")))}
+        names = [name for name, _ in specified.values()]
+        require(bool(names), "--method must name a method", methods)
+        accepted = {text: _options_of(name) for text, (name, _) in specified.items()}
+        named = [*options, *(pair.partition("=")[0] for pair in pairs)]
+        unused = sorted(set(named) - set().union(*accepted.values(), ["markup"]))
+        require(not unused, f"options must be those of {' or '.join(names)}", unused)
+    chunkers = {}
+    for text, own in accepted.items():
+        name, assigned = specified[text]
+        params = parse_params(
+            name,
+            [*assigned, *(pair for pair in pairs if pair.partition("=")[0] in own)],
+            {key: value for key, value in options.items() if key in own},
+        )
+        resources = {key: params.pop(key) for key in RESOURCE_OPTIONS if key in params}
+        chunkers[text] = create_chunker(name, fallback, experimental or None, params, resources)
+    first = next(iter(chunkers.values()))
+    inventory = Inventory()
+    names = list_inputs(files, inventory, out)
+    documents, failures = list[Document](), list[str]()
+    for file in names:
+        documents += _read(first, "markup" not in options, encoding, file, inventory, failures)
+    if failures and not documents:
+        raise click.ClickException("\n".join(failures))
+    for failure in failures:
+        click.echo(f"advchunk: {failure}", err=True)
+    report_inventory(inventory)
+    explanations = {name: [chunker.explain(document) for document in documents] for name, chunker in chunkers.items()}
+    cutter = PassageCutter(language=options.get("language"), tokenizer=first.counter)
+    title = ", ".join(_distinct(Path(file).name for file in names))
+    with report_errors():
+        page = View(explanations, title=title, question=question, budget=budget, cutter=cutter).html
+    with open_output(out) as target:
+        target.write(page)
+    if out != "-":
+        click.echo(out)
+        if in_browser:
+            click.launch(Path(out).resolve().as_uri())
+    if failures:
+        click.get_current_context().exit(1)
+
+
+def _read(
+    chunker: Chunker, by_name: bool, encoding: str | None, file: str, inventory: Inventory, failures: list[str]
+) -> list[Document]:
+    """Read the sources of a file, and add the name of each that fails, with the reason, to ``failures``."""
+    documents, name, sources = list[Document](), file, read_sources(file, inventory)
+    while True:
+        try:
+            if (source := next(sources, None)) is None:
+                return documents
+            name = source.name
+            own = read_input(chunker, source, by_name=by_name, encoding=encoding)
+            inventory.settle(
+                name, {document.metadata["encoding"] for document in own if "encoding" in document.metadata}
+            )
+            documents += own
+        except (OSError, ConfigurationError, MissingExtra) as error:
+            inventory.settle(name, is_failed=True)
+            failures.append(f"{name}: {reason_of(error)}")
+
+
+def _options_of(method: str) -> set[str]:
+    """Return the names of the parameters and resources that a method has."""
+    about = catalog.describe(method)
+    unused = set() if catalog.cuts_by_embeddings(method) else {"embedder", "cache"}
+    return {*about["parameters"], *about["resources"], "fallback"} - unused
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Return the first names, and how many more there are."""
+    every = list(dict.fromkeys(names))
+    return every[:3] + ([f"and {len(every) - 3} more"] if len(every) > 3 else [])

@@ -1,0 +1,232 @@
+"""One self-contained HTML page that shows how methods chunk documents, and what answers a question."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from advchunk.cli.viewer.evidence import Evidence, find_evidence, split_chunks
+from advchunk.errors import is_integer, require
+from advchunk.records import WRITTEN_KEYS, Chunk, Document, Explanation
+from advchunk.retrieval import Passage, PassageCutter, ScoredSentence
+from advchunk.text.templates import fill_page
+
+_WIDTH, _HEIGHT = 10_000, 1000  # of a drawing, in its own units
+_MOST_SAMPLES = 4000  # of a signal; a screen has fewer pixels
+_PLACES = {"first": "the first place allowed"}  # added to the reason of a cut
+_NO_WORD = "No word of the question is in the text (stop words do not count)."
+
+
+@dataclass(frozen=True)
+class View:
+    """A page of chunked documents, which a notebook shows; ``html`` is the page itself.
+
+    Parameters
+    ----------
+    explanations : from `Chunker.explain`: one, or one for each document, or these by method name to compare methods side
+        by side. Every method must have chunked the same documents in the same order.
+    title : of the page.
+    height : in pixels, in a notebook.
+    question : to show what answers it: how much evidence there is for each sentence, and the passages that are cut for it.
+    budget : tokens of all passages together, >= 1.
+    cutter : scores sentences and cuts passages, by the words of the question alone; by default, in English.
+
+    Raises
+    ------
+    ConfigurationError : there is no document, the methods have chunked different ones, or the budget is less than 1.
+
+    >>> from advchunk import RecursiveChunker
+    >>> page = View(RecursiveChunker().explain("Cats purr. Dogs bark.")).html
+    >>> page.startswith("<!doctype html>")
+    True
+    """
+
+    explanations: Explanation | Sequence[Explanation] | Mapping[str, Explanation | Sequence[Explanation]] = field(
+        repr=False
+    )
+    title: str = "Chunks"
+    height: int = 640
+    question: str = field(default="", repr=False)
+    budget: int = field(default=1000, repr=False)
+    cutter: PassageCutter | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        require(is_integer(self.budget, 1), "budget must be a whole number >= 1", self.budget)
+        methods = self.methods
+        texts = [[explanation.document.text for explanation in own] for own in methods.values()]
+        require(bool(texts and texts[0]), "a view must have a document", self.explanations)
+        rule = "all methods must have chunked the same documents in the same order"
+        require(all(own == texts[0] for own in texts), rule, list(methods))
+
+    @property
+    def methods(self) -> dict[str, list[Explanation]]:
+        """The explanation of each document, by method name."""
+        by_name = self.explanations if isinstance(self.explanations, Mapping) else {"": self.explanations}
+        return {name: [own] if isinstance(own, Explanation) else list(own) for name, own in by_name.items()}
+
+    @property
+    def html(self) -> str:
+        """The page, without anything from the network; the document's text can run nothing."""
+        methods = self.methods
+        template, style, script = (
+            files("advchunk.cli.viewer").joinpath(f"page.{suffix}").read_text(encoding="utf-8")
+            for suffix in ("html", "css", "js")
+        )
+        groups = list(zip(*methods.values(), strict=True))
+        documents, names, answer = list(map(_document_data, groups)), list(methods), None
+        if self.question:
+            evidence = find_evidence([own[0].document for own in groups], self.question, self.budget, self.cutter)
+            for number, document in enumerate(documents):
+                document["methods"].insert(0, _passage_data(evidence, number))
+            answer = self._answer(evidence, groups)
+            names.insert(0, "passages")
+        data = {"documents": documents, "methods": names, "asked": bool(self.question)}
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        return fill_page(
+            template, title=self.title, style=style, script=script, digest=digest, data=data, answer=answer
+        )
+
+    def _answer(self, evidence: Evidence, groups: Sequence[Sequence[Explanation]]) -> dict[str, Any]:
+        """Return the part of the page that needs no script."""
+        best = max((sentence.score for own in evidence.sentences for sentence in own), default=0.0)
+        tokens, n = sum(passage.tokens for _, passage in evidence.passages), len(evidence.passages)
+        facts = f"{n} passage{'s' * (n != 1)}, {tokens:,} of {self.budget:,} tokens"
+        if not n:
+            facts = f"No sentence that answers fits into {self.budget:,} tokens." if best else _NO_WORD
+        passages = [
+            {"document": number, "place": evidence.passages_of(number).index(passage), "passage": passage}
+            for number, passage in evidence.passages
+        ]
+        strips = [
+            _strip(
+                evidence.sentences[number],
+                evidence.passages_of(number),
+                dict(zip(self.methods, own, strict=True)),
+                best,
+            )
+            for number, own in enumerate(groups)
+        ]
+        return {"question": self.question, "facts": facts, "passages": passages, "strips": strips}
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self.html)
+        style = f"width:100%;height:{self.height}px;border:1px solid #8884;border-radius:6px"
+        return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{page}"></iframe>'
+
+
+def _document_data(explanations: Sequence[Explanation]) -> dict[str, Any]:
+    """Return a document, and its chunks by each method."""
+    document = explanations[0].document
+    return {
+        "name": document.source,
+        "text": document.text,
+        "wide": [offset for offset, character in enumerate(document.text) if character > "\uffff"],
+        "pages": _pages(document),
+        "methods": list(map(_method_data, explanations)),
+    }
+
+
+def _method_data(explanation: Explanation) -> dict[str, Any]:
+    segmentation = explanation.segmentation
+    return {
+        "chunks": [_chunk_data(chunk) for chunk in explanation.chunks],
+        "cuts": {
+            cut.offset: [cut.reason, _rounded(cut.score), _PLACES.get(cut.origin, "")] for cut in explanation.cuts
+        },
+        "summary": explanation.signal.summary,
+        "signal": _signal(explanation),
+        "threshold": _rounded(segmentation.threshold) if segmentation else None,
+    }
+
+
+def _chunk_data(chunk: Chunk) -> dict[str, Any]:
+    metadata = {key: value for key, value in chunk.metadata.items() if key != WRITTEN_KEYS}
+    facts = {"context": chunk.context, "level": chunk.level, "metadata": metadata}
+    own = {name: value for name, value in facts.items() if value}
+    spans = list(chain(*chunk.spans))
+    return {"id": chunk.id, "tokens": chunk.tokens, "spans": spans, "parent": chunk.parent, **own}
+
+
+def _signal(explanation: Explanation) -> list[tuple[int, float]]:
+    """Return offsets and the score of each gap that has one: the highest of several where there are very many."""
+    units, segmentation = explanation.units, explanation.segmentation
+    if units is None or segmentation is None or segmentation.gaps is None:
+        return []
+    gaps = np.asarray(segmentation.gaps, dtype=float)
+    scored = np.flatnonzero(np.isfinite(gaps))
+    groups: Iterable[Any] = np.array_split(scored, min(len(scored), _MOST_SAMPLES)) if len(scored) else []
+    peaks = [int(group[np.argmax(gaps[group])]) for group in groups]
+    return [(int(units.edges[gap + 1]), float(f"{gaps[gap]:.4g}")) for gap in peaks]
+
+
+def _passage_data(evidence: Evidence, number: int) -> dict[str, Any]:
+    """Return the passages of a document in the form of a method's chunks, and where its sentences start, with their scores."""
+    passages, sentences = evidence.passages_of(number), evidence.sentences[number]
+    return {
+        "chunks": [_chunk_data(_as_chunk(passage, index)) for index, passage in enumerate(passages)],
+        "cuts": {},
+        "signal": [],
+        "threshold": None,
+        "sentences": [(sentence.spans[0].start, _rounded(sentence.score)) for sentence in sentences],
+    }
+
+
+def _as_chunk(passage: Passage, index: int) -> Chunk:
+    metadata = {"score": _rounded(passage.score), "citation": passage.citation}
+    return Chunk(passage.text, passage.spans, passage.tokens, index, passage.id, passage.context, metadata=metadata)
+
+
+def _strip(
+    sentences: Sequence[ScoredSentence], passages: Sequence[Passage], methods: Mapping[str, Explanation], best: float
+) -> dict[str, Any]:
+    """Return a drawing of the scores over a text, with its passages, and the chunks of each method under them."""
+    document = next(iter(methods.values())).document
+    scale = _WIDTH / max(len(document.text), 1)
+    groups = np.array_split(np.arange(len(sentences)), min(len(sentences), _MOST_SAMPLES)) if sentences else []
+    steps = [
+        (sentences[group[0]].spans[0].start, max(sentences[unit].score for unit in group.tolist())) for group in groups
+    ]
+    line = "".join(f"H{start * scale:.0f}V{_HEIGHT * (1 - 0.95 * score / (best or 1)):.0f}" for start, score in steps)
+    rows = []
+    for name, explanation in methods.items():
+        met, others = split_chunks(explanation, passages)
+        tokens, n = sum(chunk.tokens for chunk in met), len(met) + len(others)
+        facts = f"{len(met)} of {n} chunks, {tokens:,} tokens"
+        rows.append(
+            {"facts": f"{name}: {facts}" if name else facts, "met": _boxes(met, scale), "others": _boxes(others, scale)}
+        )
+    return {
+        "name": document.source,
+        "line": f"M0 {_HEIGHT}{line}H{_WIDTH}V{_HEIGHT}",
+        "passages": [(passage, _boxes([passage], scale)) for passage in passages],
+        "rows": rows,
+    }
+
+
+def _boxes(texts: Iterable[Chunk | Passage], scale: float) -> str:
+    """Return the path of a box for each span."""
+    boxes = [(span.start * scale, (span.end - span.start) * scale) for text in texts for span in text.spans]
+    return "".join(f"M{start:.0f} 0h{width:.0f}v{_HEIGHT}h-{width:.0f}z" for start, width in boxes)
+
+
+def _rounded(value: Any) -> float | None:
+    return float(f"{value:.4g}") if value is not None and math.isfinite(value) else None
+
+
+def _pages(document: Document) -> list[list[Any]]:
+    """Return the page, box, and span of each block that has a box."""
+    return [
+        [page, *(round(edge, 1) for edge in box), *block.span]
+        for block in document.blocks or ()
+        for page, box in block.places
+        if box is not None
+    ]

@@ -1,0 +1,293 @@
+"""Plots of chunks, of the decisions behind them, of what answers a question, and of evaluation, with matplotlib (the extra ``viz``).
+
+Each function draws into ``ax``, or into a new figure, and returns the axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from advchunk.cli.viewer.evidence import find_evidence, split_chunks
+from advchunk.errors import import_extra, require
+from advchunk.records import Explanation, Floats, Ints, Units
+from advchunk.retrieval import PassageCutter
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_GRAY, _RED, _BLUE, _ORANGE = "0.55", "tab:red", "tab:blue", "tab:orange"  # show on light and dark
+_COLORS = (_BLUE, _ORANGE, *(f"tab:{name}" for name in ("green", "purple", "brown", "pink", "olive", "cyan")))
+_MOST_UNITS = 5000  # of a similarity matrix: 100 MB
+_STEPS = np.linspace(0, np.pi, 33)  # of an arc
+
+
+class RecallCurve(Protocol):
+    """A result of `evaluation.comparison.harness.evaluate`, as far as it is plotted."""
+
+    @property
+    def label(self) -> str:
+        """Name of the candidate."""
+
+    @property
+    def curve(self) -> Mapping[int, float]:
+        """Recall (0..1) by tokens retrieved."""
+
+
+def plot_signal(explanation: Explanation, figure: str = "", *, ax: Axes | None = None) -> Axes:
+    """Plot how strongly the text breaks at each offset, with the cuts and the threshold.
+
+    Cuts of the algorithm are solid lines, those that only the size limits forced are dotted.
+
+    Parameters
+    ----------
+    figure : name of one of ``explanation.figures`` with a number for each unit or gap, instead of the scores of the gaps.
+
+    Raises
+    ------
+    ConfigurationError : the algorithm computes no scores, or the figure does not have one for each unit or gap.
+
+    >>> from advchunk import SemanticThresholdChunker
+    >>> ax = plot_signal(SemanticThresholdChunker().explain("Cats purr. Cats nap. Judges sit. Courts rule."))
+    >>> ax.get_ylabel()
+    'score of the gap'
+    """
+    units = _units(explanation)
+    scores, threshold = _scores(explanation, figure)
+    is_along = scores.shape in {(len(units) - 1,), (len(units),)}
+    require(is_along, f"{figure or 'gaps'} must have a number for each unit or gap", scores)
+    edges = units.edges
+    offsets = edges[1:-1] if len(scores) < len(units) else (edges[:-1] + edges[1:]) / 2
+    ax = _axes(ax)
+    for cut in explanation.cuts:
+        by_size = cut.reason == "size"
+        ax.axvline(cut.offset, color=_GRAY if by_size else _RED, linestyle=":" if by_size else "-", linewidth=0.8)
+    ax.plot(offsets, scores, color=_BLUE, linewidth=1.2, marker=".", markersize=3)
+    if threshold is not None:
+        ax.axhline(threshold, color=_ORANGE, linestyle="--", linewidth=1, label="threshold")
+        ax.legend(loc="upper right")
+    return _along_text(ax, explanation, figure.replace("_", " ") or "score of the gap")
+
+
+def plot_similarity(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
+    """Plot the cosine similarity of all pairs of units, with the segments of the algorithm as squares.
+
+    Raises
+    ------
+    ConfigurationError : the algorithm has no vectors of units, or there are more than 5,000 units.
+    """
+    units = _units(explanation)
+    segmentation = explanation.segmentation
+    rows = None if segmentation is None else segmentation.rows
+    require(rows is not None, "similarity needs vectors of units, which the algorithm must compute", rows)
+    require(len(units) <= _MOST_UNITS, f"a similarity matrix has at most {_MOST_UNITS} units", len(units))
+    matrix = np.asarray(rows) @ np.asarray(rows).T
+    patches = import_extra("matplotlib.patches", "viz")
+    ax = _axes(ax)
+    inside = matrix[np.triu_indices(len(units), 1)]
+    low, high = np.percentile(inside, [5, 99]) if len(inside) else (0.0, 1.0)
+    n = len(units)
+    image = ax.imshow(matrix, vmin=low, vmax=high, extent=(0, n, n, 0), interpolation="nearest")
+    for start, end in pairwise(segmentation.cuts.tolist() if segmentation else []):
+        square = patches.Rectangle((start, start), end - start, end - start, fill=False, edgecolor=_RED, linewidth=1.2)
+        ax.add_patch(square)
+    ax.figure.colorbar(image, ax=ax, label="cosine similarity", shrink=0.8)
+    ax.set(xlabel="unit", ylabel="unit")
+    return ax
+
+
+def plot_tree(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
+    """Plot the spanning tree of `MSTSemanticChunker`: an arc for each edge, as high as its distance.
+
+    Edges within a component have its color; those between components, which are cut, are gray. The dashed line is lambda.
+
+    Raises
+    ------
+    ConfigurationError : the chunker computes no tree.
+    """
+    units, figures = _units(explanation), explanation.figures
+    require("tree" in figures, "only mst-semantic has a tree", sorted(figures))
+    edges, labels, threshold = figures["tree"], figures["labels"], figures["lambda_"]
+    ax = _axes(ax)
+    base = min(0.0, float(edges.weight.min(initial=0.0)))
+    _draw_arcs(ax, units, edges, labels, base, edges.weight - base)
+    if np.isfinite(threshold):
+        ax.axhline(threshold, color=_ORANGE, linestyle="--", linewidth=1, label="lambda")
+        ax.legend(loc="upper right")
+    return _along_text(ax, explanation, "distance")
+
+
+def plot_communities(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
+    """Plot the graph of `GraphPartitionChunker`: an arc for each pair of similar units, as high as they are far apart.
+
+    Units and edges of a community have its color; units alone and edges between communities are gray.
+
+    Raises
+    ------
+    ConfigurationError : the chunker computes no communities.
+    """
+    units, figures = _units(explanation), explanation.figures
+    require("communities" in figures, "only graph-partition has communities", sorted(figures))
+    edges = figures["edges"]
+    ax = _axes(ax)
+    _draw_arcs(ax, units, edges, figures["labels"], 0.0, np.sqrt(edges.right - edges.left))
+    return _along_text(ax, explanation, "sqrt(distance in units)")
+
+
+def plot_chunks(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
+    """Plot the chunks as boxes along the text, one row for each level of a hierarchy.
+
+    Neighbors differ in color; the passages of one chunk have the same.
+    """
+    ax = _axes(ax)
+    levels = sorted({chunk.level for chunk in explanation.chunks if chunk.spans})
+    for row, level in enumerate(levels):
+        chunks = [chunk for chunk in explanation.chunks if chunk.level == level and chunk.spans]
+        for place, chunk in enumerate(chunks):
+            boxes = [(start, end - start) for start, end in chunk.spans]
+            ax.broken_barh(boxes, (row - 0.4, 0.8), facecolor=_color(place), edgecolor="white", linewidth=0.5)
+    named = levels if len(levels) > 1 else []
+    ax.set_yticks(range(len(named)), [f"level {level}" for level in named])
+    ax.invert_yaxis()
+    return _along_text(ax, explanation, "")
+
+
+def plot_evidence(
+    explanation: Explanation,
+    question: str,
+    budget: int = 1000,
+    *,
+    cutter: PassageCutter | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot how much evidence there is for each sentence of the text, with the passages that are cut for a question, and the chunks below.
+
+    Chunks that share text with a passage have its color.
+
+    Parameters
+    ----------
+    budget : tokens of all passages together, >= 1.
+    cutter : scores sentences and cuts passages, by the words of the question alone; by default, in English.
+
+    >>> from advchunk import RecursiveChunker
+    >>> explanation = RecursiveChunker(max_tokens=8).explain("Boil the water. Add green tea. Wait two minutes. Pour it.")
+    >>> ax = plot_evidence(explanation, "How long should I wait?", budget=5)
+    >>> ax.get_ylabel()
+    'score of the sentence'
+    """
+    document = explanation.document
+    evidence = find_evidence([document], question, budget, cutter)
+    passages, scores = evidence.passages_of(0), [sentence.score for sentence in evidence.sentences[0]]
+    edges = [*(sentence.spans[0].start for sentence in evidence.sentences[0]), len(document.text)]
+    ax, top = _axes(ax), max(scores, default=0) or 1.0
+    spans = [span for passage in passages for span in passage.spans]
+    ax.broken_barh([(start, end - start) for start, end in spans], (0, 1.1 * top), facecolor=_ORANGE, alpha=0.2)
+    is_inside = np.array([any(start <= edge < end for start, end in spans) for edge in edges[:-1]], dtype=bool)
+    if scores:
+        ax.stairs(np.where(is_inside, 0, scores), edges, fill=True, color=_BLUE, alpha=0.25)
+        ax.stairs(np.where(is_inside, scores, 0), edges, fill=True, color=_ORANGE, alpha=0.6)
+        ax.stairs(scores, edges, color=_BLUE, linewidth=1.2)
+    for chunks, color in zip(split_chunks(explanation, passages), (_ORANGE, _GRAY), strict=True):
+        boxes = [(start, end - start) for chunk in chunks for start, end in chunk.spans]
+        ax.broken_barh(boxes, (-0.19 * top, 0.11 * top), facecolor=color, edgecolor="white", linewidth=1)
+    ax.set(ylim=(-0.24 * top, 1.1 * top), yticks=[])
+    return _along_text(ax, explanation, "score of the sentence")
+
+
+def plot_sizes(explanations: Explanation | Mapping[str, Explanation], *, ax: Axes | None = None) -> Axes:
+    """Plot a histogram of the chunks' tokens, or one for each method.
+
+    Parameters
+    ----------
+    explanations : one, or several by name.
+    """
+    by_name = {"": explanations} if isinstance(explanations, Explanation) else dict(explanations)
+    sizes = {name: [chunk.tokens for chunk in own.chunks] for name, own in by_name.items()}
+    ax = _axes(ax)
+    bins = np.histogram_bin_edges([size for own in sizes.values() for size in own], bins=20)
+    for place, (name, own) in enumerate(sizes.items()):
+        color = _color(place)
+        ax.hist(own, bins=bins.tolist(), histtype="stepfilled", color=color, alpha=0.35, label=name or None)
+        ax.hist(own, bins=bins.tolist(), histtype="step", color=color)
+    if len(sizes) > 1:
+        ax.legend()
+    ax.set(xlabel="tokens of a chunk", ylabel="chunks")
+    return ax
+
+
+def plot_recall(results: Iterable[RecallCurve], *, ax: Axes | None = None) -> Axes:
+    """Plot the recall of each candidate against the tokens retrieved.
+
+    Parameters
+    ----------
+    results : of `evaluation.comparison.harness.evaluate`.
+    """
+    ax, ticks = _axes(ax), set[int]()
+    for result in results:
+        budgets = sorted(result.curve)
+        ticks.update(budgets)
+        ax.plot(
+            budgets, [100 * result.curve[budget] for budget in budgets], marker="o", markersize=4, label=result.label
+        )
+    ax.set_xscale("log")
+    ax.set_xticks(sorted(ticks), [f"{tick:,}" for tick in sorted(ticks)])
+    ax.set_xticks([], minor=True)
+    ax.set(xlabel="tokens retrieved", ylabel="recall, %")
+    ax.legend()
+    return ax
+
+
+def _color(place: int) -> str:
+    return _COLORS[place % len(_COLORS)]
+
+
+def _axes(ax: Axes | None) -> Any:
+    pyplot = import_extra("matplotlib.pyplot", "viz")
+    return pyplot.subplots(figsize=(9, 3), layout="constrained")[1] if ax is None else ax
+
+
+def _units(explanation: Explanation) -> Units:
+    units = explanation.units
+    require(units is not None and len(units) > 1, "the explanation must have several units", units)
+    return units  # type: ignore[return-value]
+
+
+def _scores(explanation: Explanation, figure: str) -> tuple[Floats, float | None]:
+    """Return the scores to plot, and their threshold if there is one."""
+    figures, segmentation = explanation.figures, explanation.segmentation
+    if figure:
+        require(figure in figures, f"figure must be one of {', '.join(figures) or 'none'}", figure)
+        return np.asarray(figures[figure], dtype=float), None
+    gaps = None if segmentation is None else segmentation.gaps
+    require(gaps is not None, "the algorithm scores no gaps; pass the name of a figure", sorted(figures))
+    threshold = segmentation.threshold if segmentation else None
+    return np.asarray(gaps), threshold if threshold is None or np.isfinite(threshold) else None
+
+
+def _draw_arcs(ax: Any, units: Units, edges: Any, labels: Ints, base: float, heights: Floats) -> None:
+    """Draw units as points along the text and edges as arcs above them, in the color of their label."""
+    collections = import_extra("matplotlib.collections", "viz")
+    _, group, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    place = np.cumsum(counts > 1) - 1  # of the groups that have a color
+    colors = [_color(place[label]) if counts[label] > 1 else _GRAY for label in group.tolist()]
+    places = (units.edges[:-1] + units.edges[1:]) / 2
+    left, right = places[edges.left], places[edges.right]
+    middle, radius = (left + right) / 2, (right - left) / 2
+    xs = middle[:, None] - radius[:, None] * np.cos(_STEPS)
+    ys = base + np.asarray(heights)[:, None] * np.sin(_STEPS)
+    joined = group[edges.left] == group[edges.right]
+    arcs, shades = np.stack([xs, ys], axis=-1), np.where(joined, np.array(colors)[edges.left], _GRAY)
+    order = np.argsort(joined, kind="stable")  # gray arcs lie below
+    widths = np.where(joined, 1.2, 0.6)[order]
+    ax.add_collection(collections.LineCollection(arcs[order], colors=shades[order], linewidths=widths, alpha=0.7))
+    ax.scatter(places, np.full(len(places), base), c=colors, s=12, zorder=3)
+    ax.autoscale_view()
+
+
+def _along_text(ax: Axes, explanation: Explanation, label: str) -> Axes:
+    ax.set(xlabel="characters", ylabel=label, xlim=(0, len(explanation.document.text)))
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax

@@ -1,0 +1,178 @@
+"""Vectors of chunks and sentences that include the surrounding context, also by late chunking."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from advchunk.errors import require
+from advchunk.models.signals import unit_rows
+from advchunk.records import Chunk, Floats, Ints, Units
+
+WEIGHT = 0.3
+REACH = 200.0
+UNIT_REACH = 100.0
+SHARE = 0.5
+
+
+def add_context(rows: Floats, positions: Floats | Ints, *, weight: float = WEIGHT, reach: float = REACH) -> Floats:
+    """Add the vectors of the other chunks to each chunk's vector, weighted by proximity.
+
+    Questions name the subject of a passage; its chunks often do not, but the surrounding text does. The context is a
+    sum, not a mean, so a small chunk, which has more neighbors nearby, takes more from them than a large one, which
+    contains its context. No model is called:
+
+        v_i + weight * (sum over j != i of exp(-|p_i - p_j| / reach) v_j), scaled to length 1
+
+    Ours. The kernel is that of exponential smoothing (Brown 1959), applied in both directions.
+
+    Parameters
+    ----------
+    rows : (n, d) unit vectors of the chunks of one document, in reading order.
+    positions : (n,) middles of the chunks in the document, in tokens, non-decreasing.
+    weight : weight of a neighbor at distance 0, >= 0; 0 leaves the rows unchanged. Results are not sensitive to
+        changes of weight or reach by a fifth.
+    reach : distance in tokens at which the weight has fallen to 1/e, > 0.
+
+    >>> add_context(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 100])).round(2)
+    array([[0.98, 0.18],
+           [0.18, 0.98]])
+    """
+    require(weight >= 0, "weight must be >= 0", weight)
+    require(reach > 0, "reach must be > 0", reach)
+    require(not np.any(np.diff(positions) < 0), "positions must be non-decreasing", positions)
+    return unit_rows(rows + weight * neighbor_sums(rows, positions, reach))
+
+
+def neighbor_sums(rows: Floats, positions: Floats | Ints, reach: float = REACH) -> Floats:
+    """Return, for each row, the sum of all others weighted by exp(-distance / reach): (n, d), exactly in O(n d)."""
+    decay = np.exp(-np.diff(positions) / reach).astype(rows.dtype)
+    before, after = np.zeros_like(rows), np.zeros_like(rows)
+    for i in range(1, len(rows)):
+        before[i] = decay[i - 1] * (before[i - 1] + rows[i - 1])
+        after[-i - 1] = decay[-i] * (after[-i] + rows[-i])
+    return before + after
+
+
+def chunk_vectors(chunks: Sequence[Chunk], rows: Floats, *, weight: float = WEIGHT, reach: float = REACH) -> Floats:
+    """Add context (`add_context`) to ``rows``, the (n, d) unit vectors of one document's chunks, in any order.
+
+    A chunk is positioned at the mean of its characters; offsets become tokens at the mean tokens per character of the chunks
+    at its level. In a hierarchy, the context of a chunk is that of its level.
+    """
+    levels, vectors = np.array([chunk.level for chunk in chunks]), np.empty_like(rows)
+    for level in np.unique(levels).tolist():
+        places = np.flatnonzero(levels == level)
+        own = [chunks[place] for place in places.tolist()]
+        tokens = sum(chunk.tokens for chunk in own) / max(sum(len(chunk.text) for chunk in own), 1)
+        middles = np.array([tokens * chunk.middle for chunk in own])
+        order = np.argsort(middles, kind="stable")
+        vectors[places[order]] = add_context(rows[places[order]], middles[order], weight=weight, reach=reach)
+    return vectors
+
+
+def units_in(chunk: Chunk, units: Units) -> Ints:
+    """Return the indices of the units that overlap a chunk, ascending: (m,).
+
+    >>> from advchunk import Span
+    >>> units_in(Chunk("bcde", (Span(1, 4), Span(7, 8)), 4), Units("abcdefgh", np.array([0, 3, 6, 8]))).tolist()
+    [0, 1, 2]
+    """
+    spans = np.array(chunk.spans, dtype=np.int64).reshape(-1, 2)
+    first, last = np.searchsorted(units.edges, spans[:, 0], "right") - 1, np.searchsorted(units.edges, spans[:, 1])
+    return np.unique(np.concatenate([np.arange(0), *map(np.arange, first, last)]))
+
+
+def sentence_rows(
+    chunks: Sequence[Chunk],
+    vectors: Floats,
+    units: Units,
+    rows: Floats,
+    *,
+    weight: float = WEIGHT,
+    reach: float = UNIT_REACH,
+    share: float = SHARE,
+) -> list[Floats]:
+    """Return, for each chunk, the unit vectors of its units (`units_in`) mixed with their context and with the chunk.
+
+    A question is often about one sentence of a chunk, which the chunk's own vector hardly represents. Each unit is
+    mixed with the units around it (`add_context`), inside the chunk or not, then with its chunk. A chunk is as
+    similar to a question as the most similar of its rows (ours; ranking a text by its best passage: Callan 1994,
+    "Passage-level evidence in document retrieval", SIGIR). Chunks of one or two sentences gain little; with a weak
+    embedder there is no gain.
+
+    Parameters
+    ----------
+    vectors : (c, d) unit vectors of the chunks with context (`chunk_vectors`).
+    units : n units of the document, with sizes; ``rows`` are their (n, d) unit vectors, from the embedder.
+    weight, reach : see `add_context`; half the reach used for chunks works best.
+    share : weight of the unit in the mix with its chunk, 0..1.
+
+    >>> from advchunk import Span
+    >>> units = Units("One. Two.", np.array([0, 5, 9]), np.array([2, 2]))
+    >>> whole = Chunk("One. Two.", (Span(0, 9),), 4)
+    >>> sentence_rows([whole], np.array([[1.0, 0.0]]), units, np.eye(2), weight=0)[0].round(2)
+    array([[1.  , 0.  ],
+           [0.71, 0.71]])
+    """
+    require(0 <= share <= 1, "share must be in 0..1", share)
+    sizes = units.token_counts()
+    mixed = add_context(rows, np.cumsum(sizes) - sizes / 2, weight=weight, reach=reach)
+    return [
+        unit_rows((1 - share) * vector + share * mixed[units_in(chunk, units)])
+        for chunk, vector in zip(chunks, vectors, strict=True)
+    ]
+
+
+class TokenWindow(NamedTuple):
+    """Tokens ``start`` to ``end`` of a text, which a model reads at once; the vectors of ``first`` to ``last`` are used."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+
+
+def token_windows(n: int, size: int | None) -> list[TokenWindow]:
+    """Return windows of ``size`` >= 1 tokens (None: all) over n tokens, each overlapping the next by half or more.
+
+    All have the same size. The vector of a token comes from the window in which it is nearest to the middle; ties go to
+    the first.
+
+    >>> token_windows(7, 6)
+    [TokenWindow(start=0, end=6, first=0, last=4), TokenWindow(start=1, end=7, first=4, last=7)]
+    """
+    require(size is None or size >= 1, "size must be >= 1 or None", size)
+    if size is None or n <= size:
+        return [TokenWindow(0, n, 0, n)] * (n > 0)
+    count = 1 - (size - n) // max(size // 2, 1)  # rounded up
+    starts = np.arange(count) * (n - size) // (count - 1)
+    cuts = [0, *((starts[:-1] + starts[1:] + size - 1) // 2 + 1).tolist(), n]
+    return [TokenWindow(a, a + size, *cuts[i : i + 2]) for i, a in enumerate(starts.tolist())]
+
+
+def pool_tokens(chunks: Sequence[Chunk], ends: Ints, rows: Floats) -> Floats:
+    """Return (c, d) unit rows, the mean vectors of the tokens of each chunk: late chunking; 0 for a chunk without tokens.
+
+    A token belongs to the chunks that contain its last character.
+
+    Günther, Mohr, Williams, Wang & Xiao 2024, "Late chunking: contextual chunk embeddings using long-context embedding
+    models", arXiv:2409.04701.
+
+    Parameters
+    ----------
+    ends : (t,) non-decreasing offsets just past each token of the document.
+    rows : (t, d) vectors of the tokens in the context of the document.
+
+    >>> from advchunk import Span
+    >>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 3.0]])
+    >>> pool_tokens([Chunk("ab ", (Span(0, 3),), 1), Chunk("c d", (Span(3, 6),), 2)], np.array([2, 4, 6]), rows)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    pooled = np.zeros((len(chunks), rows.shape[1]), rows.dtype)
+    for i, chunk in enumerate(chunks):
+        bounds = np.searchsorted(ends, np.array(chunk.spans, dtype=np.int64).reshape(-1, 2), "right").tolist()
+        if own := [rows[first:last] for first, last in bounds if first < last]:
+            pooled[i] = np.concatenate(own).mean(axis=0)
+    return unit_rows(pooled)

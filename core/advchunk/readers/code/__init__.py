@@ -1,0 +1,35 @@
+"""Source code, whose functions and classes stay whole while they fit."""
+
+from collections.abc import Mapping
+
+from advchunk.registry import Registration
+
+SUFFIXES: Mapping[str, str] = {
+    "bash": "sh bash ksh zsh",
+    "c": "c",
+    "cpp": "cpp cc cxx c++ h hpp hh hxx h++ ipp inl",
+    "csharp": "cs csx",
+    "go": "go",
+    "java": "java",
+    "javascript": "js mjs cjs jsx",
+    "php": "php phtml",
+    "python": "py pyi pyw",
+    "ruby": "rb rake gemspec",
+    "rust": "rs",
+    "sql": "sql",
+    "tsx": "tsx",
+    "typescript": "ts mts cts",
+}
+"""Suffixes of files, without dots, by language."""
+
+REGISTRATIONS = (
+    Registration(
+        kind="reader",
+        name="code",
+        path="advchunk.readers.code.reader",
+        summary="source code, by Tree-sitter",
+        extra="code",
+        suffixes=tuple(f".{suffix}" for suffixes in SUFFIXES.values() for suffix in suffixes.split()),
+        detect="advchunk.readers.code.languages:detect",
+    ),
+)

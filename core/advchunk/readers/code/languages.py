@@ -1,0 +1,173 @@
+"""The languages of source code: their grammars, their files, and the nodes that are definitions."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from advchunk.errors import MissingExtra, import_extra
+from advchunk.readers.code import SUFFIXES
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_log = logging.getLogger("advchunk")
+_SCRIPT = (
+    "function_declaration generator_function_declaration class_declaration method_definition variable_declarator "
+    "assignment_expression pair field_definition"
+)
+_TYPED_SCRIPT = (
+    f"{_SCRIPT} abstract_class_declaration interface_declaration enum_declaration type_alias_declaration internal_module "
+    "module public_field_definition"
+)
+_C = "function_definition struct_specifier union_specifier enum_specifier type_definition"
+
+
+class Language(NamedTuple):
+    """A programming language.
+
+    Parameters
+    ----------
+    grammar : module with its Tree-sitter grammar.
+    definitions : types of the nodes that may be definitions (see `is_definition`).
+    function : function of the module that returns the grammar.
+    """
+
+    grammar: str
+    definitions: str
+    function: str = "language"
+
+
+LANGUAGES: Mapping[str, Language] = {
+    "bash": Language("tree_sitter_bash", "function_definition"),
+    "c": Language("tree_sitter_c", _C),
+    "cpp": Language("tree_sitter_cpp", f"{_C} class_specifier namespace_definition"),
+    "csharp": Language(
+        "tree_sitter_c_sharp",
+        "namespace_declaration class_declaration struct_declaration interface_declaration enum_declaration "
+        "record_declaration method_declaration constructor_declaration destructor_declaration operator_declaration "
+        "local_function_statement property_declaration",
+    ),
+    "go": Language("tree_sitter_go", "function_declaration method_declaration type_spec"),
+    "java": Language(
+        "tree_sitter_java",
+        "class_declaration interface_declaration enum_declaration record_declaration annotation_type_declaration "
+        "method_declaration constructor_declaration compact_constructor_declaration",
+    ),
+    "javascript": Language("tree_sitter_javascript", _SCRIPT),
+    "php": Language(
+        "tree_sitter_php",
+        "namespace_definition class_declaration trait_declaration interface_declaration enum_declaration "
+        "function_definition method_declaration",
+        "language_php",
+    ),
+    "python": Language("tree_sitter_python", "class_definition function_definition"),
+    "ruby": Language("tree_sitter_ruby", "class module method singleton_method"),
+    "rust": Language(
+        "tree_sitter_rust",
+        "function_item impl_item trait_item mod_item struct_item enum_item union_item macro_definition",
+    ),
+    "sql": Language(
+        "tree_sitter_sql",
+        "create_table create_view create_materialized_view create_function create_procedure create_trigger create_type",
+    ),
+    "tsx": Language("tree_sitter_typescript", _TYPED_SCRIPT, "language_tsx"),
+    "typescript": Language("tree_sitter_typescript", _TYPED_SCRIPT, "language_typescript"),
+}
+
+_WITH_BODY = frozenset(
+    ["class_specifier", "enum_specifier", "mod_item", "namespace_definition", "struct_specifier", "union_specifier"]
+)
+_WITH_VALUE = frozenset(
+    ["variable_declarator", "assignment_expression", "pair", "field_definition", "public_field_definition"]
+)
+_FUNCTIONS = frozenset(["arrow_function", "function_expression", "generator_function", "class"])
+
+
+def is_definition(node: Node) -> bool:
+    """Return True if a node of a type in ``definitions`` is a definition.
+
+    Classes, modules and the like need a body; variables, fields and keys of scripts a function, or a call that gets one; types
+    of C a body, those of Go fields or methods; properties of C# code.
+    """
+    if node.type in _WITH_BODY:
+        return node.child_by_field_name("body") is not None
+    if node.type in _WITH_VALUE:
+        value = node.child_by_field_name("value") or node.child_by_field_name("right")
+        arguments = value.child_by_field_name("arguments") if value and node.type == "variable_declarator" else None
+        first = arguments.named_children[:1] if arguments else []
+        return any(item is not None and item.type in _FUNCTIONS for item in (value, *first))
+    kind = node.child_by_field_name("type")
+    if node.type == "type_definition":
+        return kind is not None and kind.child_by_field_name("body") is not None
+    if node.type == "type_spec":
+        return kind is not None and kind.type in {"struct_type", "interface_type"}
+    if node.type == "property_declaration":
+        accessors = node.child_by_field_name("accessors")
+        return any(item.child_by_field_name("body") for item in (accessors.named_children if accessors else ()))
+    return True
+
+
+_BY_SUFFIX = {f".{suffix}": name for name, suffixes in SUFFIXES.items() for suffix in suffixes.split()}
+_SHEBANG = re.compile(r"\ufeff?#!.*\b(?P<program>bash|ksh|node|php|python|ruby|sh|zsh)[\d.]*(?:\s|\Z)")
+_PROGRAMS = {"ksh": "bash", "node": "javascript", "sh": "bash", "zsh": "bash"}
+_FILE_KEYS = ("source", "file_path", "file_name")  # of metadata; the first is LangChain's, the others LlamaIndex's
+
+
+def detect_language(name: str, text: str = "", metadata: Mapping[str, Any] | None = None) -> str:
+    r"""Detect the language of source code from the name of its file, the metadata, or the first line; "" if unknown.
+
+    The metadata may name it as ``language``, or its file as ``source``, ``file_path`` or ``file_name``.
+
+    >>> detect_language("tea.py"), detect_language("", "#!/bin/sh\nboil"), detect_language("tea.md")
+    ('python', 'bash', '')
+    """
+    metadata = metadata or {}
+    if metadata.get("language") in LANGUAGES:
+        return str(metadata["language"])
+    names = [name, *(str(metadata.get(key) or "") for key in _FILE_KEYS)]
+    suffixes = [suffix for name in names if (suffix := _suffix(name))]
+    if suffixes:
+        return next((_BY_SUFFIX[suffix] for suffix in suffixes if suffix in _BY_SUFFIX), "")
+    shebang = _SHEBANG.match(text)
+    return _PROGRAMS.get(shebang["program"], shebang["program"]) if shebang else ""
+
+
+def detect(text: str, name: str, metadata: Mapping[str, Any]) -> str:
+    """Return "code" for source code, "plain" if its grammar is not installed, which is logged once, and "" for other text."""
+    language = detect_language(name, text, metadata)
+    if not language:
+        return ""
+    if is_installed(language):
+        return "code"
+    _report_missing()
+    return "plain"
+
+
+@cache
+def _report_missing() -> None:
+    _log.warning("source code is read as plain text: %s", MissingExtra("tree-sitter", "code"))
+
+
+@lru_cache(maxsize=1024)
+def _suffix(name: str) -> str:
+    """Return the suffix of a path or URL, in lower case."""
+    path = name.partition("://")[2].partition("?")[0].partition("#")[0].partition("/")[2] if "://" in name else name
+    return PurePath(path).suffix.lower()
+
+
+def is_installed(language: str) -> bool:
+    """Return True if Tree-sitter and the grammar of a language are installed."""
+    return all(find_spec(module) for module in ("tree_sitter", LANGUAGES[language].grammar))
+
+
+@cache
+def load_grammar(language: str) -> Any:
+    """Return the Tree-sitter grammar of a language, or raise `MissingExtra`."""
+    tree_sitter, grammar = import_extra("tree_sitter", "code"), LANGUAGES[language]
+    return tree_sitter.Language(getattr(import_extra(grammar.grammar, "code"), grammar.function)())

@@ -1,0 +1,284 @@
+r"""Read source code: its definitions are parsed with Tree-sitter, and the text is not changed.
+
+The languages are Bash, C, C++, C#, Go, Java, JavaScript, PHP, Python, Ruby, Rust, SQL, TSX and TypeScript
+(`languages.LANGUAGES`). Broken code is read as well: what cannot be parsed belongs to the block around it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Container, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from advchunk.errors import ConfigurationError, did_you_mean
+from advchunk.readers.code.languages import LANGUAGES, detect_language, is_definition, load_grammar
+from advchunk.records import Block, Document, Span
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_COMMENTS = frozenset(["comment", "line_comment", "block_comment", "marginalia", "attribute_item", "decorator"])
+_WRAPPERS = frozenset([
+    "ambient_declaration", "decorated_definition", "declaration", "export_statement", "expression_statement",
+    "field_declaration", "lexical_declaration", "statement", "template_declaration", "type_declaration",
+    "variable_declaration",
+])  # fmt: skip
+_NAMES = ("name", "declarator", "key", "property", "left", "operator", "type")  # fields, the first that is there counts
+_MAX_NAME = 200  # characters; only broken code has longer ones
+_MAX_DEPTH = 200  # of syntax trees; below it, nothing is a block of its own
+_RECEIVER = re.compile(r"(\w+)\s*(?:\[[^()]*\])?\s*\)\Z")
+_MARGIN = re.compile(rb"^[^\S\n]*+(?P<blank>\n|\Z)?", re.MULTILINE)
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+
+Part = Literal["header", "wrapper", "body"]
+"""How a node relates to its definition: as its header, in which nothing is a block; as a wrapper, such as ``export``, in which
+definitions are; or as its body, in which statements are, too."""
+
+
+def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, language: str = "") -> Document:
+    r"""Read source code with its definitions as blocks (`code_blocks`).
+
+    Parameters
+    ----------
+    language : one of `languages.LANGUAGES`; by default it is detected (`languages.detect_language`).
+
+    Raises
+    ------
+    ConfigurationError : the language is unknown.
+    MissingExtra : Tree-sitter or the grammar is not installed.
+
+    Examples
+    --------
+    >>> from advchunk import RecursiveChunker
+    >>> document = read("class Pot:\n    def boil(self):\n        ...\n\n    def pour(self):\n        ...\n", id="tea.py")
+    >>> [(chunk.text, chunk.metadata["section"]) for chunk in RecursiveChunker(max_tokens=12).chunk(document)]
+    [('class Pot:\n    def boil(self):\n        ...\n\n', 'Pot'), ('    def pour(self):\n        ...\n', 'Pot.pour')]
+    """
+    name = language or detect_language(id, text, metadata)
+    if name not in LANGUAGES:
+        msg = (
+            "the language of code must be known from the name of its file (the document's id, or source in its metadata) "
+            f"or language in its metadata, one of {', '.join(LANGUAGES)}, got {name or id!r}{did_you_mean(name, LANGUAGES)}"
+        )
+        raise ConfigurationError(msg)
+    return Document(text, id, code_blocks(text, name), metadata or {}, markup="code")
+
+
+def code_blocks(text: str, language: str) -> tuple[Block, ...]:
+    r"""Return the blocks of source code, which cover it, except for white space between them.
+
+    A definition is a block of code with its name as title and its depth as level. One that contains others is a heading, which
+    ends where its first statement or definition begins. Comments, decorators and attributes above a definition are a heading
+    without title, which stays with it. Other statements are blocks of code, which end at blank lines; the first has the title "",
+    because it is in no definition but those around it.
+
+    >>> text = "import re\n\n# A pot.\nclass Pot:\n    size = 1\n\n    def boil(self):\n        ...\n"
+    >>> [(b.kind, b.level, b.title, text[slice(*b.span)]) for b in code_blocks(text, "python")]
+    ... # doctest: +NORMALIZE_WHITESPACE
+    [('code', 1, '', 'import re'),
+     ('heading', 1, '', '# A pot.'),
+     ('heading', 1, 'Pot', 'class Pot:'),
+     ('code', 2, '', '    size = 1'),
+     ('code', 2, 'boil', '    def boil(self):\n        ...')]
+    """
+    grammar = load_grammar(language)
+    from tree_sitter import Parser
+
+    source = _prepare(text)
+    root = Parser(grammar).parse(source).root_node
+    outline = _Outline(source, _definitions(root, frozenset(LANGUAGES[language].definitions.split())))
+    outline.add_parts(root, 1, "body")
+    return _blocks(text, _offsets(text, source, [part.start for part in outline.parts]), outline.parts)
+
+
+def _prepare(text: str) -> bytes:
+    """Encode a text for the parser; byte order marks, NUL, lone surrogates and returns, which disturb it, are replaced."""
+    text = _LONE_RETURN.sub("\n", text.replace("\0", " ").replace("\ufeff", " "))
+    return text.encode("utf-8", "replace")
+
+
+def _offsets(text: str, source: bytes, starts: Sequence[int]) -> list[int]:
+    """Return offsets in the text for offsets in its encoding."""
+    if len(text) == len(source):
+        return list(starts)
+    is_first = (np.frombuffer(source, np.uint8) & 0xC0) != 0x80
+    characters: list[int] = np.r_[0, np.cumsum(is_first)][list(starts)].tolist()
+    return characters
+
+
+class _Part(NamedTuple):
+    """The start of a block: of a definition, a comment above one, or statements, which continue others if the title is None."""
+
+    start: int
+    level: int
+    title: str | None
+    is_comment: bool = False
+
+
+def _blocks(text: str, starts: Sequence[int], parts: Sequence[_Part]) -> tuple[Block, ...]:
+    """Return the blocks of the parts that start at ``starts``; the first takes what is before it."""
+    result = list[Block]()
+    lead = len(text) - len(text.lstrip())
+    if not parts:
+        parts, starts = [_Part(0, 1, "")], [lead]
+    first = text.rfind("\n", 0, lead) + 1
+    edges = [min(first, starts[0]), *starts[1:], len(text)]
+    levels = [part.level for part in parts[1:]] + [0]
+    for (start, end), part, below in zip(pairwise(edges), parts, levels, strict=True):
+        last = start + len(text[start:end].rstrip())
+        is_heading = part.is_comment or (bool(part.title) and below > part.level)
+        if last > start:
+            result.append(Block("heading" if is_heading else "code", Span(start, last), part.level, part.title))
+    return tuple(result)
+
+
+class _Outline:
+    """Collects the parts of a syntax tree.
+
+    Parameters
+    ----------
+    source : the code.
+    definitions : the nodes that are definitions; those without a name are not.
+    """
+
+    def __init__(self, source: bytes, definitions: Sequence[Node]) -> None:
+        self.parts = list[_Part]()
+        self._lines = _lines(source)
+        self._names = {node.id: name for node in definitions if (name := _name(node))}
+        self._starts = sorted(node.start_byte for node in definitions if node.id in self._names)
+
+    def add_parts(self, node: Node, level: int, kind: Part, before: tuple[int, ...] = (), depth: int = 0) -> None:
+        """Add the parts in a node; ``before`` are the starts of the paragraphs of comments above that are in no part yet."""
+        is_decorated = node.type == "decorated_definition"
+        first = node.start_byte if kind == "wrapper" and not is_decorated else None
+        before = before or ((node.start_byte,) if is_decorated else ())
+        body = node.child_by_field_name("body") if kind == "header" else None
+        for child in node.named_children:
+            start, name = child.start_byte, self._names.get(child.id)
+            if child.type in _COMMENTS:
+                starts = kind != "wrapper" and self._starts_line(start) and (not before or self._is_after_blank(start))
+                before += (start,) * starts
+            elif kind == "header":
+                if self._has_definitions(child, depth):
+                    is_body = body is not None and child.id == body.id
+                    self.add_parts(child, level, "body" if is_body else "header", before, depth + 1)
+                    before = ()
+            elif name:
+                self._add_definition(start if first is None else first, level, name, before)
+                before, first = (), None
+                if self._has_definitions(child, depth):
+                    self.add_parts(child, level + 1, "header", before, depth + 1)
+            elif self._has_definitions(child, depth):
+                self._add_nested(child, level, before, depth + 1)
+                before = ()
+            elif kind == "body":
+                self._add_statement(start, level, before)
+                before = ()
+        if before and kind == "body":
+            self._add_statement(before[0], level)
+
+    def _add_nested(self, node: Node, level: int, before: tuple[int, ...], depth: int) -> None:
+        """Add the parts in a node that is not a definition, but has some."""
+        if node.type in _WRAPPERS:
+            self.add_parts(node, level, "wrapper", before, depth)
+        else:
+            self._add_statement(node.start_byte, level, before)
+            self.add_parts(node, level, "body", (), depth)
+
+    def _has_definitions(self, node: Node, depth: int) -> bool:
+        """Return True if a definition is in a node, and starts after it if the node is one."""
+        after = node.start_byte + (node.id in self._names)
+        place = bisect_left(self._starts, after)
+        return depth < _MAX_DEPTH and place < len(self._starts) and self._starts[place] < node.end_byte
+
+    def _add_definition(self, start: int, level: int, title: str, before: Sequence[int]) -> None:
+        """Add a definition and the comments above it; the first of a file is a statement if a blank line is below."""
+        if before and not self.parts and (len(before) > 1 or self._is_after_blank(start)):
+            self._add(_Part(before[0], level, ""))
+            before = before[1:]
+        if before:
+            self._add(_Part(before[0], level, "", is_comment=True))
+        self._add(_Part(start, level, title))
+
+    def _add_statement(self, start: int, level: int, before: Sequence[int] = ()) -> None:
+        """Add a statement that begins a line, unless it continues the statements above."""
+        start = min([start, *before])
+        if not self._starts_line(start):
+            return
+        last = self.parts[-1] if self.parts else None
+        if last is None or last.title or last.is_comment or last.level != level:
+            self._add(_Part(start, level, ""))
+        elif self._is_after_blank(start):
+            self._add(_Part(start, level, None))
+
+    def _add(self, part: _Part) -> None:
+        start, _ = self._lines.get(part.start, (part.start, False))
+        if self.parts and start <= self.parts[-1].start:
+            start = self.parts.pop().start
+        self.parts.append(part._replace(start=start))
+
+    def _starts_line(self, start: int) -> bool:
+        return start in self._lines
+
+    def _is_after_blank(self, start: int) -> bool:
+        """Return True if a line starts here, and the one above is blank."""
+        return self._lines.get(start, (0, False))[1]
+
+
+def _lines(source: bytes) -> dict[int, tuple[int, bool]]:
+    """Return the start of each line by the offset of its first character, and True if the line above is blank."""
+    lines, is_after_blank = dict[int, tuple[int, bool]](), False
+    for margin in _MARGIN.finditer(source):
+        if margin["blank"] is None:
+            lines[margin.end()] = margin.start(), is_after_blank
+        is_after_blank = margin["blank"] is not None
+    return lines
+
+
+def _definitions(root: Node, types: Container[str]) -> list[Node]:
+    """Return the definitions of a syntax tree. A query of Tree-sitter can take quadratic time."""
+    cursor = root.walk()
+    definitions: list[Node] = []
+    while True:
+        node = cursor.node
+        if node is not None and node.type in types and is_definition(node):
+            definitions.append(node)
+        if not cursor.goto_first_child():
+            while not cursor.goto_next_sibling():
+                if not cursor.goto_parent():
+                    return definitions
+
+
+def _name(node: Node) -> str:
+    """Return the name of a definition, with dots between its parts; "" if it has none."""
+    named: Node | None = node
+    if node.type.startswith("create_"):  # SQL
+        named = next((child for child in node.named_children if child.type == "object_reference"), None)
+    elif node.type == "impl_item":  # Rust
+        named = node.child_by_field_name("type")
+    else:
+        named = next((child for field in _NAMES if (child := node.child_by_field_name(field))), None)
+    while named is not None and (inner := _declared(named)):
+        named = inner
+    name = _text(named)
+    if (receiver := node.child_by_field_name("receiver")) and (owner := _RECEIVER.search(_text(receiver))):  # Go
+        name = f"{owner[1]}.{name}"
+    if node.type == "impl_item":
+        name = name.partition("<")[0]
+    name = " ".join(name.replace("::", ".").strip("\"'.").split())
+    return name if len(name) <= _MAX_NAME else ""
+
+
+def _declared(node: Node) -> Node | None:
+    """Return the node inside a declarator of C."""
+    if inner := node.child_by_field_name("declarator"):
+        return inner
+    return node.named_children[-1] if node.type == "reference_declarator" and node.named_children else None
+
+
+def _text(node: Node | None) -> str:
+    return node.text.decode("utf-8", "replace") if node is not None and node.text else ""

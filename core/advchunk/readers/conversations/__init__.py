@@ -1,0 +1,85 @@
+"""Conversations: transcripts, captions, and the exports of chats, whose blocks are turns of speakers."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from advchunk.registry import Registration
+
+_STAMP = r"[\[(<]?(?:\d{1,3}:)?\d{1,3}:\d{2}\b"
+_ROLE = (
+    "user|assistant|human|ai|bot|model|agent|host|guest|interviewer|interviewee|moderator|speaker|spk|caller|operator"
+)
+_NAME = rf"(?:[^\W\d_a-z][^\n:：\"“|<>{{}}=]{{0,160}}?|(?:{_ROLE})(?:[ _]?\d{{1,3}})?)"
+_LABEL = (
+    rf"[ \t]*+(?:\d{{1,2}}[ \t]{{2,}}+)?(?:>{{2,3}}[ \t]*+)?(?:[QA][.:][ \t]|[*_]{{0,3}}{_STAMP}"
+    rf"|[*_]{{0,3}}{_NAME}(?:[*_]{{0,3}}[ \t]?(?::(?=[\s*_])|：)|[ \t|*_]{{1,4}}{_STAMP}))"
+)
+_SIGN = r"(?=[^:：]*+[:：]|(?:[^\n]*+\n){0,60}?[ \t\d>]*+[QA]\.)"  # most prose has none, and is told so at once
+BEGINS = rf"{_SIGN}[\ufeff\s]*+(?:[^\n]*+\n){{0,60}}?{_LABEL}"
+"""What the first lines of a transcript have, at least: a name with a colon, or with a time stamp."""
+
+# Slack's exports, DiscordChatExporter's, and chat messages of Microsoft Graph.
+_SLACK = re.compile(r'[\ufeff\s]*\[\s*\{.*?"ts"\s*:\s*"\d{9,11}\.\d{3,6}"', re.DOTALL)
+_DISCORD = re.compile(r'[\ufeff\s]*\{\s*"guild"\s*:.*?"channel"\s*:', re.DOTALL)
+_TEAMS = re.compile(
+    r'[\ufeff\s]*[\[{].*?(?:"messageType"\s*:.*?"createdDateTime"|"createdDateTime"\s*:.*?"messageType")\s*:', re.DOTALL
+)
+_HEAD = 20_000  # characters in which a chat is detected
+
+
+def detect_chat(text: str, name: str = "", metadata: Mapping[str, Any] | None = None) -> str:  # noqa: ARG001
+    """Return "chat" if a text is the JSON of a chat, else ""."""
+    head = text[:_HEAD]
+    return "chat" if any(pattern.match(head) for pattern in (_SLACK, _DISCORD, _TEAMS)) else ""
+
+
+REGISTRATIONS = (
+    Registration(
+        kind="reader",
+        name="vtt",
+        path="advchunk.readers.conversations.captions",
+        summary="captions as WebVTT",
+        suffixes=(".vtt",),
+        media_types=("text/vtt",),
+        begins=r"\ufeff?\s*WEBVTT(?=\s|\Z)",
+    ),
+    Registration(
+        kind="reader",
+        name="srt",
+        path="advchunk.readers.conversations.captions",
+        summary="captions as SubRip",
+        suffixes=(".srt",),
+        media_types=("application/x-subrip",),
+        begins=r"[\ufeff\s]*\d+[ \t]*\r?\n[ \t]*\d+:\d\d:\d\d[,.]\d{1,3}[ \t]*-->",
+    ),
+    Registration(
+        kind="reader",
+        name="chat",
+        path="advchunk.readers.conversations.chats",
+        summary="JSON of Slack, Discord and Teams",
+        shared_suffixes=(".json",),
+        begins=r"[\ufeff\s]*[\[{]",
+        detect="advchunk.readers.conversations:detect_chat",
+    ),
+    Registration(
+        kind="reader",
+        name="whatsapp",
+        path="advchunk.readers.conversations.messages",
+        summary="chats of WhatsApp, as text",
+        shared_suffixes=(".txt",),
+        begins=r"[\ufeff\s\u200e\u200f\u202a]*\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[\s\u202f]",
+        detect="advchunk.readers.conversations.messages:detect_whatsapp",
+    ),
+    Registration(
+        kind="reader",
+        name="transcript",
+        path="advchunk.readers.conversations.transcripts",
+        summary="transcripts of meetings, interviews and hearings",
+        shared_suffixes=(".txt",),
+        begins=BEGINS,
+        detect="advchunk.readers.conversations.transcripts:detect_transcript",
+        refines=("markdown",),
+        metadata_keys=("speakers",),
+    ),
+)

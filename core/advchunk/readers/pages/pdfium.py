@@ -1,0 +1,245 @@
+"""Open PDFs with PDFium, and read the lines of their pages, with boxes, fonts, and images."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence, Set
+from contextlib import closing, contextmanager
+from ctypes import addressof, byref, c_float, c_int, create_string_buffer
+from itertools import islice, pairwise
+from os import PathLike
+from pathlib import Path
+from string import ascii_lowercase
+from threading import Lock
+from typing import Any, NamedTuple, TypeAlias
+from unicodedata import normalize
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advchunk.errors import ConfigurationError, import_extra, require
+from advchunk.readers.magic import require_pdf
+from advchunk.readers.pages.regions.glyphs import UNMAPPED
+from advchunk.readers.pages.regions.shapes import Box, Font, Line, Sheet, bounding_box, box_area, interval_overlap
+from advchunk.readers.writing import squeeze
+from advchunk.records import Floats
+
+Image: TypeAlias = NDArray[np.uint8]
+"""(h, w, 3), red, green and blue."""
+
+LARGEST, MOST_PAGES = 200_000_000, 5_000
+"""Maximum bytes of a file, and pages read at once."""
+MOST_CHARACTERS, MOST_LINES = 200_000, 5_000
+"""Maximum characters and lines of a page."""
+MOST_PATHS = 5_000
+"""Lines and other shapes of a page that may have tables; more are a drawing."""
+
+_PDFIUM = Lock()  # PDFium must not be called from two threads
+_PIXELS, _SCALE = 2000, 2.0  # maximum of the longer side; pixels per point
+_FINE, _FAR = 1000, 1000  # coordinates are requested in 1/1000 point; points between the probes of the page's axes
+_GAP, _STOP = 1.0, 0.5  # in line heights: a wider gap ends a line, or a cell; a space is 0.2 to 0.3
+_HIDDEN = re.compile("[\x00\ufffe\uffff\u00ad\u200b\ufeff]")
+_LIGATURES = re.compile("[\ufb00-\ufb06]")
+_ALEFS, _LAM = frozenset("\u0622\u0623\u0625\u0627"), "\u0644"
+_HYPHEN = "\x02"  # PDFium's character for the hyphen of a divided word
+_NAME = 128  # bytes of a font's name
+_BOLD_WEIGHT = 600
+_BOLD_NAME = re.compile(r"(?i)bold|black|heavy|demi|cmb|[.-]b$")
+_MONO_NAME = re.compile(r"(?i)mono|courier|typewriter|cmtt|consol|menlo")
+_NARROW = frozenset("fijlt")  # lower-case letters narrower than the others, unless the font is monospaced
+_LETTERS = frozenset(ascii_lowercase)
+_TILTED = 2.0  # times the height of its letters: a higher line runs up or down the page
+_PURE = 0.9  # of a monospaced line; the rest may be symbols
+
+
+class _Characters(NamedTuple):
+    """The characters of a page in the file's order, their boxes, and their fonts."""
+
+    values: list[str]
+    boxes: list[Box]
+    fonts: list[Font]
+
+    def part(self, start: int, end: int) -> "_Characters":
+        """Return the characters from ``start`` to ``end``."""
+        return _Characters(self.values[start:end], self.boxes[start:end], self.fonts[start:end])
+
+
+class Scan(NamedTuple):
+    """A page: its size, its lines, the number of its drawn shapes, its image if it was drawn, and the image's pixels per point."""
+
+    sheet: Sheet
+    lines: list[Line]
+    paths: int = 0
+    image: Image | None = None
+    scale: float = 1.0
+
+
+def load(source: str | PathLike[str] | bytes, name: str) -> bytes:
+    """Return the bytes of a file, which must begin and end like a PDF."""
+    size = len(source) if isinstance(source, bytes) else Path(source).stat().st_size
+    require(size <= LARGEST, f"a PDF must be at most {LARGEST:,} bytes", size)
+    data = source if isinstance(source, bytes) else Path(source).read_bytes()
+    require_pdf(data, name)
+    require(b"%%EOF" in data[-2048:], "a PDF must end with %%EOF, and this one is truncated", data[-16:])
+    return data
+
+
+@contextmanager
+def open_pdf(data: bytes, password: str | None) -> Iterator[Any]:
+    """Open a PDF, or raise `ConfigurationError` with the reason why it cannot be opened."""
+    pdfium = import_extra("pypdfium2", "pdf")
+    try:
+        with _PDFIUM:
+            pdf = pdfium.PdfDocument(data, password=password)
+    except pdfium.PdfiumError as error:
+        encrypted = "password" in str(error).lower() and b"/Encrypt" in data
+        damaged = "the PDF is damaged or truncated, or has no pages"
+        msg = "the PDF is encrypted: pass the correct password=" if encrypted else damaged
+        raise ConfigurationError(msg) from None
+    try:
+        yield pdf
+    finally:
+        with _PDFIUM:
+            pdf.close()
+
+
+def page_numbers(count: int, pages: Iterable[int] | None) -> list[int]:
+    """Return the numbers of the pages to read, ascending; all of ``count`` pages if ``pages`` is None."""
+    numbers = list(range(1, count + 1)) if pages is None else sorted(set(pages))
+    valid = bool(numbers) and all(isinstance(page, int) and 1 <= page <= count for page in numbers)
+    require(valid, f"pages must be numbers in 1..{count}", numbers)
+    require(len(numbers) <= MOST_PAGES, f"at most {MOST_PAGES:,} pages are read at once: pass pages=", len(numbers))
+    return numbers
+
+
+def properties(pdf: Any) -> dict[str, str]:
+    """Return the properties of a file, such as ``Title`` and ``Author``."""
+    with _PDFIUM:
+        return dict(pdf.get_metadata_dict(skip_empty=True))
+
+
+def scan_page(pdf: Any, number: int, *, render: bool) -> Scan:
+    """Return a page's size and lines, and its image if ``render`` is true and there are lines."""
+    pdfium = import_extra("pypdfium2", "pdf")
+    with _PDFIUM:
+        try:
+            page = pdf[number - 1]
+        except pdfium.PdfiumError:
+            msg = f"page {number} of the PDF is damaged"
+            raise ConfigurationError(msg) from None
+        with closing(page), closing(page.get_textpage()) as textpage:
+            width, height = page.get_size()
+            sheet, lines = Sheet(number, width, height), _split_lines(_characters(page, textpage, number))
+            rule = f"page {number} must have at most {MOST_LINES:,} lines"
+            require(len(lines) <= MOST_LINES, rule, len(lines))
+            shapes = page.get_objects(filter=[import_extra("pypdfium2.raw", "pdf").FPDF_PAGEOBJ_PATH])
+            paths = sum(1 for _ in islice(shapes, MOST_PATHS + 1))
+            if not (render and lines):
+                return Scan(sheet, lines, paths)
+            scale = min(_SCALE, _PIXELS / max(width, height))
+            with closing(page.render(scale=scale, rev_byteorder=True)) as bitmap:
+                return Scan(sheet, lines, paths, bitmap.to_numpy().copy(), scale)
+
+
+def _characters(page: Any, textpage: Any, number: int) -> _Characters:
+    """Return the characters of a page, with boxes from the top left; those whose code has no character are `UNMAPPED`."""
+    raw, count = import_extra("pypdfium2.raw", "pdf"), textpage.count_chars()
+    rule = f"page {number} must have at most {MOST_CHARACTERS:,} characters"
+    require(count <= MOST_CHARACTERS, rule, count)
+    values, boxes, rect = list[str](), np.zeros((count, 4)), raw.FS_RECTF()
+    handles, unmapped = list[Any](), False  # of fonts
+    for i in range(count):
+        values.append(chr(raw.FPDFText_GetUnicode(textpage, i)))
+        if raw.FPDFText_GetLooseCharBox(textpage, i, rect):
+            boxes[i] = rect.left, rect.top, rect.right, rect.bottom
+        if not i or values[i - 1].isspace():  # a word has one font
+            text_object = raw.FPDFText_GetTextObject(textpage, i)
+            font = raw.FPDFTextObj_GetFont(text_object) if text_object else None
+            unmapped = bool(font) and raw.FPDFText_HasUnicodeMapError(textpage, i) == 1
+        handles.append(font)
+        if unmapped and not values[i].isspace():
+            values[i] = UNMAPPED
+    # A page may be rotated and cropped: three mapped points determine the transformation.
+    origin = _to_device(raw, page, 0, 0)
+    axes = np.array([_to_device(raw, page, _FAR, 0) - origin, _to_device(raw, page, 0, _FAR) - origin]) / _FAR
+    corners = np.stack([boxes[:, :2] @ axes, boxes[:, 2:] @ axes]) + origin
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    fonts = _fonts(raw, values, handles)
+    return _Characters(values, list(map(tuple, np.concatenate([low, high], axis=1).tolist())), fonts)
+
+
+def _fonts(raw: Any, values: Sequence[str], handles: Sequence[Any]) -> list[Font]:
+    """Return the font of each character, read once for each font of the page."""
+    addresses = [addressof(handle.contents) if handle else 0 for handle in handles]
+    letters = defaultdict[int, set[str]](set)
+    for before, value, address in zip(["\n", *values], values, addresses, strict=False):
+        if before.isspace():  # the font of other letters is a guess
+            letters[address].add(value)
+    unique = dict(zip(addresses, handles, strict=True))
+    fonts = {address: _font(raw, handle, letters[address] & _LETTERS) for address, handle in unique.items()}
+    return [fonts[address] for address in addresses]
+
+
+def _font(raw: Any, handle: Any, letters: Set[str]) -> Font:
+    """Return a font that has some lower-case letters; it is monospaced if narrow letters are as wide as the others.
+
+    The name decides if there are too few letters. The flags of fonts are often wrong.
+    """
+    if not handle:
+        return Font()
+    buffer, widths, width = create_string_buffer(_NAME), set[float](), c_float()
+    raw.FPDFFont_GetBaseFontName(handle, buffer, _NAME)
+    name = buffer.value.decode("utf-8", "replace")
+    for letter in letters:
+        if raw.FPDFFont_GetGlyphWidth(handle, ord(letter), 1.0, width):
+            widths.add(round(width.value, 2))
+    is_mono = len(widths) == 1 if letters & _NARROW and letters - _NARROW else bool(_MONO_NAME.search(name))
+    return Font(name, is_mono, raw.FPDFFont_GetWeight(handle) >= _BOLD_WEIGHT or bool(_BOLD_NAME.search(name)))
+
+
+def _to_device(raw: Any, page: Any, x: float, y: float) -> Floats:
+    """Convert a point from PDF coordinates to the page as displayed, in points, origin top left."""
+    across, down = c_int(), c_int()
+    width, height = (round(side * _FINE) for side in page.get_size())
+    raw.FPDF_PageToDevice(page, 0, 0, width, height, 0, x, y, byref(across), byref(down))
+    return np.array([across.value, down.value]) / _FINE
+
+
+def _split_lines(page: _Characters) -> list[Line]:
+    """Return the lines of a page, in the file's order; a gap wider than the line is high also ends a line."""
+    lines = list[Line]()
+    for part in _split(page, _GAP):
+        pieces = [*_split(part, _STOP)]
+        cells = tuple(cell for piece in pieces for cell in _build_line(piece)) if len(pieces) > 1 else ()
+        lines += (line._replace(cells=cells) for line in _build_line(part))
+    return lines
+
+
+def _split(page: _Characters, widest: float) -> Iterator[_Characters]:
+    """Yield the parts of a text between line breaks, and gaps wider than ``widest`` line heights."""
+    start, last, boxes = 0, -1, page.boxes  # last character that is not white space
+    for i, character in enumerate([*page.values, "\n"]):
+        visible = not character.isspace()
+        before = boxes[last] if visible and last >= start else None
+        is_gap = before and -interval_overlap(before[::2], boxes[i][::2]) > widest * (before[3] - before[1])
+        if character in "\r\n" or is_gap:
+            yield page.part(start, i)
+            start = i
+        last = i if visible else last
+
+
+def _build_line(part: _Characters) -> Iterator[Line]:
+    characters, boxes, fonts = part
+    for i, (box, following) in enumerate(pairwise(boxes)):  # PDFium splits this ligature in the wrong order
+        if box == following and characters[i] in _ALEFS and characters[i + 1] == _LAM:
+            characters[i : i + 2] = _LAM, characters[i]
+    raw = "".join("-" if character == _HYPHEN else character for character in characters)
+    raw = _LIGATURES.sub(lambda match: normalize("NFKC", match[0]), _HIDDEN.sub("", raw))
+    text = squeeze(raw.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))  # PDFium may split pairs
+    visible = [i for i, c in enumerate(characters) if not c.isspace() and box_area(boxes[i])]
+    if text and visible:
+        font = Counter(fonts[i] for i in visible).most_common(1)[0][0]
+        is_mono = sum(fonts[i].mono for i in visible) > _PURE * len(visible)
+        box = bounding_box(boxes[i] for i in visible)
+        highest = max(boxes[i][3] - boxes[i][1] for i in visible)
+        is_level = box[3] - box[1] <= _TILTED * highest
+        yield Line(text + " " * raw[-1].isspace(), box, font._replace(mono=is_mono), is_level)

@@ -1,0 +1,200 @@
+"""Find and read tables without a model: those whose cells are drawn with lines, and those whose columns are apart."""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from advchunk.readers.pages.regions.prose import group_rows, is_marker, region_text
+from advchunk.readers.pages.regions.shapes import Box, Detected, Line, bounding_box, box_area, fraction_inside
+from advchunk.readers.writing import pipe_table
+
+Interval: TypeAlias = tuple[float, float]
+Grid: TypeAlias = list[list[Box | None]]
+"""The cells of each row of a table; None where a cell of another row or column reaches over."""
+
+_LONGEST = 300  # mean characters of a cell: boxes with more are not cells but the columns of a page
+_FEWEST = 3  # rows of a table without lines that have text in two columns or more
+_FAR = 2.5  # distance of the rows of a table, in line heights
+_SIMILAR = 1.15  # times the height of a row: a larger line is a heading
+_GUTTER = 0.8  # narrowest space between two columns, in line heights
+_LONG = 12.0  # median length of texts, in line heights, that are not in more than one column
+_LINE = 16.0  # length of a line of prose, in line heights: columns of a page are as wide
+_APART = 10.0  # in line heights: columns of a table are nearer than those of a page may be
+_EDGE = 0.3  # in line heights, by which texts that begin or end alike differ
+_MOSTLY = 0.75  # of the texts of a column, or of the rows
+_MOST_OUTSIDE = 0.1  # of the texts: lines between some cells are missing
+_FILLED = 1 / 3  # of the cells: those of a drawing are mostly empty
+
+
+class GridTable(NamedTuple):
+    """A table: its box, the lines in it, and its rows as a pipe table."""
+
+    box: Box
+    lines: list[Line]
+    text: str
+
+
+def read_grid(grid: Grid, lines: Sequence[Line], hyphenated: Collection[str] = ()) -> GridTable | None:
+    """Return the table in a grid; None if the grid has no two rows and columns with text, or frames something else."""
+    boxes = [box for row in grid for box in row if box]
+    outer = bounding_box(boxes)
+    inside = [line for line in lines if fraction_inside(line.box, outer) > 1 / 2]
+    pieces = [piece for line in inside for piece in line.cells or (line,)]
+    texts, outside = defaultdict[Box, list[Line]](list), 0
+    for piece, (place, fraction) in zip(pieces, _owners(pieces, boxes), strict=True):
+        texts[boxes[place]].append(piece)
+        outside += fraction < 1 / 2
+    rows = [
+        [region_text("paragraph", texts[box], hyphenated) if box and box in texts else "" for box in row]
+        for row in grid
+    ]
+    rows = [row for row in rows if any(row)]
+    columns = [column for column in zip(*rows, strict=True) if any(column)]
+    filled = [cell for row in rows for cell in row if cell]
+    is_table = (
+        len(rows) > 1
+        and len(columns) > 1
+        and len(filled) >= _FILLED * len(boxes)
+        and outside <= _MOST_OUTSIDE * len(pieces)
+        and sum(map(len, filled)) <= _LONGEST * len(filled)
+    )
+    return GridTable(outer, inside, pipe_table(rows)) if is_table else None
+
+
+def _owners(pieces: Sequence[Line], boxes: Sequence[Box]) -> Iterator[tuple[int, float]]:
+    """Yield for each piece of text the place of the box that most of it is in, and the fraction that is."""
+    edges = np.array(boxes)
+    for piece in pieces:
+        low, high = np.maximum(edges[:, :2], piece.box[:2]), np.minimum(edges[:, 2:], piece.box[2:])
+        areas = (high - low).clip(0).prod(axis=1)
+        place = int(areas.argmax())
+        yield place, float(areas[place]) / (box_area(piece.box) or 1.0)
+
+
+def aligned_tables(lines: Sequence[Line]) -> list[Detected]:
+    """Return the tables of a page without lines: rows with text in the same columns, except columns of prose or code.
+
+    Tables as wide as the page are looked for first, then those in its columns.
+    """
+    lines = [piece for line in lines if not line.font.mono for piece in line.cells or (line,)]
+    gutter = _page_gutter(lines)
+    boxes = list(_search(lines, gutter))
+    if gutter is not None:
+        left = [line for line in lines if line.box[2] <= gutter]
+        right = [line for line in lines if line.box[0] >= gutter]
+        for side in (left, right):
+            boxes += [box for box in _search(side) if not any(fraction_inside(other, box) for other in boxes)]
+    return [Detected("table", box) for box in boxes]
+
+
+def _page_gutter(lines: Sequence[Line]) -> float | None:
+    """Return the left edge of the space between two columns of a page, by its long lines; None if it has one column."""
+    long = [line.box for line in lines if line.box[2] - line.box[0] > _LINE * line.height]
+    lefts, rights = sorted(box[0] for box in long), sorted(box[2] for box in long)
+    sides = {x: (bisect_right(rights, x), len(lefts) - bisect_left(lefts, x)) for x in rights}
+    best = max(sides, key=lambda x: (min(sides[x]), sum(sides[x])), default=None)
+    is_gutter = best is not None and min(sides[best]) >= _FEWEST and sum(sides[best]) >= _MOSTLY * len(long)
+    return best if is_gutter else None
+
+
+def _search(lines: Sequence[Line], gutter: float | None = None) -> Iterator[Box]:
+    rows, start = group_rows(lines), 0
+    while start < len(rows):
+        columns, end = _columns(rows[start]), start + 1
+        while end < len(rows) and _is_near(rows[end - 1], rows[end]):
+            wider = _union([*columns, *_columns(rows[end])], _height(rows[end]))
+            if len(wider) < 2 or (len(wider) < len(columns) and end - start >= _FEWEST):
+                break
+            columns, end = wider, end + 1
+        table = _trim(rows[start:end])
+        if len(columns) > 1 and _is_table(table, columns, gutter):
+            yield bounding_box(piece.box for row in table for piece in row)
+        start = end if len(columns) > 1 else start + 1
+
+
+def _is_near(above: Sequence[Line], below: Sequence[Line]) -> bool:
+    gap = min(piece.box[1] for piece in below) - max(piece.box[3] for piece in above)
+    smaller, larger = sorted([_height(above), _height(below)])
+    return gap <= _FAR * _height(below) and larger <= _SIMILAR * smaller
+
+
+def _height(row: Sequence[Line]) -> float:
+    return max(piece.height for piece in row)
+
+
+def _columns(row: Sequence[Line]) -> list[Interval]:
+    return _union([piece.box[::2] for piece in row], _height(row))
+
+
+def _union(intervals: Sequence[Interval], height: float) -> list[Interval]:
+    """Return the union of intervals, from left to right; those with less than a gutter between them are one."""
+    union = list[Interval]()
+    for left, right in sorted(intervals):
+        if union and left - union[-1][1] < _GUTTER * height:
+            union[-1] = union[-1][0], max(union[-1][1], right)
+        else:
+            union.append((left, right))
+    return union
+
+
+def _trim(rows: Sequence[list[Line]]) -> list[list[Line]]:
+    """Return rows without those at both ends that have text in one column, but not those below that end a cell."""
+    several = [i for i, row in enumerate(rows) if len(row) > 1]
+    if not several:
+        return []
+    last = several[-1]
+    while last + 1 < len(rows) and rows[last + 1][0].box[0] > rows[several[-1]][0].box[2]:
+        last += 1
+    return list(rows[several[0] : last + 1])
+
+
+def _is_table(rows: Sequence[Sequence[Line]], columns: Sequence[Interval], gutter: float | None) -> bool:
+    """Return True if rows begin on one line in all columns, one of which at most has long texts, and most have an edge.
+
+    Columns of a page have long texts, and those of its authors are centered. A column of marks before another is a list.
+    """
+    columns = [column for column in columns if any(_is_in(piece, column) for row in rows for piece in row)]
+    cells = [[piece for row in rows for piece in row if _is_in(piece, column)] for column in columns]
+    is_long = [median((piece.box[2] - piece.box[0]) / piece.height for piece in column) > _LONG for column in cells]
+    starts = [row for row in rows if _is_in(row[0], columns[0])]
+    several = [row for row in starts if len(row) > 1]
+    level = sum(
+        max(piece.box[3] for piece in row) - min(piece.box[3] for piece in row) <= _EDGE * _height(row)
+        for row in several
+    )
+    if not rows or (gutter is not None and _is_divided(columns, gutter, _APART * _height(rows[0]), any(is_long))):
+        return False
+    if len(cells) == 2 and (is_long[0] or 2 * sum(is_marker(piece.text) for piece in cells[0]) > len(cells[0])):
+        return False
+    return (
+        len(several) >= _FEWEST
+        and sum(is_long) <= 1
+        and 2 * len(several) > len(starts)
+        and level >= _MOSTLY * len(several)
+        and 2 * sum(map(_has_edge, cells)) > len(cells)
+    )
+
+
+def _is_divided(columns: Sequence[Interval], gutter: float, widest: float, is_long: bool) -> bool:
+    """Return True if columns on both sides of a page's gutter are far apart, or have long texts."""
+    gaps = (b[0] - a[1] for a, b in pairwise(columns) if a[0] < gutter <= b[0])
+    return any(is_long or gap > widest for gap in gaps)
+
+
+def _is_in(piece: Line, column: Interval) -> bool:
+    return column[0] <= (piece.box[0] + piece.box[2]) / 2 <= column[1]
+
+
+def _has_edge(column: Sequence[Line]) -> bool:
+    """Return True if most texts of a column begin or end at the same place."""
+    return any(_is_even([piece.box[side] for piece in column], _EDGE * column[0].height) for side in (0, 2))
+
+
+def _is_even(edges: Sequence[float], tolerance: float) -> bool:
+    middle = median(edges)
+    return sum(abs(edge - middle) <= tolerance for edge in edges) >= _MOSTLY * len(edges)

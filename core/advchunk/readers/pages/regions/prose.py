@@ -1,0 +1,230 @@
+"""Join the lines of a page into paragraphs, list items and tables."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import pairwise
+from statistics import mean, median
+from unicodedata import bidirectional, east_asian_width
+
+from advchunk.readers.hyphens import HYPHENATED, keeps_hyphen
+from advchunk.readers.pages.regions.shapes import Line, bounding_box, interval_overlap
+from advchunk.readers.writing import pipe_table, squeeze
+from advchunk.records import BlockKind
+
+_DIVIDED = re.compile(r"(?<!\w)(?P<left>\w++)(?P<hyphen>-) ?\n(?=(?P<right>\w++))")
+_UNSPACED = frozenset("WF")  # East Asian wide characters: a line of them ends with a space only if it is intended
+_BULLET = re.compile(r"[•‣◦▪■□●○∙]")
+_MARKER = re.compile(r"\s*(?:[•‣◦▪■□●○∙–—*-]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)])\s")
+_REFERENCE = re.compile(r"\s*(?:\[\d{1,4}\]|\d{1,3}[.)])\s")
+_NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2})*")
+_SEEN_ROWS = 100  # of a table, in which its columns are seen
+_TIGHT = 1.15  # of the smallest distance of lines in a table: within a cell
+_MOST_WRAPPED, _LEAST_FILLED = 0.6, 0.7  # of the cells: of lines that continue a row, and of those that begin one
+_TOUCHING = 0.12  # gap between pieces of a line without a space, in line heights
+_BLANK_LINE = 1.7  # distances of lines of code: a larger one is a blank line
+_OPENERS, _CLOSERS = "\"'“«([", "\"'”’»)]}"
+_ENDS = frozenset(".!?…:;。！？؟।")
+
+
+def join_lines(lines: Iterable[str], hyphenated: Collection[str] = ()) -> str:
+    r"""Join the lines of a paragraph, and the words divided at line ends.
+
+    Hyphens are kept in the ``hyphenated`` words of the document (in lower case), before numbers and names, and after
+    first halves such as "well".
+
+    >>> join_lines(["Weight in the pla-", "cebo group, a double-", "blind trial"], {"double-blind"})
+    'Weight in the placebo group, a double-blind trial'
+    """
+    text = "\n".join(squeeze(line) + " " * line[-1:].isspace() for line in lines if line.strip())
+    vocabulary = frozenset([*hyphenated, *HYPHENATED.findall(text.lower())])
+    text = _DIVIDED.sub(lambda match: match["left"] + "-" * keeps_hyphen(match, vocabulary), text)
+
+    def join_pair(match: re.Match[str]) -> str:
+        widths = {east_asian_width(match[1]), east_asian_width(match[2])}
+        return match[1] if match[1] == " " or widths <= _UNSPACED else f"{match[1]} "
+
+    return re.sub(r"(.)\n(?=(.))", join_pair, text).rstrip()
+
+
+def hyphenated_words(texts: Iterable[str]) -> set[str]:
+    """Return the hyphenated words of texts, in lower case.
+
+    >>> hyphenated_words(["A double-blind trial."])
+    {'double-blind'}
+    """
+    return set(HYPHENATED.findall("\n".join(texts).lower()))
+
+
+def continues_sentence(above: str, below: str) -> bool:
+    """Return True if the first text does not end a sentence and the second begins in lower case.
+
+    >>> continues_sentence("the court of", "appeal ruled"), continues_sentence("the court.", "appeal")
+    (True, False)
+    """
+    end = above.rstrip().rstrip(_CLOSERS)[-1:]
+    return bool(end) and end not in _ENDS and below.lstrip(_OPENERS)[:1].islower()
+
+
+def is_right_to_left(texts: Iterable[str]) -> bool:
+    """Return True if most letters are of a script written from right to left.
+
+    >>> is_right_to_left(["שלום", "ok"]), is_right_to_left(["hello"])
+    (True, False)
+    """
+    counts = Counter(bidirectional(c) in {"R", "AL"} for text in texts for c in text if c.isalpha())
+    return counts[True] > counts[False]
+
+
+def group_rows(lines: Iterable[Line], *, right_to_left: bool = False) -> list[list[Line]]:
+    """Group lines into rows, from the top, each row in reading order."""
+    rows, band = list[list[Line]](), (0.0, 0.0)
+    for line in sorted(lines, key=lambda line: (line.box[1] + line.box[3], line.box[0])):
+        top, bottom = line.box[1], line.box[3]
+        if rows and interval_overlap((top, bottom), band) >= min(bottom - top, band[1] - band[0]) / 2:
+            rows[-1].append(line)
+            band = min(band[0], top), max(band[1], bottom)
+        else:
+            rows.append([line])
+            band = top, bottom
+    sign = -1 if right_to_left else 1
+    return [sorted(row, key=lambda line: sign * (line.box[0] + line.box[2])) for row in rows]
+
+
+def region_text(
+    kind: BlockKind, lines: Sequence[Line], hyphenated: Collection[str], *, right_to_left: bool = False
+) -> str:
+    """Return the text of a region: a pipe table for a table, separate lines for code and formulas, else a paragraph."""
+    rows = group_rows(lines, right_to_left=right_to_left)
+    if kind == "table":
+        return _table(rows)
+    if kind == "code" and all(line.font.mono for line in lines):
+        return _code(rows)
+    texts = ["".join(_pieces(row)) for row in rows]
+    return "\n".join(map(squeeze, texts)) if kind in {"code", "formula"} else join_lines(texts, hyphenated)
+
+
+def _code(rows: Sequence[Sequence[Line]]) -> str:
+    """Write rows in a monospaced font, with the indentation, columns and blank lines that their positions show."""
+    lines, texts = [line for row in rows for line in row], list[str]()
+    left = min(line.box[0] for line in lines)
+    width = median((line.box[2] - line.box[0]) / len(line.text.strip()) for line in lines)
+    tops = [min(line.box[1] for line in row) for row in rows]
+    pitch = min((below - above for above, below in pairwise(tops)), default=0.0)
+    for above, top, row in zip([tops[0], *tops], tops, rows, strict=False):
+        text = ""
+        for line in row:
+            column = round((line.box[0] - left) / width)
+            text = text.ljust(max(column, len(text) + bool(text))) + line.text.strip()
+        texts += [""] * (top - above > _BLANK_LINE * pitch) + [text]
+    return "\n".join(texts)
+
+
+def _pieces(row: Sequence[Line]) -> Iterator[str]:
+    """Yield the texts of a row, with a space before each visible gap: a raised digit is a piece of its own."""
+    for i, line in enumerate(row):
+        near = i and abs(interval_overlap(row[i - 1].box[::2], line.box[::2])) < _TOUCHING * line.height
+        yield line.text if not i or near else f" {line.text}"
+
+
+def is_marker(text: str) -> bool:
+    """Return True if a text is just a bullet or a number.
+
+    >>> is_marker("•"), is_marker("2.1"), is_marker("tea")
+    (True, True, False)
+    """
+    return (_MARKER.fullmatch(text.strip() + " ") or _NUMBER.fullmatch(text.strip())) is not None
+
+
+def starts_with_bullet(text: str) -> bool:
+    """Return True if a text begins with a bullet.
+
+    >>> starts_with_bullet("• tea"), starts_with_bullet("1. tea")
+    (True, False)
+    """
+    return _BULLET.match(text) is not None
+
+
+def is_list(lines: Sequence[Line]) -> bool:
+    """Return True if the first line begins with a bullet, or the first and another one with a number."""
+    starts = [row[0].text for row in group_rows(lines)] if lines else [""]
+    marked = [bool(_MARKER.match(start + " ")) for start in starts]
+    return starts_with_bullet(starts[0]) or (marked[0] and sum(marked) > 1)
+
+
+def split_items(lines: Sequence[Line], *, right_to_left: bool = False) -> list[list[Line]]:
+    """Group the lines of a list into its items, each of which begins with a bullet or a number."""
+    items = list[list[Line]]()
+    for row in group_rows(lines, right_to_left=right_to_left):
+        if not items or _MARKER.match(row[0].text + " "):
+            items.append([])
+        items[-1] += row
+    return items
+
+
+def split_references(lines: Sequence[Line], *, right_to_left: bool = False) -> list[list[Line]]:
+    """Group the lines of a bibliography into its references if they are numbered, else return them as one."""
+    references = list[list[Line]]()
+    for row in group_rows(lines, right_to_left=right_to_left):
+        if not references or (_REFERENCE.match(row[0].text + " ") and _REFERENCE.match(references[0][0].text + " ")):
+            references.append([])
+        references[-1] += row
+    return references
+
+
+def _table(rows: Sequence[Sequence[Line]]) -> str:
+    """Write rows as a table with the columns of the fullest rows; a single column is written line by line."""
+    rows = _split_cells(rows)
+    width = max(map(len, rows), default=0)
+    if width < 2:
+        return "\n".join(squeeze(line.text) for row in rows for line in row)
+    full = (row for row in rows if len(row) == width)
+    columns = [bounding_box(line.box for line in column) for column in zip(*full, strict=True)]
+    cells = [[""] * width for _ in rows]
+    for row, texts in zip(rows, cells, strict=True):
+        for line in row:
+            column = max(range(width), key=lambda i: interval_overlap(line.box[::2], columns[i][::2]))
+            texts[column] = squeeze(f"{texts[column]} {line.text}")
+    return pipe_table(_join_wrapped(cells, [bounding_box(line.box for line in row)[1] for row in rows]))
+
+
+def _join_wrapped(cells: Sequence[list[str]], tops: Sequence[float]) -> list[list[str]]:
+    """Join the lines of each row, if cells have several: lines are closer than rows then, and most of their cells are empty."""
+    pitches = [below - above for above, below in pairwise(tops)]
+    tight = [pitch <= _TIGHT * min(pitches) for pitch in pitches]
+    filled = [sum(map(bool, row)) / len(row) for row in cells[1:]]
+    wrapped = [share for share, is_tight in zip(filled, tight, strict=True) if is_tight]
+    first = [share for share, is_tight in zip(filled, tight, strict=True) if not is_tight]
+    if not wrapped or not first or mean(wrapped) > _MOST_WRAPPED or mean(first) < _LEAST_FILLED:
+        return list(cells)
+    rows = [cells[0]]
+    for row, is_tight in zip(cells[1:], tight, strict=True):
+        if is_tight:
+            rows[-1] = [join_lines(texts) for texts in zip(rows[-1], row, strict=True)]
+        else:
+            rows.append(row)
+    return rows
+
+
+def _split_cells(rows: Sequence[Sequence[Line]]) -> list[list[Line]]:
+    """Divide lines into cells at the gaps that run through most rows: narrow columns have gaps no wider than some spaces."""
+    fine = [[cell for line in row for cell in (line.cells or (line,))] for row in rows]
+    seen, split = fine[:_SEEN_ROWS], list[list[Line]]()
+
+    def is_gutter(left: float, right: float) -> bool:
+        middle = (left + right) / 2
+        crossed = sum(any(cell.box[0] < middle < cell.box[2] for cell in row) for row in seen)
+        beside = sum(row[0].box[0] < middle < row[-1].box[2] for row in seen)
+        return 2 * crossed < beside
+
+    for row in rows:
+        split.append([])
+        for line in row:
+            split[-1].append(line.cells[0] if line.cells else line)
+            for cell in line.cells[1:]:
+                last = split[-1][-1]
+                if is_gutter(last.box[2], cell.box[0]):
+                    split[-1].append(cell)
+                else:
+                    split[-1][-1] = Line(f"{last.text} {cell.text}", bounding_box([last.box, cell.box]))
+    return split

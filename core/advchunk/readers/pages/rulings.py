@@ -1,0 +1,58 @@
+"""Find the tables of PDFs whose cells are drawn with lines, by pdfplumber."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from io import BytesIO
+from typing import Any, TypeAlias
+
+from advchunk.errors import import_extra
+from advchunk.readers.pages.regions.grids import Grid
+
+FEWEST_PATHS = 4
+"""Lines and other shapes of a page that may have tables."""
+
+FindGrids: TypeAlias = Callable[[int], list[Grid]]
+"""Returns the grids of a page, by its number from 1; in points, origin top left."""
+
+_LIBRARY = logging.getLogger("pdfminer")
+_log = logging.getLogger("advchunk")
+
+
+@contextmanager
+def open_rulings(data: bytes, password: str | None, name: str) -> Iterator[FindGrids]:
+    """Open a PDF when its first grid is asked for; pages that pdfplumber cannot read have none, and a warning says so."""
+    failures = dict[int, str]()
+    with ExitStack() as stack:
+
+        @cache
+        def opened() -> Any:
+            library = import_extra("pdfplumber", "pdf")
+            return stack.enter_context(library.open(BytesIO(data), password=password))
+
+        def find(number: int) -> list[Grid]:
+            before = _LIBRARY.level
+            _LIBRARY.setLevel(logging.ERROR)  # it warns of fonts, which are not used here
+            try:
+                page = opened().pages[number - 1]
+                left, top = page.bbox[:2]
+                tables = page.find_tables()
+                page.close()
+            except ImportError:
+                raise
+            except Exception as error:  # noqa: BLE001 - it raises whatever a damaged page leads it to
+                failures[number] = type(error).__name__
+                return []
+            finally:
+                _LIBRARY.setLevel(before)
+            return [[[_shifted(cell, left, top) for cell in row.cells] for row in table.rows] for table in tables]
+
+        yield find
+    if failures:
+        pages, reasons = ", ".join(map(str, failures)), ", ".join(sorted({*failures.values()}))
+        _log.warning("%s: tables that are drawn with lines are not recognized on pages %s: %s", name, pages, reasons)
+
+
+def _shifted(cell: Any, left: float, top: float) -> Any:
+    return cell and (cell[0] - left, cell[1] - top, cell[2] - left, cell[3] - top)

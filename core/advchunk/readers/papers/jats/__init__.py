@@ -1,0 +1,291 @@
+"""Read articles in JATS, the format of PubMed Central and publishers, and in the NLM DTD before it.
+
+Front matter becomes metadata; addresses, histories and counts are dropped. The text has everything visible in the abstracts, the
+body and the back matter, in its order, except that figures, tables and footnotes within a paragraph follow it; then the notes
+of the front matter: author notes, funding, and statements such as those on the availability of data.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain, groupby
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from advchunk.errors import require
+from advchunk.readers.papers.jats import lines
+from advchunk.readers.papers.jats.front import article_metadata
+from advchunk.readers.table_layout import Cell, count_heads, parse_span, spanned_table
+from advchunk.readers.writing import Writer, squeeze
+from advchunk.readers.xml import parse_xml
+from advchunk.records import BlockKind, Document
+
+# Headings of parts without a title, which would otherwise fall under the previous heading.
+_TITLES: Mapping[str, str] = lines.ELEMENTS["titles"]
+_PARTS = ("body", "floats-group", "floats-wrap", "back", "front", "front-stub", "sub-article", "response")
+_FLOATS = frozenset(lines.ELEMENTS["floats"])
+_ROMAN = ((50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
+
+
+def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
+    """Read one article: its abstracts, body, back matter, and the letters published with it.
+
+    The metadata has ``title``, ``authors``, ``journal``, ``doi``, ``pmid``, ``pmcid``, ``published_at``, ``keywords``,
+    ``license``, ``language`` and ``article_type``, where the article has them. Exponents are superscript where digits
+    would change a number, formulas are in TeX if the article has it, and tables are in Markdown.
+
+    Parameters
+    ----------
+    text : XML with one <article>, alone or in PubMed Central's wrapper.
+    id : "" for its DOI, else its PMC id, else "pubmed:<pmid>".
+    metadata : values that override those of the article.
+
+    Raises
+    ------
+    ConfigurationError : there is no article, or several (use `read_articles`), or the XML is invalid (`parse_xml`).
+
+    >>> body = "<sec><label>1</label><title>Methods</title><p>We drank tea.</p></sec>"
+    >>> document = read(f"<article><front/><body>{body}</body></article>")
+    >>> [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
+    [('heading', 1, '1 Methods'), ('paragraph', 0, 'We drank tea.')]
+    """
+    articles = _parse_articles(text)
+    require(len(articles) == 1, "JATS must have one article; jats.read_articles reads several", len(articles))
+    return _document(articles[0], id, metadata or {})
+
+
+def read_articles(text: str) -> list[Document]:
+    """Read every article of a text, such as a response of PubMed Central's EFetch.
+
+    >>> [document.text for document in read_articles("<pmc-articleset><article><body><p>Tea.</p></body></article></pmc-articleset>")]
+    ['Tea.']
+    """
+    return [_document(article, "", {}) for article in _parse_articles(text)]
+
+
+def _parse_articles(text: str) -> list[Element]:
+    root = parse_xml(text, namespaces=False)  # responses of OAI-PMH have one
+    articles = list(root.iter("article"))
+    require(bool(articles), "JATS must have an <article>", f"<{root.tag}> without one")
+    return articles
+
+
+def _document(article: Element, id: str, metadata: Mapping[str, Any]) -> Document:
+    own = article_metadata(article)
+    name = own.get("doi") or own.get("pmcid") or (f"pubmed:{own['pmid']}" if "pmid" in own else "")
+    reader = _Reader()
+    reader.article(article, 1)
+    return reader.writer.document(id or name, {**own, **metadata})
+
+
+class _Reader:
+    """Writes an article. Levels are those of the headings below; at level 0 there are none."""
+
+    def __init__(self) -> None:
+        self.writer = Writer("jats")
+        self._kind: BlockKind = "paragraph"  # of paragraphs here
+        self._nesting = 0  # of lists
+        self._readers: Mapping[str, Callable[[Element, int], None]] = {
+            **dict.fromkeys(["sec", *(tag for tag in _TITLES if tag not in _PARTS)], self._section),
+            **dict.fromkeys(_FLOATS - {"fn"} | {"chem-struct-wrap", "statement"}, self._captioned),
+            **dict.fromkeys(lines.ELEMENTS["citations"], self._reference),
+            **dict.fromkeys(("sub-article", "response"), self._letter),
+            **dict.fromkeys(("array", "table"), self._table),
+            **dict.fromkeys(("code", "preformat"), lambda code, _: self.writer.add("code", lines.line_text(code))),
+            **dict.fromkeys(("def-list", "list"), self._list),
+            **dict.fromkeys(lines.ELEMENTS["flows"], self._flow),
+            "alternatives": self._alternatives,
+            "disp-formula": lambda element, _: self.writer.add("formula", squeeze(lines.formula_line(element))),
+            "disp-quote": self._quote,
+            "fn": self._footnote,
+            "speech": self._speech,
+            "table-wrap-foot": lambda foot, _: self._nested(foot, "footnote"),
+            "verse-group": lambda verse, _: self.writer.add(
+                "quote", "\n".join(lines.label_text([line]) for line in verse)
+            ),
+        }
+
+    def article(self, article: Element, level: int) -> None:
+        for front in chain(article.findall("front"), article.findall("front-stub")):
+            for abstract in chain(front.iter("abstract"), front.iter("trans-abstract")):
+                kind = abstract.get("abstract-type", "")
+                title = lines.ELEMENTS["abstracts"].get(kind) or kind.replace("-", " ").capitalize() or "Abstract"
+                self._section(abstract, level, title)
+        for part in (part for tag in _PARTS for part in article.findall(tag)):
+            if part.tag in {"floats-group", "floats-wrap"}:
+                self._section(part, level, _TITLES[part.tag])
+            elif part.tag in {"front", "front-stub"}:
+                self._front_notes(part, level)
+            else:
+                self._readers[part.tag](part, level)
+
+    def _front_notes(self, front: Element, level: int) -> None:
+        for notes in chain(front.iter("author-notes"), front.iter("notes"), front.iter("funding-statement")):
+            self._section(notes, level, _TITLES[notes.tag])
+        for custom in front.iter("custom-meta"):
+            name, value = (
+                [part] if (part := custom.find(f"meta-{tag}")) is not None else [] for tag in ("name", "value")
+            )
+            if value and not lines.label_text(value).isdigit():  # others are for machines
+                self._heading(lines.label_text(name), level)
+                self._flow(value[0], level + 1)
+
+    def _letter(self, letter: Element, level: int) -> None:
+        paths = ("front-stub/title-group/article-title", "front/article-meta/title-group/article-title")
+        title = next((lines.label_text([title]) for path in paths for title in letter.iterfind(path)), "")
+        self._heading(title or _TITLES[letter.tag], level)
+        self.article(letter, level + 1)
+
+    def _section(self, section: Element, level: int, default_title: str = "") -> None:
+        heads = [head for tag in ("label", "title") if (head := section.find(tag)) is not None]
+        self._heading(lines.label_text(heads) or default_title, level)
+        self._flow(section, level + bool(level), heads)
+
+    def _heading(self, text: str, level: int) -> None:
+        """Write a heading, or a caption in a box, since text after the box does not belong under it."""
+        self.writer.add("heading" if level else "caption", text, level)
+
+    def _flow(self, element: Element, level: int, skip: Iterable[Element] = ()) -> None:
+        """Read the content of an element: text, blocks, or both."""
+        skipped, floats, in_paragraph = {id(child) for child in skip}, list[Element](), element.tag == "p"
+        line, touching = element.text or "", False
+        for child in element:
+            tag = child.tag
+            if in_paragraph and tag in _FLOATS and child.get("position") != "anchor":
+                floats.append(child)
+            elif id(child) not in skipped:
+                if tag in self._readers and not (in_paragraph and _is_inline(child)):
+                    self._paragraph(line)
+                    line = ""
+                    if element.tag == "back" and tag in _TITLES:
+                        self._section(child, level, _TITLES[tag])
+                    else:
+                        self._readers[tag](child, level)
+                else:
+                    line += lines.child_text(child, line, touching)
+            tail = child.tail or ""
+            line, touching = line + tail, not tail.strip()
+        self._paragraph(line)
+        for child in floats:
+            self._readers[child.tag](child, level)
+
+    def _paragraph(self, text: str) -> None:
+        self.writer.add_paragraph(self._kind, squeeze(text))
+
+    def _nested(self, element: Element, kind: BlockKind, skip: Iterable[Element] = ()) -> None:
+        """Read the content of an element as blocks of a kind, without headings."""
+        outer, self._kind = self._kind, kind
+        self._flow(element, 0, skip)
+        self.writer.finish()
+        self._kind = outer
+
+    def _captioned(self, element: Element, _: int) -> None:
+        heads = [child for child in element if child.tag in {"label", "title", "caption"}]
+        titles = [title for head in heads for title in (head.findall("title") if head.tag == "caption" else [head])]
+        is_statement = element.tag == "statement"
+        self.writer.begin(lines.caption_start(titles), self._kind if is_statement else "caption")
+        for head in heads:
+            if head.tag == "caption":
+                self._nested(head, "caption", titles)
+        if not is_statement:
+            self.writer.finish()
+        self._nested(element, self._kind if is_statement or element.tag == "boxed-text" else "caption", heads)
+        for child in element:
+            if child.tag in {"alt-text", "long-desc"}:
+                self.writer.add("figure", lines.label_text([child]))
+
+    def _alternatives(self, element: Element, level: int) -> None:
+        """Read the first of several alternatives that is text."""
+        form = next((form for tag in ("table", "tex-math", "math") for form in element.findall(tag)), None)
+        tag = "p" if form is None else "table" if form.tag == "table" else "disp-formula"
+        self._readers[tag](element if form is None else form, level)
+
+    def _table(self, table: Element, _: int) -> None:
+        children = [part for child in table for part in (child if child.tag == "tgroup" else [child])]
+        parts = list[list[Element]]()  # rows directly in the table are one
+        for is_row, run in groupby(children, lambda child: child.tag == "tr"):
+            elements = list(run)
+            parts += [elements] if is_row else map(_rows, elements)
+        columns = {spec.get("colname"): i for i, spec in enumerate(table.iter("colspec"))}
+        groups = [[[_cell(cell, columns) for cell in row] for row in part] for part in parts]
+        heads = sum(len(_rows(child)) for child in children if child.tag == "thead")
+        self.writer.add("table", spanned_table(groups, heads or count_heads(list(chain.from_iterable(groups)))))
+
+    def _footnote(self, note: Element, _: int) -> None:
+        heads = [child for child in note if child.tag in {"label", "title"}]
+        self.writer.begin(lines.label_text(heads), "footnote")
+        self._nested(note, "footnote", heads)
+
+    def _quote(self, quote: Element, _: int) -> None:
+        self.writer.finish()
+        self._nested(quote, "quote")
+
+    def _speech(self, speech: Element, level: int) -> None:
+        speakers = speech.findall("speaker")
+        self.writer.begin(lines.label_text(speakers).removesuffix(":") + ":" if speakers else "", self._kind)
+        self._flow(speech, level, speakers)
+        self.writer.finish()
+
+    def _list(self, element: Element, level: int) -> None:
+        self._nesting += 1
+        count = 0
+        for child in element:
+            if child.tag in {"list-item", "def-item"}:
+                count += 1
+                self._item(child, _marker(element, count))
+            elif child.tag in self._readers:
+                self._readers[child.tag](child, level)
+            else:
+                self.writer.add_paragraph(self._kind, squeeze(lines.child_text(child, "")))
+        self._nesting -= 1
+
+    def _item(self, item: Element, marker: str) -> None:
+        heads = [child for child in item if child.tag in {"label", "term"}]
+        label = lines.label_text(heads)
+        label += ":" if item.tag == "def-item" and label else ""
+        self.writer.begin(label or marker, "item", self._nesting, keep=bool(label))
+        self._flow(item, 0, heads)
+        self.writer.finish()
+
+    def _reference(self, reference: Element, _: int) -> None:
+        text = reference.text or ""
+        for child in reference if reference.tag == "ref" else ():
+            label = lines.label_text([child]) if child.tag == "label" else ""
+            text += (f"{label}." if label.isdigit() else label or lines.citation_text(child)) + f" {child.tail or ''}"
+        self.writer.add("reference", squeeze(text if reference.tag == "ref" else lines.citation_text(reference)))
+
+
+def _is_inline(element: Element) -> bool:
+    """Return True if an element within a paragraph is part of its line, as code and formulas with alternatives may be."""
+    if element.tag == "code":
+        return "\n" not in lines.line_text(element).strip()
+    return element.tag == "alternatives" and element.find("table") is None
+
+
+def _rows(part: Element) -> list[Element]:
+    return [child for child in part if child.tag in {"tr", "row"}]
+
+
+def _cell(cell: Element, names: Mapping[str | None, int]) -> Cell:
+    """Return a cell of HTML's or CALS's table model."""
+    first, last = cell.get("namest"), cell.get("nameend")
+    columns = parse_span(cell.get("colspan"))
+    if first in names and last in names:
+        columns = max(names[last] - names[first] + 1, 1)
+    rows = max(parse_span(cell.get("rowspan")), parse_span(cell.get("morerows"), 0) + 1)
+    return Cell(lines.line_text(cell), rows=rows, columns=columns, is_head=cell.tag == "th")
+
+
+def _marker(element: Element, count: int) -> str:
+    """Return the marker of an item in a list without labels.
+
+    >>> _marker(Element("list", {"list-type": "roman-lower"}), 4), _marker(Element("list"), 4)
+    ('iv.', '-')
+    """
+    order, _, case = element.get("list-type", "bullet").partition("-")
+    if order not in {"order", "alpha", "roman"}:
+        return "" if order == "simple" else "-"
+    text = chr(ord("a") + count - 1) if order == "alpha" and count <= 26 else str(count)
+    if order == "roman" and count < 90:
+        text, rest = "", count
+        for value, letters in _ROMAN:
+            text, rest = text + letters * (rest // value), rest % value
+    return f"{text.upper() if case == 'upper' else text}."

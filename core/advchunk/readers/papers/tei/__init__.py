@@ -1,0 +1,58 @@
+"""Read TEI (TEI Consortium, "TEI P5: Guidelines for Electronic Text Encoding and Interchange"), above all GROBID's papers.
+
+GROBID's customization of TEI, and its coordinates, are described at https://grobid.readthedocs.io.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from advchunk.errors import require
+from advchunk.readers.papers.tei.bibliography import read_header
+from advchunk.readers.papers.tei.body import Paper
+from advchunk.readers.xml import parse_xml
+from advchunk.records import Document
+
+
+def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
+    """Read one TEI document, such as a response of GROBID's ``processFulltextDocument``.
+
+    Every text in ``<text>`` is in a block: headings with their numbers, paragraphs, list items, quotes, formulas, code,
+    captions, tables, footnotes and references. The abstract comes first. The metadata has ``title``, ``authors``, ``doi``,
+    ``published_at``, ``journal`` and ``keywords``, but not affiliations, addresses, license and submission notes.
+
+    GROBID collects floats at the end of the body; here figures, tables and footnotes follow the paragraph that first refers
+    to them, and the others get a heading, "Figures and tables" or "Notes". Other added headings are "Abstract",
+    "References", the type of a division of the back matter, and "Main text" after an abstract.
+
+    The level of a heading is the depth of its number ("2.1" has 2, if there was a "2") or of its division, whichever is
+    greater. GROBID does not nest divisions; a heading without number is below the numbered one before it, or below
+    Methods, Results or Discussion, unless it is a usual top-level heading of papers (`readers.imrad`).
+
+    Of alternative readings (``<choice>``, ``<app>``) the corrected, regularized, expanded or editor's one is read.
+    Exponents are superscript where plain digits would change a number. A reference is one line: as printed, if GROBID has that, or
+    else its parts, without ISSN and abbreviated titles of journals. Blocks have ``places``, a box for each column, if
+    they or their sentences have ``coords``.
+
+    Parameters
+    ----------
+    id : "" for the DOI ("doi:10.1/x") or the checksum of the PDF ("md5:..."), if there is one.
+    metadata : values that override those of the header.
+
+    Raises
+    ------
+    ConfigurationError : the text is not TEI, has several texts (a ``teiCorpus``), or cannot be parsed (`parse_xml`).
+
+    >>> document = read('<TEI><text><body><div><head n="2">Results</head><p>Weight fell.</p></div></body></text></TEI>')
+    >>> [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
+    [('heading', 1, '2 Results'), ('paragraph', 0, 'Weight fell.')]
+    """
+    rule = "the text must be TEI, such as GROBID's output for a PDF"
+    require(text.lstrip("\ufeff \t\r\n").startswith("<"), rule, text[:60])
+    root = parse_xml(text, namespaces=False)
+    if root.tag == "teiCorpus":
+        texts = root.findall("TEI")
+        require(len(texts) == 1, "a document must be one TEI text, not a teiCorpus of several", len(texts))
+        root = texts[0]
+    require(root.tag in {"TEI", "TEI.2"}, rule, f"<{root.tag}>")
+    own, own_id = read_header(root)
+    return Paper(root).writer.document(id or own_id, {**own, **(metadata or {})})

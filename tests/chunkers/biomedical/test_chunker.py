@@ -1,0 +1,515 @@
+"""Biomedical abstracts: each step of the strategy, on small abstracts."""
+
+import re
+from hashlib import sha256
+from uuid import UUID, uuid5
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.documents import Document as LangChainDocument
+from llama_index.core import Document as LlamaIndexDocument
+
+import langchain_advchunk
+import llamaindex_advchunk
+from advchunk import ConfigurationError, Document
+from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
+from advchunk.chunkers.biomedical.params import NAMESPACE
+from advchunk.chunkers.biomedical.quantities import QuantityTiler, quantity_spans
+from advchunk.chunkers.biomedical.settings import Settings
+from advchunk.errors import ModelUnavailable
+from advchunk.models.counters import as_counter
+from advchunk.readers.pubmed import reader as abstracts
+from advchunk.readers.pubmed import records as pubmed
+from advchunk.text import sentences, tiling
+
+
+def sentence(words, first="Word"):
+    return " ".join([first, *["word"] * (words - 1)]) + "."
+
+
+def section(label, *lengths):
+    """Return a section of sentences with these numbers of words; its label is one more."""
+    return f"{label}: " + " ".join(map(sentence, lengths)) + "\n"
+
+
+def chunker(**params):
+    return BiomedicalAbstractChunker(tokenizer="words", include_context=False, **params)
+
+
+def sections(chunks):
+    return [chunk.metadata["section"] for chunk in chunks]
+
+
+SIZES = {"max_tokens": 100, "min_tokens": 30, "target_tokens": 70, "overlap_tokens": 10, "short_tokens": 0}
+
+
+# Steps 1 and 2 are the reader's: see tests/test_abstracts.py.
+
+
+def test_spans_index_the_normalized_text_and_source_spans_the_original():
+    raw = "RESULTS:   Loss of ﬁbrin was\n12% (p&lt;0.05)."
+    (chunk,) = BiomedicalAbstractChunker().chunk(raw)
+    assert chunk.text == "RESULTS: Loss of fibrin was 12% (p<0.05)."
+    assert chunk.spans == ((0, len(chunk.text)),)
+    assert chunk.source_spans == ((0, len(raw)),)
+    (as_it_is,) = BiomedicalAbstractChunker(normalize=False).chunk(raw)
+    assert (as_it_is.text, as_it_is.source_spans) == (raw, ())
+
+
+# Step 3: sections.
+
+
+def test_each_section_is_a_chunk():
+    text = section("Background", 40) + section("Methods", 50) + section("Results", 60) + section("Conclusions", 35)
+    chunks = chunker(**SIZES).chunk(text)
+    assert sections(chunks) == ["Background", "Methods", "Results", "Conclusions"]
+    assert [chunk.text.split(":")[0] for chunk in chunks] == sections(chunks)
+
+
+def test_small_neighbors_merge():
+    text = section("Aim", 10) + section("Methods", 15) + section("Results", 60) + section("Conclusions", 35)
+    chunks = chunker(**SIZES).chunk(text)
+    assert sections(chunks) == ["Objective, Methods, Results", "Conclusions"]  # 27 words are still too few
+    assert sections(chunker(**SIZES | {"min_tokens": 20}).chunk(text)) == [
+        "Objective, Methods",
+        "Results",
+        "Conclusions",
+    ]
+
+
+def test_a_small_section_stays_alone_if_no_neighbor_has_room():
+    chunks = chunker(**SIZES).chunk(section("Methods", 95) + section("Results", 10) + section("Conclusions", 95))
+    assert sections(chunks) == ["Methods", "Results", "Conclusions"]
+
+
+def test_results_and_conclusions_stay_together_when_short():
+    text = section("Methods", 40) + section("Results", 33) + section("Conclusions", 35)
+    assert sections(chunker(**SIZES).chunk(text)) == ["Methods", "Results, Conclusions"]
+    longer = text.replace("Conclusions: Word", "Conclusions: Word word")
+    assert sections(chunker(**SIZES).chunk(longer)) == [
+        "Methods",
+        "Results",
+        "Conclusions",
+    ]  # 71 words, over the target
+
+
+def test_a_long_section_is_cut_between_sentences_with_overlap():
+    text = section("Methods", 40) + section("Results", *[10] * 14)
+    chunks = chunker(**SIZES).chunk(text)
+    assert sections(chunks) == ["Methods", "Results", "Results"]
+    assert [chunk.tokens for chunk in chunks] == [41, 71, 80]  # 70 of its own, and 10 of the window before
+    assert chunks[1].end - chunks[2].start == len(sentence(10)) + 1
+    assert chunks[1].start == chunks[0].end  # no overlap over sections
+    apart = chunker(**SIZES | {"overlap_tokens": 0}).chunk(text)
+    assert "".join(chunk.text for chunk in apart) == text.strip()
+
+
+def test_repeated_text_does_not_add_its_section():
+    text = section("Aim", 22, 3) + section("Results", 5, 60, 60)
+    chunks = chunker(**SIZES).chunk(text)
+    assert sections(chunks) == ["Objective, Results", "Results", "Results"]
+    assert chunks[1].text.startswith(f"{sentence(3)}\nResults: {sentence(5)} ")
+
+
+def test_a_section_that_fits_may_use_the_room_for_overlap():
+    for words in (99, 100):
+        chunks = chunker(**SIZES).chunk(section("Methods", 40) + section("Results", 50, words - 50))
+        assert len(chunks) == (2 if words == 99 else 3)
+
+
+def test_an_unstructured_abstract_is_one_chunk_if_it_fits():
+    words = " ".join(map(sentence, [10] * 45))
+    assert [chunk.metadata["section"] for chunk in chunker().chunk(words)] == ["Unstructured"]
+    chunks = chunker().chunk(words + " " + sentence(10))
+    assert [chunk.tokens for chunk in chunks] == [250, 260]  # 460 words: 210 of its own and 50 again
+    assert [chunk.metadata["chunk_id"] for chunk in chunks] == ["w0", "w1"]
+
+
+@pytest.mark.parametrize("sentences", [50, 70, 90, 150])
+def test_windows_have_250_to_350_tokens(sentences):
+    chunks = chunker().chunk(" ".join(map(sentence, [10] * sentences)))
+    assert all(250 <= chunk.tokens <= 350 for chunk in chunks)
+
+
+# Step 4: context.
+
+
+def test_context_has_sections_and_title_and_counts():
+    text = section("Background", 40) + section("Results", 45)
+    document = Document(text, metadata={"title": "A trial", "pmid": "7"})
+    first, second = BiomedicalAbstractChunker(tokenizer="words", **SIZES).chunk(document)
+    assert first.context == "[Title] A trial (pmid:7)\n[Section] Background\n[Text]"
+    assert second.context == "[Section] Results\n[Text]"
+    for chunk in (first, second):
+        assert chunk.tokens == as_counter("words")(chunk.embed_text)
+    assert (first.tokens, second.tokens) == (41 + 7, 46 + 3)
+
+
+def test_context_takes_no_more_than_half_of_a_chunk():
+    document = Document(section("Results", 30), metadata={"title": "word " * 60})
+    (chunk,) = BiomedicalAbstractChunker(tokenizer="words", **SIZES).chunk(document)
+    assert chunk.context == "[Section] Results\n[Text]"
+    assert BiomedicalAbstractChunker(tokenizer="words", max_tokens=2, overlap_tokens=0).chunk(document)[0].context == ""
+
+
+# Step 5: metadata and ids.
+
+
+def test_metadata_and_ids():
+    text = section("Background", 20, 20) + section("Results", 20, 15)
+    about = {"title": "A trial", "pmid": "12345678", "published_at": "2021-03-05", "lab": "x"}
+    first, second = BiomedicalAbstractChunker(tokenizer="words", **SIZES).chunk(Document(text, metadata=about))
+    assert {key: second.metadata[key] for key in second.metadata if key not in {"title_path", "advchunk_keys"}} == {
+        **about,
+        "chunk_id": "s1",
+        "uuid": str(uuid5(UUID(NAMESPACE), "pubmed:12345678:s1")),
+        "parent_uid": "pubmed:12345678",
+        "source": "pubmed",
+        "chunk_idx": 1,
+        "section": "Results",
+        "tokens": second.tokens,
+        "n_sentences": 2,
+        "chunker_version": "v1.2.0",
+    }
+    assert first.metadata["chunk_id"] == "s0"
+
+
+@pytest.mark.parametrize("text", ["AIM: To see.", ""])
+def test_metadata_is_not_shared_with_the_document(text):
+    document = Document(text, metadata={"title": "A trial", "authors": ["A"]})
+    for chunk in BiomedicalAbstractChunker(title_chunk=True, short_tokens=0).chunk(document):
+        assert chunk.metadata["authors"] == ["A"]
+        chunk.metadata["authors"].append("B")
+    assert document.metadata["authors"] == ["A"]
+
+
+def test_the_parent_is_named_after_the_document():
+    def parent(**params):
+        return BiomedicalAbstractChunker().chunk(Document("Word.", **params))[0].metadata["parent_uid"]
+
+    assert parent(id="x", metadata={"pmid": 3, "parent_uid": "own"}) == "own"
+    assert parent(id="x", metadata={"pmid": 3}) == "pubmed:3"
+    assert parent(id="x", metadata={"source": "pubmed"}) == "x"
+
+
+def test_documents_without_an_id_have_distinct_ids():
+    texts = ["AIM: To see.", "AIM: To hear.", "AIM: To see."]
+    nameless = [Document(text, metadata={"source": "pubmed"}) for text in texts]
+    nameless += [Document("", metadata={"title": title, "source": "pubmed"}) for title in "ab"]
+    first, second, again, *blank = (
+        chunk.metadata["uuid"] for (chunk,) in BiomedicalAbstractChunker().chunk_many(nameless)
+    )
+    assert first == again
+    assert len({first, second, *blank}) == 4
+
+
+def test_namespace_and_version_are_parameters():
+    space = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+    (chunk,) = BiomedicalAbstractChunker(namespace=space, chunker_version="v2").chunk(Document("Word.", "x"))
+    assert chunk.metadata["uuid"] == str(uuid5(UUID(space), "x:w0"))
+    assert chunk.metadata["chunker_version"] == "v2"
+
+
+# Step 6: numbers.
+
+STATISTIC, COMPARATOR = "Weight fell by 12.4% (p<0.001).", "This was more than on placebo."
+
+
+def test_a_statistic_stays_with_its_comparator():
+    filler = [sentence(10)] * 7
+    for before in range(2, 7):
+        text = " ".join([*filler[:before], STATISTIC, COMPARATOR, *filler[before:], *filler])
+        chunks = chunker(**SIZES | {"overlap_tokens": 0}).chunk(text)
+        assert any(STATISTIC in chunk.text and COMPARATOR in chunk.text for chunk in chunks)
+
+
+def test_a_window_grows_for_a_claim_by_at_most_15_percent_of_the_target():
+    def cut(words):
+        """Return the tokens of windows where the claim ends so many words after the start."""
+        text = " ".join([*[sentence(10)] * 3, sentence(words - 41), STATISTIC, COMPARATOR, sentence(70)])
+        return chunker(**SIZES | {"overlap_tokens": 0, "min_tokens": 25}).chunk(text)
+
+    grown = cut(80)
+    assert [chunk.tokens for chunk in grown] == [80, 70]
+    assert COMPARATOR in grown[0].text
+    assert [chunk.tokens for chunk in cut(81)] == [30, 51, 70]
+
+
+@pytest.mark.parametrize("splitter", [None, "plain", tiling.words, tiling.clauses])
+def test_quantities_are_never_cut(splitter):
+    quantities = (
+        "1.5 mg/kg",
+        "p = 0.03",
+        "(95% CI, 0.5 to 0.9; n = 30. In all, 2 died)",
+        "12.4% vs 2.1%",
+        "3.1 ± 0.4 kg",
+        "4.1 kg (see the table)",
+        "(n = 30 (15 men. Or so) in all)",
+    )
+    text = " ".join(f"We gave {quantity} then, and it was so. Fine." for quantity in quantities * 4)
+    chunks = chunker(sentence_splitter=splitter, max_tokens=22, min_tokens=0, overlap_tokens=5).chunk(text)
+    assert len(chunks) > 10
+    edges = {edge for chunk in chunks for edge in chunk.spans[0]}
+    whole = [match.span() for quantity in quantities for match in re.finditer(re.escape(quantity), text)]
+    assert len(whole) == 28
+    assert not any(start < edge < end for start, end in [*whole, *quantity_spans(text)] for edge in edges)
+
+
+def test_a_quantity_over_the_budget_is_cut():
+    text = "(1 " + "word " * 50 + ")"
+    chunks = chunker(max_tokens=14, min_tokens=0, overlap_tokens=5).chunk(text)
+    assert all(chunk.tokens <= 14 for chunk in chunks)
+
+
+@given(
+    st.text(st.sampled_from("1.5 mg/kg(p=<,)[] x\n"), min_size=1, max_size=80),
+    st.sampled_from([tiling.words, tiling.characters]),
+)
+def test_a_quantity_tiler_only_removes_edges(text, tiler):
+    plain, kept = tiler(text).edges.tolist(), QuantityTiler(tiler)(text).edges.tolist()
+    inside = {edge for start, end in quantity_spans(text) for edge in range(start + 1, end)}
+    assert kept == [edge for edge in plain if edge not in inside or edge in (0, len(text))]
+
+
+@pytest.mark.slow
+def test_sentences_of_a_spacy_pipeline():
+    spacy = pytest.importorskip("spacy")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    text = "We gave 1.5 mg/kg twice. It worked (p = 0.03. n = 4). So it is."
+    chunks = chunker(sentence_splitter=nlp, max_tokens=9, min_tokens=0, overlap_tokens=0).chunk(text)
+    assert [chunk.text for chunk in chunks] == [
+        "We gave 1.5 mg/kg twice. ",
+        "It worked (p = 0.03. n = 4). ",
+        "So it is.",
+    ]
+
+
+# Step 7: the title.
+
+
+def test_the_title_may_have_a_chunk_of_its_own():
+    text = section("Background", 40) + section("Results", 45)
+    document = Document(text, "x", metadata={"title": "A trial"})
+    title, first, _ = BiomedicalAbstractChunker(tokenizer="words", title_chunk=True, **SIZES).chunk(document)
+    assert (title.text, title.spans, title.context, title.tokens) == ("", (), "[Title] A trial", 3)
+    assert (title.metadata["chunk_id"], title.metadata["chunk_idx"]) == ("title", 0)
+    assert title.metadata["uuid"] == str(uuid5(UUID(NAMESPACE), "x:title"))
+    assert first.context == "[Section] Background\n[Text]"
+    assert (first.metadata["chunk_id"], first.metadata["chunk_idx"]) == ("s0", 1)
+
+
+# Step 8: short abstracts, and none.
+
+
+@pytest.mark.parametrize("title_chunk", [False, True])
+def test_a_short_abstract_is_one_chunk_with_its_title(title_chunk):
+    about = {"title": "A trial", "mesh": "Obesity; GLP-1 Receptor"}
+    params = {"min_tokens": 0, "title_chunk": title_chunk, "mesh": True, "tokenizer": "words"}
+    (chunk,) = BiomedicalAbstractChunker(**params).chunk(
+        Document(section("Aim", 38) + section("Results", 39), metadata=about)
+    )
+    assert chunk.context == "[Title] A trial\n[MeSH] Obesity; GLP-1 Receptor\n[Section] Objective, Results\n[Text]"
+    chunks = BiomedicalAbstractChunker(**params).chunk(
+        Document(section("Aim", 38) + section("Results", 40), metadata=about)
+    )
+    assert [chunk.text[:3] for chunk in chunks if chunk.text] == ["Aim", "Res"]
+    assert "[MeSH]" not in chunks[0].context
+
+
+def test_an_article_without_abstract_can_be_cited():
+    (record,) = pubmed.read_medline("PMID- 7\nTI  - An editorial.\nDP  - 2020\nMH  - Obesity\n")
+    (chunk,) = BiomedicalAbstractChunker(mesh=True).chunk(record)
+    assert (chunk.text, chunk.spans) == ("", ())
+    assert chunk.context == "[Title] An editorial. (pmid:7)\n[MeSH] Obesity"
+    assert chunk.tokens == as_counter()(chunk.embed_text)
+    assert chunk.metadata["uuid"] == str(uuid5(UUID(NAMESPACE), "pubmed:7:title"))
+    assert chunk.metadata["published_at"] == "2020"
+    assert BiomedicalAbstractChunker().chunk(Document("", metadata={"title": "T"}))[0].context == "[Title] T"
+    assert BiomedicalAbstractChunker().chunk(Document(" \n")) == []
+    assert BiomedicalAbstractChunker(include_context=False).chunk(record) == []
+
+
+def test_a_title_that_is_too_long_is_cut():
+    document = Document("", metadata={"title": "word " * 60, "mesh": ["a", "b"]})
+    (chunk,) = BiomedicalAbstractChunker(tokenizer="words", max_tokens=20, overlap_tokens=0, mesh=True).chunk(document)
+    assert chunk.tokens == 20
+    assert BiomedicalAbstractChunker(tokenizer=len, max_tokens=5, overlap_tokens=0).chunk(document) == []
+
+
+# Sources, frameworks, tokenizers, settings.
+
+
+def test_the_content_of_a_document_without_an_id_is_hashed_once(monkeypatch):
+    hashed = []
+    monkeypatch.setattr("advchunk.chunkers.biomedical.chunker.sha256", lambda text: hashed.append(text) or sha256(text))
+    chunks = chunker(max_tokens=20, overlap_tokens=0).chunk(section("Results", *[10] * 9))
+    assert len(chunks) > 3
+    assert len({chunk.metadata["parent_uid"] for chunk in chunks}) == len(hashed) == 1
+
+
+def test_both_frameworks_keep_texts_and_metadata():
+    texts = [section("Background", 40) + section("Results", 45), ""]
+    about = [{"title": "A trial", "pmid": "7"}, {"title": "An editorial", "pmid": "8"}]
+    expected = BiomedicalAbstractChunker(**SIZES).chunk_many(
+        [Document(text, metadata=metadata) for text, metadata in zip(texts, about, strict=True)]
+    )
+    chunks = [chunk for group in expected for chunk in group]
+    assert [chunk.metadata["chunk_id"] for chunk in chunks] == ["s0", "s1", "title"]
+    documents = langchain_advchunk.BiomedicalAbstractSplitter(**SIZES).split_documents(
+        [LangChainDocument(text, metadata=metadata) for text, metadata in zip(texts, about, strict=True)]
+    )
+    nodes = llamaindex_advchunk.BiomedicalAbstractNodeParser(**SIZES).get_nodes_from_documents(
+        [LlamaIndexDocument(text=text, metadata=metadata) for text, metadata in zip(texts, about, strict=True)]
+    )
+    assert [document.page_content for document in documents] == [chunk.embed_text for chunk in chunks]
+    assert [(node.text, node.metadata["context"]) for node in nodes] == [
+        (chunk.text, chunk.context) for chunk in chunks
+    ]
+    for chunk, document, node in zip(chunks, documents, nodes, strict=True):
+        for copied in (document.metadata, node.metadata):
+            own = chunk.metadata.keys() - {"advchunk_keys"}
+            assert {key: copied.get(key) for key in own} == {key: chunk.metadata[key] for key in own}
+
+
+def test_a_record_is_read():
+    record = "PMID- 7\nTI  - A trial\nAB  - AIM: To see. RESULTS:\n      Seen.\n"
+    (chunk,) = BiomedicalAbstractChunker().chunk(record)
+    assert chunk.text == "AIM: To see. RESULTS: Seen."
+    assert record[slice(*chunk.source_spans[0])].endswith("Seen.")
+    assert chunk.metadata["parent_uid"] == "pubmed:7"
+    assert chunk == BiomedicalAbstractChunker().chunk(abstracts.read(record))[0]
+
+
+@pytest.mark.usefixtures("tiktoken_cache")
+def test_tokenizers():
+    words = " ".join(map(sentence, [10] * 80))
+    for tokenizer in ("cl100k_base", None, "characters"):
+        chunks = BiomedicalAbstractChunker(tokenizer=tokenizer).chunk(words)
+        assert all(chunk.tokens == as_counter(tokenizer)(chunk.embed_text) <= 450 for chunk in chunks)
+
+
+@pytest.mark.slow
+def test_a_tokenizer_of_hugging_face_by_name(tmp_path):
+    tokenizers, transformers = pytest.importorskip("tokenizers"), pytest.importorskip("transformers")
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    transformers.PreTrainedTokenizerFast(tokenizer_object=words).save_pretrained(tmp_path)
+    text = " ".join(map(sentence, [10] * 80))
+    by_name, ours = (BiomedicalAbstractChunker(tokenizer=name).chunk(text) for name in (str(tmp_path), "words"))
+    assert by_name == ours
+
+
+@pytest.mark.slow
+def test_a_tokenizer_that_cannot_be_reached_is_an_error():
+    pytest.importorskip("transformers")
+    name = "pritamdeka/BioBERT-mnli-snli-scinli-scitail-mednli-stsb"
+    with pytest.raises(
+        ModelUnavailable, match=f"tokenizer '{name}' is not a tiktoken name and could not be loaded from"
+    ):
+        BiomedicalAbstractChunker(tokenizer=name).chunk("AIM: To see.")
+
+
+@pytest.mark.usefixtures("tiktoken_cache")
+def test_an_abstract_that_fits_is_whole_if_counts_do_not_add_up():
+    words = " ".join(f"Sentence number {i} is here, isn't it?" for i in range(20))
+    size = as_counter("cl100k_base")(words)
+    params = {"tokenizer": "cl100k_base", "include_context": False, "min_tokens": 0}
+    assert len(BiomedicalAbstractChunker(max_tokens=size, target_tokens=size, **params).chunk(words)) == 1
+    assert len(BiomedicalAbstractChunker(max_tokens=size - 1, target_tokens=80, **params).chunk(words)) > 1
+
+
+@pytest.mark.parametrize(
+    ("bad", "rule"),
+    [
+        ({"target_tokens": 500}, "target_tokens must be at most max_tokens = 450, got 500"),
+        ({"target_tokens": 0}, "target_tokens must be >= 1, got 0"),
+        ({"short_tokens": -1}, "short_tokens must be >= 0, got -1"),
+        ({"max_tokens": 100, "min_tokens": 101}, "min_tokens must be in 0..max_tokens, got 101"),
+        ({"namespace": "x"}, "namespace must be a UUID, got 'x'"),
+    ],
+)
+def test_a_bad_parameter_is_an_error(bad, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        BiomedicalAbstractChunker(**bad)
+
+
+def test_defaults_are_reduced_to_a_smaller_maximum():
+    small = BiomedicalAbstractChunker(max_tokens=90)
+    sizes = [small.size(name) for name in ("min_tokens", "target_tokens", "overlap_tokens")]
+    assert sizes == [24, 65, 10]
+    assert (small.min_tokens, small.target_tokens, small.overlap_tokens) == (120, 325, 50)
+    assert BiomedicalAbstractChunker(max_tokens=400).size("overlap_tokens") == 50
+
+
+def test_a_target_of_500_needs_a_raised_maximum():
+    words = " ".join(map(sentence, [10] * 130))
+    chunks = chunker(target_tokens=500, max_tokens=692).chunk(words)
+    assert [chunk.tokens for chunk in chunks] == [460, 470, 470]
+
+
+def test_settings_come_from_the_environment():
+    assert Settings.from_environment({}) == Settings()
+    loaded = Settings.from_environment(
+        {
+            "BIO_MCP_CHUNKER_TARGET_TOKENS": "300",
+            "BIO_MCP_CHUNKER_MAX_TOKENS": "400",
+            "BIO_MCP_CHUNKER_MIN_TOKENS": "100",
+            "BIO_MCP_CHUNKER_OVERLAP_TOKENS": "40",
+            "BIO_MCP_CHUNKER_VERSION": "v9",
+            "BIO_MCP_UUID_NAMESPACE": "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+            "BIO_MCP_BOOST_RESULTS_SECTION": "0.4",
+            "BIO_MCP_BOOST_CONCLUSIONS_SECTION": "0.3",
+            "BIO_MCP_BOOST_METHODS_SECTION": "0.2",
+            "BIO_MCP_BOOST_BACKGROUND_SECTION": "0",
+            "BIO_MCP_QUALITY_BOOST_FACTOR": "0.5",
+            "BIO_MCP_RECENCY_OLD_YEARS": "20",
+            "BIO_MCP_LOG_LEVEL": "debug",
+        }
+    )
+    assert loaded.chunker(mesh=True) == BiomedicalAbstractChunker(
+        target_tokens=300, max_tokens=400, min_tokens=100, overlap_tokens=40, chunker_version="v9",
+        namespace="6ba7b810-9dad-11d1-80b4-00c04fd430c8", mesh=True,
+    )  # fmt: skip
+    expected = loaded.chunker().fingerprint()
+    assert langchain_advchunk.BiomedicalAbstractSplitter(**loaded.parameters).core().fingerprint() == expected
+    assert llamaindex_advchunk.BiomedicalAbstractNodeParser(**loaded.parameters).core().fingerprint() == expected
+    assert loaded.boosts.sections == {"Results": 0.4, "Conclusions": 0.3, "Methods": 0.2, "Background": 0.0}
+    assert (loaded.boosts.quality, loaded.boosts.recency) == (0.5, ((2, 0.1), (5, 0.05), (20, 0.02)))
+
+
+def test_settings_default_to_this_process(monkeypatch):
+    monkeypatch.setenv("BIO_MCP_CHUNKER_MAX_TOKENS", "460")
+    assert Settings.from_environment().chunker().max_tokens == 460
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("BIO_MCP_CHUNKER_MAX_TOKENS", "many", "BIO_MCP_CHUNKER_MAX_TOKENS must be a whole number, got 'many'"),
+        ("BIO_MCP_BOOST_RESULTS_SECTION", "", "BIO_MCP_BOOST_RESULTS_SECTION must be a number, got ''"),
+        (
+            "BIO_MCP_CHUNKER_MAX_TOKEN",
+            "1",
+            "no setting BIO_MCP_CHUNKER_MAX_TOKEN; did you mean 'BIO_MCP_CHUNKER_MAX_TOKENS'",
+        ),
+    ],
+)
+def test_a_bad_setting_is_an_error(name, value, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        Settings.from_environment({name: value})
+
+
+def test_custom_units_are_segmented_by_their_labels():
+    text = section("Background", 40) + section("Results", 45)
+    units = sentences.sentences(text)
+    assert chunker(**SIZES).segmentation(units).cuts.tolist() == [0, len(units) // 2, len(units)]
+
+
+@pytest.mark.room("readers.papers", "readers.pages")
+@pytest.mark.parametrize("text", ["<TEI><text/></TEI>", '{"schema_name": "DoclingDocument"}'])
+def test_a_paper_is_refused(text):
+    with pytest.raises(ConfigurationError, match="needs an abstract or a PubMed record, got"):
+        BiomedicalAbstractChunker().chunk(text)
+    assert BiomedicalAbstractChunker(normalize=False, include_context=False).chunk(text)[0].text == text

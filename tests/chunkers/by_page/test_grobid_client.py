@@ -1,0 +1,292 @@
+"""A GROBID server on loopback that plays a script: what it is sent, what is made of its answers, what is kept."""
+
+import asyncio
+import email
+import json
+import os
+import sys
+import threading
+import time
+from email.policy import HTTP
+from io import BytesIO
+
+import pytest
+
+from advchunk import ConfigurationError
+from advchunk.chunkers.by_page.grobid_client import GrobidClient, kept_at
+from advchunk.errors import BadModelOutput, MissingExtra, ModelUnavailable
+from servers import LONG, Endpoint, breaks_off, drips, free_port, hangs, replies, resets
+
+pytestmark = pytest.mark.slow
+
+PDF = b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog >>\nendobj\n%%EOF\n"
+TEI = """<?xml version="1.0" encoding="UTF-8"?>
+<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader><fileDesc><titleStmt><title>On töfu</title></titleStmt></fileDesc>
+</teiHeader><text><body><div><head n="1">Results</head><p>It is white.</p></div></body></text></TEI>"""
+ANSWER = replies(200, TEI, "application/xml")
+BUSY = replies(503, "all engines busy", "text/plain")
+
+
+class Grobid(Endpoint):
+    """Is sent forms instead of JSON."""
+
+    def _play(self, handler):
+        data = handler.rfile.read(int(handler.headers["Content-Length"]))
+        head = f"Content-Type: {handler.headers['Content-Type']}\r\n\r\n".encode()
+        form = [("path", handler.path)]
+        for part in email.message_from_bytes(head + data, policy=HTTP).iter_parts():
+            name, reply = part.get_param("name", header="Content-Disposition"), part.get_payload(decode=True)
+            form.append(
+                (name, [part.get_filename(), reply.decode("latin-1")] if part.get_filename() else reply.decode())
+            )
+        body, connection = json.dumps(form).encode(), handler.rfile
+        handler.rfile = BytesIO(body)
+        handler.headers.replace_header("Content-Length", str(len(body)))
+        super()._play(handler)
+        handler.rfile = connection
+
+
+def client(server, **params):
+    return GrobidClient(server.url.removesuffix("/v1"), **{"retries": 3, "backoff": 0.01, **params})
+
+
+@pytest.fixture(params=["sync", "async"])
+def process(request):
+    def sync(client, pdf, **params):
+        return client.process(pdf, **params)
+
+    def awaited(client, pdf, **params):
+        return asyncio.run(client.aprocess(pdf, **params))
+
+    return {"sync": sync, "async": awaited}[request.param]
+
+
+@pytest.fixture
+def paper(tmp_path):
+    path = tmp_path / "paper.v2.pdf"
+    path.write_bytes(PDF)
+    return path
+
+
+def test_a_pdf_is_sent_whole_with_what_is_asked_of_it(process, paper):
+    with Grobid(ANSWER) as server:
+        assert process(client(server, options={"consolidateHeader": "0"}), paper) == TEI
+        ((asked),) = server.asked
+    assert dict(asked)["path"] == "/api/processFulltextDocument"
+    assert dict(asked)["input"] == ["paper.v2.pdf", PDF.decode()]
+    assert [value for name, value in asked if name == "teiCoordinates"] == [
+        "head", "p", "s", "figure", "formula", "note", "ref", "biblStruct",
+    ]  # fmt: skip
+    assert dict(asked)["segmentSentences"] == "1"
+    assert dict(asked)["consolidateHeader"] == "0"
+
+
+def test_bytes_are_sent_too_and_nothing_is_written(process, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with Grobid(ANSWER) as server:
+        assert process(client(server), PDF, keep=True) == TEI
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "trouble", [BUSY, replies(502, "gateway"), resets, breaks_off], ids=["503", "502", "reset", "cut"]
+)
+def test_temporary_failures_are_retried(process, trouble):
+    with Grobid(trouble, trouble, ANSWER) as server:
+        assert process(client(server), PDF) == TEI
+        assert len(server.asked) == 3
+
+
+def test_it_waits_as_long_as_the_server_says(process):
+    with Grobid(replies(503, "busy", Retry_After="0.3"), ANSWER) as server:
+        began = time.monotonic()
+        process(client(server), PDF)
+        assert time.monotonic() - began >= 0.3
+
+
+def test_it_does_not_wait_longer_than_it_may(process):
+    with (
+        Grobid(replies(503, "busy", Retry_After="3600")) as server,
+        pytest.raises(ModelUnavailable, match="HTTP 503: busy"),
+    ):
+        process(client(server, longest_wait=1), PDF)
+    assert len(server.asked) == 1
+
+
+def test_a_server_that_remains_busy_is_given_up(process):
+    with Grobid(BUSY) as server, pytest.raises(ModelUnavailable, match="HTTP 503: all engines busy"):
+        process(client(server, retries=2), PDF)
+    assert len(server.asked) == 3
+
+
+def test_without_retries_there_is_one_try(process):
+    with Grobid(BUSY) as server, pytest.raises(ModelUnavailable, match="HTTP 503"):
+        process(client(server, retries=0), PDF)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("status", [400, 404, 500])
+def test_a_refusal_quotes_the_server_and_is_not_retried(process, status):
+    reply = replies(status, "[BAD_INPUT_DATA]\n PDF to XML conversion failed", "text/plain")
+    rule = rf"refused bytes: HTTP {status}: \[BAD_INPUT_DATA\] PDF to XML conversion failed$"
+    with Grobid(reply) as server, pytest.raises(ModelUnavailable, match=rule):
+        process(client(server), PDF)
+    assert len(server.asked) == 1
+
+
+def test_a_missing_server_is_reported_at_once(process):
+    port = free_port()
+    with pytest.raises(ModelUnavailable, match=f"no GROBID server at http://127.0.0.1:{port}: "):
+        process(GrobidClient(f"http://127.0.0.1:{port}", retries=50), PDF)
+
+
+@pytest.mark.parametrize("slow", [hangs(LONG), drips(LONG)], ids=["hangs", "drips"])
+def test_slow_requests_are_given_up(process, slow):
+    with Grobid(slow) as server, pytest.raises(ModelUnavailable, match=r"did not finish bytes in 0\.3 s"):
+        process(client(server, timeout=0.3), PDF)
+    assert len(server.asked) <= 1  # none if it was given up before it arrived
+
+
+@pytest.mark.parametrize(
+    ("answer", "rule"),
+    [
+        (replies(204, ""), "found no text in bytes"),
+        (replies(200, ""), "found no text in bytes"),
+        (replies(200, "<html>A portal"), "must answer with TEI, got '<html>A portal' for bytes"),
+    ],
+)
+def test_an_answer_without_tei_is_an_error(process, answer, rule):
+    with Grobid(answer) as server, pytest.raises(BadModelOutput, match=rule):
+        process(client(server), PDF)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"PK\x03\x04\x14\x00", "a zip archive, such as an Office document or EPUB"),
+        (b"\x1f\x8b\x08", "gzip"),
+        (b"\n<?xml version='1.0'?><TEI/>", "XML or HTML"),
+        (b"%!PS-Adobe", "PostScript"),
+        (b"\x89PNG\r\n", "a PNG image"),
+        (b"Just text", "b'Just text'"),
+        (b"", "nothing"),
+        (b" " * 1024 + PDF, "b'   "),
+    ],
+)
+def test_files_that_are_not_pdfs_are_never_sent(process, tmp_path, data, kind):
+    path = tmp_path / "given.pdf"
+    path.write_bytes(data)
+    with Grobid(ANSWER) as server:
+        for pdf, name in ((data, "bytes"), (path, "given.pdf")):
+            with pytest.raises(ConfigurationError) as caught:
+                process(client(server), pdf)
+            assert str(caught.value).startswith(f"{name} must be a PDF, got {kind}")
+        assert server.asked == []
+
+
+def test_a_pdf_may_begin_with_something_else(process):
+    with Grobid(ANSWER) as server:
+        assert process(client(server), b"\n" * 1000 + PDF) == TEI
+
+
+def test_tei_is_kept_beside_the_pdf_and_used_until_that_is_newer(process, paper):
+    kept = paper.with_name("paper.v2.grobid.tei.xml")
+    with Grobid(ANSWER) as server:
+        for _ in range(2):
+            assert process(client(server), paper, keep=True) == TEI
+        assert (kept_at(paper), kept.read_text(encoding="utf-8")) == (kept, TEI)
+        assert len(server.asked) == 1
+        os.utime(paper, ns=(0, kept.stat().st_mtime_ns + 1))
+        process(client(server), paper, keep=True)
+        assert len(server.asked) == 2
+        process(client(server), paper)  # is not asked to keep, nor to look
+        assert len(server.asked) == 3
+    assert sorted(path.name for path in paper.parent.iterdir()) == ["paper.v2.grobid.tei.xml", "paper.v2.pdf"]
+
+
+def test_a_damaged_stored_file_is_one_clear_error(paper):
+    kept_at(paper).write_bytes(TEI.encode()[:50] + b"\xff")
+    with Grobid(ANSWER) as server:
+        with pytest.raises(ConfigurationError, match=r"must be (UTF-8 unless encoding is given|well-formed)"):
+            client(server).read(paper)
+        assert not server.asked
+
+
+def test_nothing_is_kept_of_a_failure(process, paper):
+    with Grobid(replies(500, "no")) as server, pytest.raises(ModelUnavailable):
+        process(client(server), paper, keep=True)
+    assert [path.name for path in paper.parent.iterdir()] == ["paper.v2.pdf"]
+
+
+def test_only_pdf_is_a_suffix_that_goes():
+    assert [kept_at(name).name for name in ("a.PDF", "a.b", "a")] == [
+        "a.grobid.tei.xml",
+        "a.b.grobid.tei.xml",
+        "a.grobid.tei.xml",
+    ]
+
+
+def test_a_pdf_is_read_to_a_document_that_says_where_it_comes_from(paper):
+    with Grobid(ANSWER) as server:
+        documents, awaited = client(server).read(paper), asyncio.run(client(server).aread(str(paper)))
+        unkept = client(server).read(PDF)
+    assert (documents.text, awaited.text, unkept.text) == ("1 Results\n\nIt is white.",) * 3
+    assert documents.metadata == {"title": "On töfu", "source": str(paper), "tei": str(kept_at(paper))}
+    assert awaited.metadata == documents.metadata
+    assert unkept.metadata == {"title": "On töfu"}
+
+
+def test_a_cancelled_call_ends():
+    async def run():
+        with Grobid(hangs(LONG)) as server:
+            task = asyncio.create_task(client(server).aread(PDF))
+            while not server.asked:
+                await asyncio.sleep(0.001)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    before = time.monotonic()
+    asyncio.run(run())
+    assert time.monotonic() - before < LONG
+
+
+@pytest.mark.parametrize(
+    ("bad", "rule"),
+    [
+        ({"url": "localhost:8070"}, "url must be http"),
+        ({"url": "http://me:secret@localhost"}, "url must be http"),
+        ({"timeout": 0}, "timeout must be > 0 seconds, got 0"),
+        ({"retries": -1}, "retries must be >= 0, got -1"),
+        ({"backoff": -1}, "backoff must be >= 0 seconds, got -1"),
+        ({"longest_wait": -1}, "longest_wait must be >= 0 seconds, got -1"),
+    ],
+)
+def test_a_bad_setting_is_an_error(bad, rule):
+    with pytest.raises(ConfigurationError, match=rule) as caught:
+        GrobidClient(**bad)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("missing", ["httpx", "tenacity"])
+def test_missing_libraries_are_named_with_their_extra(monkeypatch, process, missing):
+    monkeypatch.setitem(sys.modules, missing, None)
+    with Grobid(ANSWER) as server, pytest.raises(MissingExtra, match=rf"{missing} is not installed.*\[grobid\]"):
+        process(client(server), PDF)
+
+
+def test_sync_methods_work_in_a_running_event_loop():
+    async def run(client):
+        return client.process(PDF)
+
+    with Grobid(ANSWER) as server:
+        assert asyncio.run(run(client(server))) == TEI
+
+
+def test_threads_share_a_client():
+    with Grobid(ANSWER) as server:
+        shared, documents = client(server), []
+        threads = [threading.Thread(target=lambda: documents.append(shared.process(PDF))) for _ in range(4)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+    assert documents == [TEI] * 4

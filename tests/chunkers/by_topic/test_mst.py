@@ -1,0 +1,150 @@
+"""What MST semantic chunking does with long documents, lists, and sizes."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from advchunk import create
+from advchunk.chunkers.by_topic.mst.chunker import MSTSemanticChunker
+from advchunk.records import Document
+
+TOPICS = [
+    "cat kitten purr nap fur whisker paw mouse litter claw stray feline",
+    "court judge law appeal verdict jury lawyer witness trial statute ruling case",
+    "ship harbor sail tide captain anchor storm deck sailor mast port voyage",
+    "bread oven flour yeast dough bake crust loaf butter baker knead rye",
+    "planet orbit star telescope moon comet gravity galaxy rocket crater sun eclipse",
+    "violin orchestra melody rhythm concert piano chord singer opera cello tempo tune",
+    "river bridge flood bank stream valley dam fish current delta ferry bend",
+    "vaccine virus patient fever dose doctor clinic nurse trial infection immune symptom",
+    "goal striker match referee league coach penalty keeper pitch team score fans",
+    "soil seed harvest wheat plow farmer barn tractor crop rain orchard field",
+]
+
+
+def paragraphs(n: int, seed: int = 0) -> tuple[list[str], list[int]]:
+    """Return n paragraphs in runs of 1 to 7 on topics that return, and the topic of each."""
+    rng = random.Random(seed)
+    results, topics = list[str](), list[int]()
+    while len(results) < n:
+        topic = rng.choice([t for t in range(len(TOPICS)) if not topics or t != topics[-1]])
+        for _ in range(rng.randint(1, 7)):
+            words = (rng.choice(TOPICS[topic].split()) for _ in range(rng.randint(12, 60)))
+            results.append(" ".join(words).capitalize() + ".\n\n")
+            topics.append(topic)
+    return results[:n], topics[:n]
+
+
+def text(n: int) -> str:
+    return "".join(paragraphs(n)[0])
+
+
+LONG = text(1000)
+
+
+def purity(labels: list[int], topics: list[int]) -> float:
+    """Return the share of pieces on the most frequent topic of their component."""
+    members: dict[int, list[int]] = {}
+    for label, topic in zip(labels, topics, strict=True):
+        members.setdefault(label, []).append(topic)
+    return sum(max(map(some.count, some)) for some in members.values()) / len(topics)
+
+
+@pytest.mark.parametrize("n", [1, 2, 60, 199])
+def test_below_200_pieces_the_default_is_as_published(n):
+    default, published = (MSTSemanticChunker(preset=preset).explain(text(n)) for preset in (None, "published"))
+    assert default.chunks == published.chunks
+    assert {**default.figures, "tree": 0, "labels": 0} == {**published.figures, "tree": 0, "labels": 0}
+
+
+def test_a_long_document_keeps_its_structure():
+    _, topics = paragraphs(1000)
+    default, published = (MSTSemanticChunker(preset=preset).explain(LONG) for preset in (None, "published"))
+    assert default.figures["largest_component"] < 0.2
+    assert published.figures["largest_component"] > 0.9
+    assert purity(default.figures["labels"].tolist(), topics) > 0.8
+    assert purity(published.figures["labels"].tolist(), topics) < 0.2
+
+
+def test_repetition_changes_neither_the_mean_distance_nor_lambda():
+    once, often = (MSTSemanticChunker().explain(text(400) * times).figures for times in (1, 10))
+    assert often["mean_distance"] == pytest.approx(once["mean_distance"], rel=0.01)
+    assert often["lambda_"] == pytest.approx(once["lambda_"], rel=0.015)
+
+
+# A component that holds nearly everything.
+
+
+def test_a_dominant_component_is_logged_shown_and_in_the_metadata(caplog):
+    explanation = MSTSemanticChunker(preset="published").explain(Document(LONG, "tale"))
+    assert "document 'tale': 100 % of 1000 pieces are one component of mst-semantic" in caplog.text
+    assert explanation.figures["largest_component"] == 1
+    assert {chunk.metadata["component_status"] for chunk in explanation.chunks} == {"dominant"}
+
+
+@pytest.mark.parametrize(("n", "lambda_"), [(49, 9.0), (60, -9.0)])
+def test_a_short_document_or_many_components_are_no_reason_to_warn(caplog, n, lambda_):
+    chunks = MSTSemanticChunker(lambda_=lambda_).chunk(text(n))
+    assert not caplog.text
+    assert not any("component_status" in chunk.metadata for chunk in chunks)
+
+
+# Components within the limits.
+
+
+def test_even_components_need_no_cuts_by_size():
+    default, even = (MSTSemanticChunker(max_tokens=150, preset=preset).explain(LONG) for preset in (None, "even"))
+    assert {cut.reason for cut in default.cuts} == {"label", "size"}
+    assert {cut.reason for cut in even.cuts} == {"label"}
+    assert len(even.chunks) == len(set(even.figures["labels"].tolist()))
+    assert purity(even.figures["labels"].tolist(), paragraphs(1000)[1]) > 0.8
+
+
+def test_even_components_leave_room_for_headings_and_context():
+    some = paragraphs(200)[0]
+    markdown = "".join(
+        f"# Part {i}\n\n## A rather long heading for a part\n\n" * (i % 5 == 0) + t for i, t in enumerate(some)
+    )
+    chunker = MSTSemanticChunker(max_tokens=120, preset="even", include_context=True)
+    explanation = chunker.explain(Document(markdown, metadata={"title": "Ten topics that return"}))
+    assert {cut.reason for cut in explanation.cuts} == {"label"}
+    assert max(chunk.tokens for chunk in explanation.chunks) <= 120
+    assert any(chunk.context for chunk in explanation.chunks)
+
+
+@pytest.mark.parametrize("other", [{"lambda_": 0.3}, {"lambda_percentile": 80.0}, {"n_segments": 3}])
+def test_even_components_take_no_other_criterion(other):
+    rule = "only one of rule, lambda_, lambda_percentile and n_segments can be given"
+    with pytest.raises(ValueError, match=rule):
+        create("mst-semantic", preset="even", **other)
+
+
+# Lists.
+
+ITEMS = [f"- {t.capitalize()} is item {i}.\n" for i, t in enumerate(" ".join(TOPICS).split()[::3])]
+
+
+def test_short_items_stay_with_their_list():
+    """With a lambda that connects nothing, too."""
+    before, after = paragraphs(2)[0]
+    chunks = MSTSemanticChunker(lambda_=-9.0, layout_weight=0.0).chunk(before + "".join(ITEMS) + "\n" + after)
+    assert chunks[0].text == before
+    assert chunks[-1].text == after
+    assert len(chunks) > 3
+    assert all(chunk.tokens >= 80 for chunk in chunks[1:-1])
+
+
+def test_short_paragraphs_may_stand_alone():
+    some = [item.removeprefix("- ") + "\n" for item in ITEMS]
+    assert [c.text for c in MSTSemanticChunker(lambda_=-9.0).chunk("".join(some))] == some
+
+
+def test_long_items_may_stand_alone():
+    some = [f"- {paragraph.strip()}\n" for paragraph in paragraphs(100)[0]]
+    long = {item for item in some if len(item.split()) > 90}
+    chunks = MSTSemanticChunker(lambda_=-9.0, short_threshold=20).chunk("".join(some))
+    assert long <= {chunk.text for chunk in chunks}
+    assert np.mean([len(chunk.text) for chunk in chunks]) < 1.5 * np.mean([len(item) for item in some])

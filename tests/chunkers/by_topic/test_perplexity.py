@@ -1,0 +1,275 @@
+"""Perplexity chunking: minima of both kinds, joined meta-chunks, models and texts."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import lm as models
+from advchunk import ConfigurationError, Document, RecursiveChunker
+from advchunk.chunkers.by_topic.perplexity import PerplexityChunker, PerplexityParams, minimum_drops
+from advchunk.models.causal import as_causal
+from advchunk.models.counters import as_counter
+from advchunk.records import Strength
+
+
+@dataclass
+class Numbers:
+    """A language model for which the surprise of a sentence is the number in it."""
+
+    model_name: str = "numbers"
+
+    def surprise(self, text):
+        matches = [(match.end(), float(match[0])) for match in re.finditer(r"\d+(?:\.\d+)?", text)]
+        return [end for end, _ in matches], [number for _, number in matches]
+
+
+def sentences(*numbers):
+    return "".join(f"It is {number:g} here. " for number in numbers)
+
+
+def chunked(*numbers, **params):
+    params = {"lm": Numbers(), "combine": False, **params}
+    return [
+        [float(number) for number in re.findall(r"[\d.]+(?= here)", chunk.text)]
+        for chunk in PerplexityChunker(**params).chunk(sentences(*numbers))
+    ]
+
+
+def test_a_valley_ends_its_chunk():
+    assert chunked(3, 2, 1, 2, 3) == [[3, 2, 1], [2, 3]]
+
+
+def test_a_cliff_ends_its_chunk_if_the_next_sentence_is_as_low():
+    assert chunked(3, 1, 1, 2) == [[3, 1], [1, 2]]
+    assert chunked(3, 1, 1, 1, 1) == [[3, 1], [1, 1, 1]]
+    assert chunked(1, 1, 2) == [[1, 1, 2]]
+
+
+def test_first_and_last_are_no_minima():
+    assert chunked(1, 2, 3) == [[1, 2, 3]]
+    assert chunked(3, 2, 1) == [[3, 2, 1]]
+    assert chunked(1, 2) == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "expected"),
+    [
+        (0.0, [[9, 8], [8.5, 4], [7, 7, 6.5], [6.5, 9]]),
+        (0.5, [[9, 8], [8.5, 4], [7, 7, 6.5], [6.5, 9]]),
+        (0.75, [[9, 8], [8.5, 4], [7, 7, 6.5, 6.5, 9]]),
+        (4.5, [[9, 8, 8.5, 4], [7, 7, 6.5, 6.5, 9]]),
+        (5.0, [[9, 8, 8.5, 4, 7, 7, 6.5, 6.5, 9]]),
+    ],
+)
+def test_a_threshold_asks_for_a_drop_on_one_side(threshold, expected):
+    """Of a cliff, on the left: the rise from 6.5 to 9 plays no part."""
+    assert chunked(9, 8, 8.5, 4, 7, 7, 6.5, 6.5, 9, threshold=threshold) == expected
+
+
+def test_the_example_of_the_source():
+    """Minima at its sentences 3, 7 and 12 of 15 make four meta-chunks."""
+    numbers = [5, 4, 1, 3, 4, 3, 2, 3, 4, 5, 4, 2, 3, 4, 5]
+    groups = chunked(*numbers)
+    assert [len(chunk) for chunk in groups] == [3, 4, 5, 3]
+    assert [number for chunk in groups for number in chunk] == numbers
+
+
+def test_the_minimum_may_be_in_both_chunks():
+    assert chunked(3, 1, 2, 3, 2.5, 4, boundary="overlap") == [[3, 1], [1, 2, 3, 2.5], [2.5, 4]]
+
+
+def test_a_minimum_is_repeated_only_where_there_is_room():
+    text = sentences(9, 1, 5, 6)
+    sentence = as_counter()(sentences(9))
+    chunks = PerplexityChunker(lm=Numbers(), combine=False, boundary="overlap", max_tokens=2 * sentence).chunk(text)
+    assert [c.text for c in chunks] == [sentences(9, 1), sentences(5, 6)]
+    chunks = PerplexityChunker(lm=Numbers(), combine=False, boundary="overlap", max_tokens=3 * sentence).chunk(text)
+    assert [c.text for c in chunks] == [sentences(9, 1), sentences(1, 5, 6)]
+    assert [c.tokens for c in chunks] == [2 * sentence, 3 * sentence]
+    assert [text[c.start : c.end] for c in chunks] == [c.text for c in chunks]
+
+
+def test_nothing_is_repeated_where_there_is_nothing_before():
+    for text in ("It is 3 here.", "", sentences(3, 2)):
+        chunks = PerplexityChunker(lm=Numbers(), combine=False, boundary="overlap").chunk(text)
+        assert "".join(chunk.text for chunk in chunks) == text
+
+
+def test_nothing_is_repeated_across_a_hard_break():
+    class WithHardBreak(PerplexityChunker):
+        def tile(self, document, limits):
+            units = super().tile(document, limits)
+            strength = np.ones(len(units) + 1, dtype=np.int64)
+            strength[2] = Strength.HARD_BREAK
+            return replace(units, strength=strength)
+
+    for kind, expected in (
+        (PerplexityChunker, [sentences(3, 1), sentences(1, 2, 3, 2.5), sentences(2.5, 4)]),
+        (WithHardBreak, [sentences(3, 1), sentences(2, 3, 2.5), sentences(2.5, 4)]),
+    ):
+        chunks = kind(lm=Numbers(), combine=False, boundary="overlap", layout_weight=0.0).chunk(
+            sentences(3, 1, 2, 3, 2.5, 4)
+        )
+        assert [chunk.text for chunk in chunks] == expected
+
+
+def test_defaults_are_those_of_the_source():
+    params = PerplexityParams()
+    assert (params.threshold, params.boundary, params.measure, params.evict) == (0, "after", "cross-entropy", 0.3)
+    assert (params.max_tokens, params.combine) == (512, True)
+
+
+def test_meta_chunks_are_joined_while_they_fit():
+    numbers, sentence = (5, 1, 3, 2, 4, 3, 2, 6, 3, 4, 5), as_counter()(sentences(9))
+    metas = [[5, 1], [3, 2], [4, 3, 2], [6, 3], [4, 5]]
+    assert chunked(*numbers) == metas
+    for most, together in ((4, [[0, 1], [2], [3, 4]]), (7, [[0, 1, 2], [3, 4]]), (99, [[0, 1, 2, 3, 4]])):
+        expected = [[number for i in group for number in metas[i]] for group in together]
+        assert chunked(*numbers, combine=True, max_tokens=most * sentence) == expected
+
+
+def test_repeated_sentences_count_when_meta_chunks_are_joined():
+    numbers, sentence = (5, 1, 3, 2, 4, 3, 2, 6, 3, 4, 5), as_counter()(sentences(9))
+    groups = chunked(*numbers, combine=True, boundary="overlap", max_tokens=4 * sentence)
+    assert groups == [[5, 1, 3, 2], [2, 4, 3, 2], [2, 6, 3], [3, 4, 5]]
+
+
+def test_a_meta_chunk_over_the_budget_is_cut_and_stands_alone():
+    numbers, sentence = (5, 1, 9, 8, 7, 6, 5, 4, 6, 7), as_counter()(sentences(9))
+    groups = chunked(*numbers, combine=True, max_tokens=3 * sentence)
+    assert groups == [[5, 1], [9, 8, 7], [6, 5, 4], [6, 7]]
+
+
+def test_context_counts_when_meta_chunks_are_joined():
+    """Otherwise chunks would be too large, and be cut within a meta-chunk."""
+    metas = ["5 1", "4 3 2", "6 5", "7 6 5.5", "8"]
+    text = sentences(*(float(number) for meta in metas for number in meta.split()))
+    document = Document(text, metadata={"title": "Of here and there"})
+    of_context = PerplexityChunker(lm=Numbers(), include_context=True).chunk(document)[0].tokens - as_counter()(text)
+    assert of_context > 3
+    for most in range(as_counter()(sentences(7, 6, 5.5)) + of_context, 70):
+        chunks = PerplexityChunker(lm=Numbers(), include_context=True, max_tokens=most).chunk(document)
+        assert all(chunk.context and chunk.tokens <= most for chunk in chunks)
+        held = [" ".join(re.findall(r"[\d.]+(?= here)", chunk.text)) for chunk in chunks]
+        assert all(any(meta in numbers for numbers in held) for meta in metas)
+
+
+def test_a_percentile_depends_on_the_document_alone():
+    numbers = (5, 1, 3, 2, 4, 3, 2, 6, 3, 4, 5)  # drops of 4, 2, 4, 3
+    assert len(chunked(*numbers, threshold_percentile=0)) == 5
+    assert len(chunked(*numbers, threshold_percentile=50)) == 3
+    assert len(chunked(*numbers, threshold_percentile=100)) == 3
+    assert len(chunked(1, 2, 3, threshold_percentile=50)) == 1
+    chunker = PerplexityChunker(lm=Numbers(), combine=False, threshold_percentile=50)
+    others = [sentences(9, 8.9, 9, 8.95, 9)] * 9
+    assert chunker.chunk_many([*others, sentences(*numbers)])[-1] == chunker.chunk(sentences(*numbers))
+
+
+def test_explanation():
+    explanation = PerplexityChunker(lm=Numbers(), combine=False, threshold=1, add_scores=True).explain(
+        sentences(3, 1, 2, 1.5, 4)
+    )
+    assert explanation.figures["surprise"].tolist() == [3, 1, 2, 1.5, 4]
+    assert explanation.figures["threshold"] == 1
+    assert explanation.figures["minima"].tolist() == [1, 3]
+    assert explanation.segmentation.gaps.tolist() == [0, 2, 0, 2.5]
+    assert [(cut.reason, cut.score) for cut in explanation.cuts] == [("minimum", 2.0), ("minimum", 2.5)]
+    assert [c.metadata.get("cut_score") for c in explanation.chunks] == [2.0, 2.5, None]
+
+
+def test_drops_of_few_units():
+    assert minimum_drops(np.array([1.0, 2.0])).tolist() == [0.0]
+    assert minimum_drops(np.array([2.0, 1.0, 2.0])).tolist() == [0.0, 1.0]
+
+
+def test_the_text_is_never_changed():
+    """The published code drops the spaces between sentences, and what is past the 512th word of one."""
+    text = "One  two.\tThree. " + "word " * 700 + "end. \n\n Last one."
+    chunks = PerplexityChunker(lm=models.Words(), max_tokens=2000).chunk(text)
+    assert "".join(chunk.text for chunk in chunks) == text
+
+
+def test_async_results_are_the_same():
+    chunker = PerplexityChunker(lm=Numbers(), combine=False)
+    assert asyncio.run(chunker.achunk(sentences(3, 1, 2))) == chunker.chunk(sentences(3, 1, 2))
+
+
+def test_a_missing_language_model_is_an_error_with_a_hint():
+    with pytest.raises(
+        ConfigurationError, match=r"lm= is missing: pass the name .* \(pip install 'advchunk\[transformers\]'\)"
+    ):
+        PerplexityChunker().chunk("One. Two.")
+    with pytest.raises(ConfigurationError, match="lm"):
+        PerplexityChunker(lm=3)
+
+
+def test_a_document_that_the_model_cannot_read_falls_back():
+    class Broken(Numbers):
+        def surprise(self, text):
+            return super().surprise(text) if "9" not in text else ([3], [])
+
+    chunker = PerplexityChunker(lm=Broken(), combine=False, fallback=RecursiveChunker())
+    good, bad = chunker.chunk_many([sentences(3, 1, 2), sentences(9, 1, 2)])
+    assert len(good) == 2
+    assert [(c.text, c.metadata["fallback_from"]) for c in bad] == [(sentences(9, 1, 2), "perplexity")]
+
+
+@pytest.mark.parametrize(
+    ("params", "rule"),
+    [
+        ({"threshold": -1.0}, "threshold must be >= 0, got -1"),
+        ({"threshold_percentile": 101.0}, "threshold_percentile must be in 0..100 or None"),
+        ({"threshold_percentile": 9.0, "threshold": 1.0}, "only one of threshold and threshold_percentile"),
+        ({"boundary": "before"}, "boundary must be one of 'after', 'overlap'"),
+        ({"boundary": "overlap", "overlap_tokens": 3}, "overlap_tokens must be 0 if boundary is"),
+        ({"measure": "bits"}, "measure must be one of 'cross-entropy', 'perplexity'"),
+        ({"evict": 0.0}, "evict must be > 0 and < 1, got 0"),
+        ({"evict": 1.0}, "evict must be > 0 and < 1, got 1"),
+        ({"max_context": 15}, "max_context must be >= 16 or None, got 15"),
+        ({"max_memory": 0}, "max_memory must be >= 1 or None, got 0"),
+    ],
+)
+def test_parameters_have_rules(params, rule):
+    with pytest.raises(ConfigurationError, match=re.escape(rule)):
+        PerplexityParams(**params)
+
+
+@pytest.mark.slow
+def test_settings_reach_the_model():
+    pair = models.tiny(), models.tokenizer()
+    chunker = PerplexityChunker(lm=pair, max_context=50, max_memory=3, evict=0.4, measure="perplexity")
+    assert chunker.model == as_causal(pair, max_context=50, max_memory=3, evict=0.4, measure="perplexity")
+    assert chunker.model.model.context == 50
+
+
+def test_measures_differ_where_few_tokens_rule():
+    """The third sentence has tokens of 3 nats and of none: less than 2 in the mean, but more than e^2."""
+
+    class Two:
+        def surprise(self, text):
+            ends = [match.end() for match in re.finditer(r"\w+", text)]
+            return ends, [3.0, 3.0, 2.0, 2.0, 3.0, 0.0, 2.0, 2.0, 3.0, 3.0]
+
+    text = "Ants dig. Bees hum. Cats nap. Dogs run. Eels swim."
+    results = [
+        PerplexityChunker(lm=Two(), measure=m, combine=False).chunk(text) for m in ("cross-entropy", "perplexity")
+    ]
+    assert [[c.text for c in chunks] for chunks in results] == [
+        ["Ants dig. Bees hum. Cats nap. ", "Dogs run. Eels swim."],
+        ["Ants dig. Bees hum. ", "Cats nap. Dogs run. ", "Eels swim."],
+    ]
+
+
+@pytest.mark.slow
+def test_a_real_model_finds_a_change_of_topic():
+    """To a model of 135M parameters a new topic is a rise of surprise, and the sentence before it is lower."""
+    lm = models.smollm2()
+    mill = "The mill grinds corn. Its wheel turns when the tide goes out. The miller sleeps when the tide comes in. "
+    court = "Quarterly earnings of the software company fell sharply. Shareholders sued the board for damages."
+    explanation = PerplexityChunker(lm=lm, combine=False, threshold=1.0).explain(mill + court)
+    assert mill in {explanation.document.text[: cut.offset] for cut in explanation.cuts}

@@ -1,0 +1,109 @@
+"""TextTiling: NLTK's gap and depth scores, and slow twins of what is fast."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from advchunk.chunkers.numerics import cutting
+from advchunk.models import signals
+from advchunk.text.terms import terms_of
+
+relaxed = settings(max_examples=300)
+sentences = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=6), min_size=2, max_size=30)
+scores = st.lists(st.integers(0, 6).map(lambda x: x / 6), max_size=30).map(np.array)  # with many equal neighbors
+
+
+def cosine(left, right):
+    lengths = sum(x * x for x in left.values()) * sum(x * x for x in right.values())
+    return sum(left[term] * right[term] for term in left) / sqrt(lengths) if lengths else 0.0
+
+
+def counted(sentences):
+    return Counter(word for sentence in sentences for word in sentence)
+
+
+@relaxed
+@given(sentences, st.integers(1, 18))
+def test_cohesion_is_the_cosine_of_the_blocks_around_a_gap(sentences, block):
+    n, expected = len(sentences), []
+    for gap in range(1, n):
+        width = min(block, gap, n - gap)
+        expected.append(cosine(counted(sentences[gap - width : gap]), counted(sentences[gap : gap + width])))
+    assert signals.block_similarity(terms_of(sentences), block).tolist() == expected
+
+
+@relaxed
+@given(scores, st.sampled_from([1, 3, 5, 9]))
+def test_a_running_mean_is_of_the_scores_there_are(scores, width):
+    half = width // 2
+    expected = [scores[max(i - half, 0) : i + half + 1].mean() for i in range(len(scores))]
+    assert signals.running_mean(scores, np.ones(width)) == pytest.approx(np.array(expected), abs=1e-15)
+
+
+def climbed(scores):
+    """The height reached from the first of some scores by going on while they do not fall."""
+    best = scores[0]
+    for score in scores:
+        if score < best:
+            break
+        best = score
+    return best
+
+
+@relaxed
+@given(scores)
+def test_depth_is_how_far_one_climbs_to_both_sides(scores):
+    expected = [climbed(scores[i::-1]) + climbed(scores[i:]) - 2 * score for i, score in enumerate(scores)]
+    assert signals.depth_scores(scores).tolist() == expected
+
+
+@relaxed
+@given(scores, st.floats(-0.1, 1), st.integers(0, 6))
+def test_peaks_are_taken_from_the_highest_down(gaps, threshold, apart):
+    hills = []
+    for i, gap in enumerate(gaps):
+        if i and gaps[i - 1] == gap:
+            continue
+        end = next((j for j in range(i, len(gaps)) if gaps[j] != gap), len(gaps))
+        if gap > threshold and all(gaps[j] < gap for j in (i - 1, end) if 0 <= j < len(gaps)):
+            hills.append((-gap, (i + end - 1) // 2))
+    taken = []
+    for _, i in sorted(hills):
+        if all(abs(i - other) > apart for other in [-1, len(gaps), *taken]):
+            taken.append(i)
+    assert cutting.find_peaks(gaps, threshold, apart).tolist() == sorted(taken)
+
+
+@relaxed
+@given(scores.filter(lambda scores: len(scores) >= 5))
+def test_depth_equals_nltk_except_at_the_ends(scores):
+    from nltk.tokenize import TextTilingTokenizer
+
+    clip = min(max(len(scores) // 10, 2), 5)
+    nltk_depths = TextTilingTokenizer(stopwords=[])._depth_scores(scores.tolist())
+    assert signals.depth_scores(scores)[clip:-clip].tolist() == nltk_depths[clip:-clip]
+
+
+WORDS = ["cats", "purr", "judges", "rule", "upon", "appeals", "from", "the", "courts", "and", "taxes", "kittens"]
+
+
+@pytest.mark.parametrize("block", [1, 2, 5, 10])
+@pytest.mark.parametrize("seed", range(5))
+def test_gap_scores_and_depths_are_those_of_nltk_s_demo(block, seed):
+    from nltk.tokenize import TextTilingTokenizer
+
+    rng = np.random.default_rng(seed)
+    sentences = [rng.choice(WORDS, 7).tolist() for _ in range(60)]
+    paragraphs = "\n\n".join(" ".join(word for s in sentences[i : i + 6] for word in s) for i in range(0, 60, 6))
+    tokenizer = TextTilingTokenizer(w=7, k=block, stopwords=["and", "the", "from"], demo_mode=True)
+    gaps, smoothed, depths, _ = tokenizer.tokenize(paragraphs)
+    words = terms_of(sentences, left_out={"and", "the", "from"})
+    assert signals.block_similarity(words, block).tolist() == gaps
+    assert signals.depth_scores(np.array(smoothed))[5:-5].tolist() == depths[5:-5]
+    assert signals.running_mean(np.array(gaps), np.ones(3))[1:-1] == pytest.approx(smoothed[1:-1])

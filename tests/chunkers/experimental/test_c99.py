@@ -1,0 +1,196 @@
+"""C99 on texts whose right cut a reader can see, and at the edges of what it is defined for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from advchunk.chunkers.experimental.c99 import C99Chunker
+from advchunk.errors import ConfigurationError
+from advchunk.records import Units
+
+TOPICS = {
+    "cats": "Cats purr and nap. The cat naps. Kittens purr at cats. A cat chases kittens. Kittens nap. Cats purr. ",
+    "courts": "Courts hear appeals. Judges rule. The court ruled on appeal. A judge heard it. Appeals end. Judges rule. ",
+    "ships": "Ships sail the sea. Sailors sail. The sea carries ships. A sailor at sea. Ships sink. Sailors sail. ",
+}
+TEXT = "".join(TOPICS.values())
+FIVE = [f"{topic}{i % 3} {topic}{(i + 1) % 3}" for topic in ("cat", "law", "sea", "sky", "ore") for i in range(12)]
+
+
+def segmented(text, sentences=None, **params):
+    units = [part + " " for part in sentences] if sentences else [part + ". " for part in text.split(". ") if part]
+    edges = np.cumsum([0, *map(len, units)])
+    return C99Chunker(**{"min_segment_length": 0, **params}).segmentation(Units("".join(units), edges))
+
+
+def lengths(segmentation):
+    return np.diff(segmentation.cuts).tolist()
+
+
+# The scenarios of the requirement.
+
+
+def test_parts_the_planted_topics():
+    assert lengths(segmented(TEXT, n_segments=3)) == [6, 6, 6]
+    chunks = C99Chunker(n_segments=3, min_segment_length=0, tokenizer=str.split).chunk(TEXT)
+    assert [chunk.text for chunk in chunks] == list(TOPICS.values())
+
+
+def test_finds_how_many_topics_there_are_to_one():
+    segmentation = segmented("", FIVE, word_splitter=str.split)
+    assert {12, 24, 36, 48} < set(segmentation.cuts.tolist())
+    assert lengths(segmentation) == [12, 12, 12, 12, 8, 4]  # the smoothed growth falls a division late
+
+
+def test_the_matrix_is_of_sentences_within_the_window():
+    # Its own topic is all that a sentence is compared with, so the text is parted as well in a window.
+    assert lengths(segmented(TEXT, n_segments=3, window=8)) == [6, 6, 6]
+    near = segmented(TEXT, window=8).figures["density"]
+    assert near[0] > segmented(TEXT, window=None).figures["density"][0], "what is far apart counts"
+
+
+def test_only_the_order_of_similarities_matters(monkeypatch):
+    from advchunk.chunkers.numerics import bands
+
+    plain, cosine = segmented(TEXT), bands.cosine_band
+    monkeypatch.setattr(bands, "cosine_band", lambda words, reach: np.sqrt(cosine(words, reach)))
+    assert segmented(TEXT).gaps.tolist() == plain.gaps.tolist()
+
+
+def test_smoothing_averages_the_ranks():
+    plain, smooth = segmented(TEXT), segmented(TEXT, smoothing_width=3)
+    assert plain.gaps.tolist() != smooth.gaps.tolist()
+    assert plain.figures["density"][-1] > smooth.figures["density"][-1], "no sentence is as like itself as before"
+    blurred = segmented("", FIVE, smoothing_width=3, n_segments=5, word_splitter=str.split)
+    assert np.abs(blurred.cuts - np.arange(0, 61, 12)).max() == 1
+
+
+def test_a_cut_is_where_the_score_is_above_the_threshold():
+    segmentation = segmented("", FIVE, word_splitter=str.split)
+    assert segmentation.reason == "density"
+    assert (np.flatnonzero(segmentation.gaps > segmentation.figures["threshold"]) + 1).tolist() == segmentation.cuts[
+        1:-1
+    ].tolist()
+    assert segmentation.gaps[np.array(segmentation.figures["order"]) - 1].tolist() == sorted(
+        segmentation.gaps, reverse=True
+    )
+
+
+def test_a_higher_cutoff_cuts_less():
+    numbers = [len(lengths(segmented("", FIVE, word_splitter=str.split, cutoff_z=c))) for c in (0.2, 1.2, 9.0)]
+    assert numbers == sorted(numbers, reverse=True)
+    assert numbers[0] > 1 == numbers[-1]
+
+
+@pytest.mark.parametrize("number", [None, 2, 5, 18])
+@pytest.mark.parametrize("least", [1, 10, 25, 30, 100])
+def test_segments_have_the_minimum_length(number, least):
+    segmentation = segmented(TEXT, n_segments=number, min_segment_length=least, tokenizer=str.split)
+    tokens = [len(part.split()) for part in TEXT.split(". ") if part]
+    assert (
+        all(sum(tokens[a:b]) >= least for a, b in zip(segmentation.cuts, segmentation.cuts[1:], strict=False))
+        or len(segmentation.cuts) == 2
+    )
+    assert len(segmentation.gaps) == 17
+
+
+def test_the_threshold_does_not_depend_on_the_minimum_length():
+    free, bound = segmented(TEXT), segmented(TEXT, min_segment_length=12, tokenizer=str.split)
+    assert free.figures["threshold"] == bound.figures["threshold"]
+    assert len(free.figures["order"]) == 17 > len(bound.figures["order"])
+
+
+def test_a_gap_that_cannot_be_cut_has_the_least_score():
+    segmentation = segmented(TEXT, min_segment_length=12, tokenizer=str.split)
+    never = np.setdiff1d(np.arange(17), segmentation.figures["order"] - 1)
+    assert len(never)
+    assert (segmentation.gaps[never] == min(segmentation.gaps.min(), 0)).all()
+
+
+def test_a_gap_that_cannot_be_cut_scores_no_higher_than_a_loss_of_density():
+    segmentation = segmented(
+        "",
+        ["", "a b", "b c b", "a"],
+        min_segment_length=2,
+        tokenizer=lambda text: [text],
+        word_splitter=str.split,
+        stop_words="none",
+    )
+    assert segmentation.figures["order"].tolist() == [2]
+    assert segmentation.gaps[1] < 0
+    assert segmentation.gaps.tolist() == [segmentation.gaps[1]] * 3
+
+
+def test_as_many_segments_as_there_can_be():
+    assert lengths(segmented(TEXT, n_segments=1)) == [18]
+    assert lengths(segmented(TEXT, n_segments=18)) == [1] * 18
+    assert lengths(segmented(TEXT, n_segments=99)) == [1] * 18
+
+
+def test_defaults_match_the_specification():
+    asked = C99Chunker()
+    assert (asked.rank_width, asked.smoothing_width, asked.cutoff_z) == (11, 1, 1.2)
+    assert (asked.n_segments, asked.min_segment_length) == (None, 100)
+
+
+# Where the paper says nothing.
+
+
+@pytest.mark.parametrize("sentences", [["Cats purr."] * 2, ["Cats purr.", "Courts rule."], ["Cats purr.", "7."]])
+def test_two_sentences_are_one_segment_unless_n_segments_is_two(sentences):
+    assert lengths(segmented("", sentences)) == [2]
+    assert lengths(segmented("", sentences, n_segments=2)) == [1, 1]
+
+
+@pytest.mark.parametrize("n", [3, 10, 40])
+def test_equal_sentences_have_no_boundary(n):
+    segmentation = segmented("", ["Cats purr."] * n)
+    assert lengths(segmentation) == [n]
+    assert segmentation.gaps.tolist() == [0.0] * (n - 1)
+
+
+def test_sentences_without_shared_words_have_no_boundary():
+    segmentation = segmented("", [f"word{i}" for i in range(30)], word_splitter=str.split)
+    assert lengths(segmentation) == [30]
+
+
+def test_sentences_without_words_are_like_nothing():
+    wordless = ["7."] * 3
+    segmentation = segmented("", [*["Cats purr."] * 8, *wordless, *["Courts rule."] * 8], n_segments=2)
+    assert 8 <= segmentation.cuts[1] <= 11
+    assert lengths(segmented("", wordless)) == [3]
+
+
+def test_parts_a_text_shorter_than_the_mask():
+    assert lengths(segmented("", [*["Cats purr."] * 3, *["Courts rule."] * 2], n_segments=2)) == [3, 2]
+
+
+def test_a_mask_wider_than_a_byte_can_count():
+    sentences = [*["Cats purr."] * 20, *["Courts rule."] * 20]
+    assert lengths(segmented("", sentences, n_segments=2, rank_width=41)) == [20, 20]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"rank_width": 1},
+        {"rank_width": 10},
+        {"smoothing_width": 0},
+        {"smoothing_width": 2},
+        {"cutoff_z": -0.1},
+        {"n_segments": 0},
+        {"min_segment_length": -1},
+        {"window": 1},
+    ],
+    ids=str,
+)
+def test_parameters_out_of_range_raise(params):
+    with pytest.raises(ConfigurationError, match=next(iter(params))):
+        C99Chunker(**params)
+
+
+def test_a_square_wider_than_the_text_is_the_whole_text():
+    text = "Cats purr. Cats nap. Cats purr and nap. Courts rule. Judges rule courts. Courts judge."
+    wide, whole = (C99Chunker(n_segments=2, min_segment_length=0, rank_width=w).explain(text) for w in (99_999_999, 13))
+    assert wide.segmentation.gaps.tolist() == whole.segmentation.gaps.tolist()

@@ -1,0 +1,429 @@
+"""Semantic clusters and graph partition: what they find where the answer is known, and what each parameter does."""
+
+import re
+import sys
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from sklearn.cluster import HDBSCAN
+
+from advchunk.chunkers.experimental.clusters import SemanticClusterChunker
+from advchunk.chunkers.experimental.partition import GraphPartitionChunker
+from advchunk.chunkers.numerics import graphs
+from advchunk.errors import ConfigurationError, MissingExtra
+from advchunk.evaluation import boundary_scores
+from advchunk.evaluation.data.segmented_text import join_sentences
+from advchunk.models.signals import unit_rows
+
+FINDERS = {
+    "hac": (SemanticClusterChunker, {"n_clusters": 4}),
+    "hac average": (SemanticClusterChunker, {"n_clusters": 4, "linkage": "average"}),
+    "hac complete": (SemanticClusterChunker, {"n_clusters": 4, "linkage": "complete"}),
+    "hac by distance": (SemanticClusterChunker, {"distance_threshold": 1.9}),
+    "hdbscan": (SemanticClusterChunker, {"method": "hdbscan"}),
+    "chain": (SemanticClusterChunker, {"preset": "chain"}),
+    "chain average": (SemanticClusterChunker, {"connectivity": "chain", "n_clusters": 5, "linkage": "average"}),
+    "chain complete": (SemanticClusterChunker, {"connectivity": "chain", "n_clusters": 5, "linkage": "complete"}),
+    "louvain": (GraphPartitionChunker, {}),
+    "leiden": (GraphPartitionChunker, {"method": "leiden"}),
+    "neighbors": (GraphPartitionChunker, {"preset": "neighbors", "neighbors": 2, "resolution": 0.1}),
+}
+BOTH = {"hac": SemanticClusterChunker, "louvain": GraphPartitionChunker}
+
+
+def embed_rows(rows, seed=0, noise=0.05, dimensions=16):
+    """Sentences, and an embedder that gives each the row of its number, with noise."""
+    rng = np.random.default_rng(seed)
+    noisy = unit_rows(np.eye(dimensions)[rows] + rng.normal(size=(len(rows), dimensions)) * noise)
+    sentences = [f"Sentence number {i} is this. " for i in range(len(rows))]
+
+    def embed(texts):
+        numbers = [re.search(r"\d+", text) for text in texts]
+        return np.array([noisy[int(number[0])] if number else noisy[0] for number in numbers])
+
+    return sentences, embed
+
+
+def planted(topics, lengths, **noise):
+    sentences, embed = embed_rows(np.repeat(topics, lengths), **noise)
+    return join_sentences(sentences, np.cumsum([0, *lengths]).tolist()), embed
+
+
+@pytest.fixture(params=FINDERS)
+def finder(request):
+    chunker, params = FINDERS[request.param]
+    return lambda **more: chunker(**{"fallback": None, **params, **more})
+
+
+@pytest.fixture(params=BOTH)
+def either(request):
+    return BOTH[request.param]
+
+
+# Boundary accuracy.
+
+
+@pytest.mark.parametrize("lengths", [[9, 12, 8, 10, 11], [3, 60, 3, 25, 40]], ids=["even", "very short and very long"])
+@pytest.mark.parametrize("seed", range(2))
+def test_planted_boundaries_are_found(finder, lengths, seed):
+    """Four topics, of which one comes back."""
+    made, embed = planted([0, 1, 2, 0, 3], lengths, seed=seed)
+    scores = boundary_scores(made.cuts, finder(embedder=embed).segmentation(made.units).cuts)
+    assert (scores.precision, scores.recall) == (1.0, 1.0)
+
+
+def test_one_topic_is_one_segment():
+    made, embed = planted([0], [20])
+    for chunker in (
+        SemanticClusterChunker(embedder=embed),
+        SemanticClusterChunker(embedder=embed, distance_threshold=1.0),
+        GraphPartitionChunker(embedder=embed),
+    ):
+        assert chunker.segmentation(made.units).cuts.tolist() == [0, 20]
+
+
+def test_hdbscan_makes_one_topic_noise_and_one_segment():
+    made, embed = planted([0], [20])
+    segmentation = SemanticClusterChunker(embedder=embed, method="hdbscan").segmentation(made.units)
+    assert (segmentation.figures["clusters"], segmentation.figures["noise"], segmentation.cuts.tolist()) == (
+        0,
+        20,
+        [0, 20],
+    )
+
+
+# From clusters to chunks.
+
+
+@pytest.mark.parametrize("chunker", [SemanticClusterChunker(n_clusters=2), GraphPartitionChunker()])
+def test_members_that_are_apart_are_separate_chunks_in_the_order_of_the_text(chunker):
+    made, embed = planted([0, 1, 0], [4, 5, 6])
+    chunker.embedder = embed
+    chunks = chunker.chunk(made.units.text)
+    assert [chunk.text.count(".") for chunk in chunks] == [4, 5, 6]
+    assert "".join(chunk.text for chunk in chunks) == made.units.text
+
+
+@pytest.mark.parametrize(
+    "chunker", [SemanticClusterChunker(n_clusters=2, contiguous=False), GraphPartitionChunker(contiguous=False)]
+)
+def test_or_together_if_chunks_need_not_be_passages(chunker):
+    made, embed = planted([0, 1, 0], [4, 5, 6])
+    chunker.embedder = embed
+    first, second = chunker.chunk(made.units.text)
+    assert [chunk.text.count(".") for chunk in (first, second)] == [10, 5]
+    assert len(first.spans) == 2
+    assert first.start == 0
+
+
+@pytest.mark.parametrize(
+    "limit", [{"max_tokens": 30}, {"max_tokens_per_segment": 30}, {"max_tokens": 30, "max_tokens_per_segment": 90}]
+)
+@pytest.mark.parametrize("contiguous", [True, False])
+def test_no_chunk_exceeds_the_lower_of_both_limits(limit, contiguous):
+    made, embed = planted([0, 1, 0], [14, 15, 16])
+    chunker = SemanticClusterChunker(embedder=embed, tokenizer="words", contiguous=contiguous, n_clusters=2, **limit)
+    chunks = chunker.chunk(made.units.text)
+    assert max(chunk.tokens for chunk in chunks) == 30
+    assert sum(chunk.tokens for chunk in chunks) == 45 * 5
+
+
+def test_token_limits_are_kept_within_a_community():
+    made, embed = planted([0, 1], [14, 15])
+    chunks = GraphPartitionChunker(embedder=embed, tokenizer="words", max_tokens=20).chunk(made.units.text)
+    assert max(chunk.tokens for chunk in chunks) == 20
+    assert all(not chunk.start < made.units.edges[14] < chunk.end for chunk in chunks)
+
+
+def test_the_number_of_clusters_follows_from_the_tokens_of_a_segment():
+    made, embed = planted([0, 1, 2, 3], [10, 10, 10, 10])
+    for tokens, number in ((200, 1), (199, 2), (100, 2), (67, 3), (50, 4)):
+        for connectivity in ("none", "chain"):
+            chunker = SemanticClusterChunker(
+                embedder=embed, tokenizer="words", max_tokens_per_segment=tokens, connectivity=connectivity
+            )
+            assert chunker.segmentation(made.units).figures["clusters"] == number
+
+
+def test_the_fallback_and_contexts_keep_to_the_tokens_of_a_segment():
+    chunker = SemanticClusterChunker(max_tokens_per_segment=30)
+    assert chunker.max_tokens == 30
+    assert chunker.fallback_chunker().max_tokens == 30
+
+
+def test_runs_of_fewer_than_min_cluster_size_join_the_more_similar_neighbor():
+    rows = np.array([0] * 6 + [1] * 6)
+    rows[2], rows[8] = 1, 0
+    sentences, embed = embed_rows(rows)
+    made = join_sentences(sentences, [0, 12])
+    options = {"embedder": embed, "n_clusters": 2}
+    assert SemanticClusterChunker(**options).segmentation(made.units).cuts.tolist() == [0, 6, 12]
+    assert SemanticClusterChunker(**options, min_cluster_size=1).segmentation(made.units).cuts.tolist() == [
+        0,
+        2,
+        3,
+        6,
+        8,
+        9,
+        12,
+    ]
+    options = {"embedder": embed}
+    assert GraphPartitionChunker(**options, min_run=2).segmentation(made.units).cuts.tolist() == [0, 6, 12]
+    assert len(GraphPartitionChunker(**options).segmentation(made.units).cuts) == 7
+
+
+def test_noise_joins_the_run_around_it():
+    rows = np.array([0] * 8 + [1] * 8)
+    rows[[3, 11]] = 7, 8
+    sentences, embed = embed_rows(rows, noise=0.02)
+    made = join_sentences(sentences, [0, 16])
+    for chunker in (SemanticClusterChunker(method="hdbscan"), GraphPartitionChunker()):
+        chunker.embedder = embed
+        segmentation = chunker.segmentation(made.units)
+        assert segmentation.cuts.tolist() == [0, 8, 16]
+        assert segmentation.figures.get("noise", segmentation.figures.get("isolated")) > 0
+
+
+def test_hdbscan_keeps_to_min_cluster_size():
+    made, embed = planted([0, 1, 2], [9, 4, 9], noise=0.02)
+    counts = {
+        size: SemanticClusterChunker(embedder=embed, method="hdbscan", min_cluster_size=size).segmentation(made.units)
+        for size in (3, 6)
+    }
+    assert counts[3].cuts.tolist() == [0, 9, 13, 22]
+    assert counts[6].figures["clusters"] == 2
+    labels = HDBSCAN(min_cluster_size=6, copy=True).fit(embed(made.units.strings())).labels_
+    assert counts[6].figures["labels"].tolist() == labels.tolist()
+
+
+@pytest.mark.parametrize("chunker", [SemanticClusterChunker(distance_threshold=1.9), GraphPartitionChunker()])
+def test_centering_removes_the_mean_vector(chunker):
+    rng = np.random.default_rng(0)
+    rows = np.eye(6)[np.repeat([0, 1], 8)] + 3 * np.eye(6)[5] + rng.normal(size=(16, 6)) * 0.05
+    made = join_sentences([f"Sentence {i}. " for i in range(16)], [0, 8, 16])
+    chunker.embedder = lambda _: rows
+    assert chunker.segmentation(made.units).cuts.tolist() == [0, 16]
+    chunker.center = True
+    assert chunker.segmentation(made.units).cuts.tolist() == [0, 8, 16]
+
+
+# The graph.
+
+
+def test_edges_connect_cosines_above_the_threshold():
+    rows = np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0], [0.0, 0.65, 0.76]])
+    made = join_sentences(["Aa. ", "Bb. ", "Cc. ", "Dd. "], [0, 4])
+    segmentation = GraphPartitionChunker(embedder=lambda _: rows).segmentation(made.units)
+    left, right, weight = segmentation.figures["edges"]
+    assert (left.tolist(), right.tolist()) == ([0, 2], [1, 3])
+    assert weight == pytest.approx([0.8, 0.76 / np.hypot(0.65, 0.76)], abs=1e-6)
+    assert segmentation.cuts.tolist() == [0, 2, 4]
+    a, b = weight / weight.sum()
+    assert segmentation.figures["modularity"] == pytest.approx(1 - a**2 - b**2)
+    assert (segmentation.figures["communities"], segmentation.figures["isolated"]) == (2, 0)
+    fine = GraphPartitionChunker(embedder=lambda _: rows, resolution=0.5).segmentation(made.units)
+    assert fine.figures["modularity"] == pytest.approx(1 - (a**2 + b**2) / 2)
+    alone = GraphPartitionChunker(embedder=lambda _: rows, threshold=0.79).segmentation(made.units)
+    assert (alone.figures["communities"], alone.figures["isolated"]) == (1, 2)
+
+
+@pytest.mark.parametrize("method", ["louvain", "leiden"])
+def test_with_a_higher_resolution_there_are_more_communities(method):
+    made, embed = planted([0, 1, 2, 3], [12] * 4, noise=0.3)
+    many = [
+        GraphPartitionChunker(embedder=embed, method=method, neighbors=8, threshold=0.0, resolution=resolution)
+        .segmentation(made.units)
+        .figures["communities"]
+        for resolution in (0.05, 1.0, 8.0)
+    ]
+    assert many == sorted(many)
+    assert many[0] < many[2]
+
+
+def test_the_seed_is_of_the_order_in_which_communities_grow():
+    made, embed = planted([0, 1, 2, 3], [12] * 4, noise=0.9)
+    partitions = {}
+    for seed in range(5):
+        chunker = GraphPartitionChunker(embedder=embed, neighbors=4, threshold=0.0, resolution=1.2, seed=seed)
+        figures = chunker.segmentation(made.units).figures
+        partitions[seed] = tuple(figures["labels"].tolist())
+        assert partitions[seed] == tuple(graphs.detect_communities(48, figures["edges"], "louvain", 1.2, seed).tolist())
+    assert len(set(partitions.values())) > 1
+
+
+def test_nearest_neighbors_need_no_threshold_that_suits_the_embedder():
+    """All cosines are above 0.9, or all under 0.3: the same topics."""
+    rng = np.random.default_rng(0)
+    for shift, spread in ((9.0, 0.3), (0.0, 1.2)):
+        sentences, _ = embed_rows(np.zeros(40, int))
+        rows = np.eye(8)[np.repeat([0, 1, 2, 3], 10)] + shift * np.ones(8) + rng.normal(size=(40, 8)) * spread * 0.3
+        made = join_sentences(sentences, [0, 10, 20, 30, 40])
+        chunker = GraphPartitionChunker(embedder=lambda _, rows=rows: rows, preset="neighbors", resolution=0.7)
+        scores = boundary_scores(made.cuts, chunker.segmentation(made.units).cuts, tolerance=1)
+        assert min(scores.precision, scores.recall) >= 2 / 3
+
+
+def test_thousands_of_sentences(either):
+    topics = np.arange(60) % 13
+    made, embed = planted(topics, [25] * 60)
+    params = {"n_clusters": 13} if either is SemanticClusterChunker else {}
+    segmentation = either(embedder=embed, **params).segmentation(made.units)
+    assert segmentation.cuts.tolist() == made.cuts.tolist()
+
+
+# What can be wrong with the input.
+
+
+@pytest.mark.parametrize("number", [2, 3, 4, 30])
+def test_identical_sentences_are_never_separated(finder, number):
+    made = join_sentences([f"Sentence {i}. " for i in range(number)], [0, number])
+    chunker = finder(embedder=lambda texts: np.array([[0.6, 0.8]] * len(texts)))
+    assert chunker.segmentation(made.units).cuts.tolist() == [0, number]
+
+
+@pytest.mark.parametrize("name", ["hac", "hac by distance", "hdbscan", "chain", "louvain", "leiden", "neighbors"])
+def test_zero_vectors_are_never_separated(name):
+    chunker, params = FINDERS[name]
+    made = join_sentences([f"Sentence {i}. " for i in range(30)], [0, 30])
+    instance = chunker(embedder=lambda texts: np.zeros((len(texts), 2)), fallback=None, **params)
+    assert instance.segmentation(made.units).cuts.tolist() == [0, 30]
+
+
+@pytest.mark.parametrize("linkage", ["average", "complete"])
+@pytest.mark.parametrize("connectivity", ["none", "chain"])
+def test_a_row_of_zeros_is_unlike_all_by_cosine(linkage, connectivity):
+    rows = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
+    made = join_sentences(["Aa. ", "Bb. ", "Cc. ", "Dd. "], [0, 4])
+    chunker = SemanticClusterChunker(
+        embedder=lambda _: rows, linkage=linkage, connectivity=connectivity, distance_threshold=0.5, min_cluster_size=1
+    )
+    assert chunker.segmentation(made.units).cuts.tolist() == [0, 2, 3, 4]
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_two_sentences(finder, alike):
+    rows = np.eye(3)[[0, 0 if alike else 1]]
+    made = join_sentences(["Aa. ", "Bb. "], [0, 2])
+    chunker = finder(embedder=lambda _: rows)
+    assert chunker.segmentation(made.units).cuts.tolist() == [0, 2]  # too few for a cluster, or without an edge
+
+
+def test_one_sentence_and_empty_text(finder):
+    assert [chunk.text for chunk in finder().chunk("Only this.")] == ["Only this."]
+    assert finder().chunk(" \n") == []
+
+
+def test_the_same_every_time(finder):
+    made, embed = planted([0, 1, 2, 0, 3], [9, 12, 8, 10, 11], noise=0.6)
+    first, other = (finder(embedder=embed).segmentation(made.units) for _ in range(2))
+    assert first.cuts.tolist() == other.cuts.tolist()
+    assert first.figures["labels"].tolist() == other.figures["labels"].tolist()
+
+
+# Configuration.
+
+
+def test_defaults_match_the_specification():
+    defaults = {field.name: field.default for field in fields(SemanticClusterChunker)}
+    asked = {"method": "hac", "linkage": "ward", "min_cluster_size": 3, "max_tokens_per_segment": 800}
+    assert {name: defaults[name] for name in asked} == asked
+    defaults = {field.name: field.default for field in fields(GraphPartitionChunker)}
+    asked = {"method": "louvain", "resolution": 1.0}
+    assert {name: defaults[name] for name in asked} == asked
+    assert defaults["threshold"] == 0.6  # not 0.7, because cosines of the built-in embedder are lower
+
+
+@pytest.mark.parametrize(
+    ("chunker", "params", "rule"),
+    [
+        (SemanticClusterChunker, {"method": "kmeans"}, "method must be one of 'hac', 'hdbscan', got 'kmeans'"),
+        (SemanticClusterChunker, {"linkage": "single"}, "linkage must be one of 'ward', 'average', 'complete'"),
+        (SemanticClusterChunker, {"min_cluster_size": 0}, "min_cluster_size must be >= 1, got 0"),
+        (SemanticClusterChunker, {"min_cluster_size": 1, "method": "hdbscan"}, "min_cluster_size must be >= 2, got 1"),
+        (SemanticClusterChunker, {"max_tokens_per_segment": 0}, "max_tokens_per_segment must be >= 1, got 0"),
+        (
+            SemanticClusterChunker,
+            {"max_tokens_per_segment": 9, "min_tokens": 10},
+            "min_tokens must be in 0..max_tokens",
+        ),
+        (SemanticClusterChunker, {"n_clusters": 0}, "n_clusters must be >= 1 or None, got 0"),
+        (SemanticClusterChunker, {"distance_threshold": -0.1}, "distance_threshold must be >= 0 or None, got -0.1"),
+        (SemanticClusterChunker, {"n_clusters": 2, "distance_threshold": 1.0}, "only one of n_clusters and"),
+        (SemanticClusterChunker, {"n_clusters": 2, "method": "hdbscan"}, "n_clusters can be given with method='hac'"),
+        (SemanticClusterChunker, {"connectivity": "chain", "method": "hdbscan"}, "connectivity can be given with"),
+        (GraphPartitionChunker, {"method": "kmeans"}, "method must be one of 'louvain', 'leiden', got 'kmeans'"),
+        (GraphPartitionChunker, {"threshold": -0.1}, "threshold must be in 0..1, got -0.1"),
+        (GraphPartitionChunker, {"threshold": 1.1}, "threshold must be in 0..1, got 1.1"),
+        (GraphPartitionChunker, {"neighbors": 0}, "neighbors must be >= 1 or None, got 0"),
+        (GraphPartitionChunker, {"resolution": 0.0}, "resolution must be in 1e-6..1e6, got 0.0"),
+        (GraphPartitionChunker, {"seed": -1}, "seed must be in 0..2^32 - 1, got -1"),
+        (GraphPartitionChunker, {"min_run": 0}, "min_run must be >= 1, got 0"),
+    ],
+)
+def test_a_bad_parameter_states_rule_and_value(chunker, params, rule):
+    with pytest.raises(ConfigurationError, match=re.escape(rule)):
+        chunker(**params)
+
+
+@pytest.mark.parametrize(
+    ("module", "chunker", "extra"),
+    [
+        ("sklearn.cluster", SemanticClusterChunker(method="hdbscan"), "cluster"),
+        ("networkx", GraphPartitionChunker(), "graph"),
+        ("graspologic_native", GraphPartitionChunker(method="leiden"), "leiden"),
+    ],
+)
+def test_a_missing_library_is_an_error_that_names_the_extra_and_no_case_for_the_fallback(
+    monkeypatch, module, chunker, extra
+):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtra, match=rf"advchunk\[{extra}\]"):
+        chunker.chunk("One. Two. Three.")
+
+
+# Where they fail.
+
+
+def test_too_many_edges_are_left_to_the_fallback(monkeypatch, caplog):
+    made, embed = planted([0, 1], [5, 5])
+    monkeypatch.setattr(graphs, "_MAX_EDGES", 19)
+    (chunk,) = GraphPartitionChunker(embedder=embed).chunk(made.units.text)
+    assert chunk.metadata["fallback_from"] == "graph-partition"
+    assert "threshold must leave at most 19 pairs" in caplog.text
+    assert len(GraphPartitionChunker(embedder=embed, fallback=None, neighbors=2).chunk(made.units.text)) == 2
+
+
+def test_the_number_of_clusters_follows_from_segments_and_not_from_chunks():
+    text = "".join(f"Cats nap and purr on sofa {i}. " for i in range(12))
+    few = SemanticClusterChunker(max_tokens=20, max_tokens_per_segment=1000).explain(text)
+    many = SemanticClusterChunker(max_tokens=20, max_tokens_per_segment=20, min_cluster_size=1).explain(text)
+    assert few.figures["clusters"] == 1
+    assert many.figures["clusters"] > 1
+
+
+REPEATED = """Road rain stock. Rain cat oven. Court sun snow. Sun bread king. Road court sun. Tax bread ship.
+Court king sail. Tree rain ship. Law tax snow. Bread cat queen. Snow court sail. Oven dog sail. Tax king ice. Stock rain tree.
+Cat bread ship. Tax ship sun. Rain cat queen. Oven snow law. Tree king rain. Sail tree ship. Oven leaf stock. Cat snow leaf.
+Snow king wheel. Sun ship ice. Tax ship sail."""
+
+
+def test_louvain_terminates_on_equal_weights():
+    chunker = GraphPartitionChunker(preset="neighbors", timeout=20, fallback=None)
+    assert chunker.chunk(" ".join([REPEATED.replace("\n", " ")] * 3))
+
+
+def test_neighbors_are_held_to_as_many_pairs_as_a_threshold():
+    with pytest.raises(ConfigurationError, match="neighbors must leave at most 1,000,000 pairs of 2,000 sentences"):
+        graphs.neighbor_edges(np.eye(2000, 3), 1500)
+
+
+def test_a_number_of_clusters_goes_before_the_threshold_of_a_preset():
+    assert SemanticClusterChunker(preset="chain", n_clusters=3).distance_threshold is None
+    assert SemanticClusterChunker(preset="chain").distance_threshold == 1.75
+
+
+@pytest.mark.parametrize("n", [2**31, 2**62])
+def test_more_clusters_than_sentences_are_as_many_as_there_are(n):
+    explanation = SemanticClusterChunker(n_clusters=n, min_cluster_size=1).explain("Cats nap. Courts rule. Ships sail.")
+    assert explanation.figures["clusters"] == 3

@@ -1,0 +1,350 @@
+"""LDA topics: what is planted is found; what a topic model keeps; and what is degenerate."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from advchunk import RecursiveChunker
+from advchunk.chunkers.experimental import topics
+from advchunk.chunkers.experimental.lda import LDATopicChunker
+from advchunk.chunkers.experimental.topics import TopicModel, Topics, train
+from advchunk.errors import ConfigurationError, MissingExtra, NotConverged
+from advchunk.evaluation import boundary_scores, synthetic
+from advchunk.records import Document, Units
+from advchunk.text.terms import Wording, terms_of
+
+CATS = "Cats purr. A cat naps. My cat purrs and naps. Kittens nap. A kitten purrs. "
+COURTS = "Courts rule. A judge rules. The court and its judge ruled. Lawyers appeal. The judge heard the appeal. "
+
+
+@pytest.fixture(scope="module")
+def model():
+    return TopicModel.fit([CATS, COURTS] * 5, num_topics=2)
+
+
+def cuts(text, sentences, **options):
+    """Return where a text is cut, of which the first ``sentences`` are units that end in a full stop."""
+    edges = np.cumsum([0, *(len(part) + 2 for part in text.split(". ")[:-1])])
+    assert len(edges) == sentences + 1
+    return LDATopicChunker(**options).segmentation(Units(text, edges)).cuts.tolist()
+
+
+def divergence(shares, prior, units, **options):
+    """Return the gaps between units of words, by their numbers."""
+    model = TopicModel(Topics(np.array(shares), np.array(prior)), ("a", "b", "c"), Wording(stemmer="none"))
+    chunker = LDATopicChunker(model=model, stemmer="none", **options)
+    words = terms_of(units)
+    return chunker.segment_terms(Units("x" * len(units), np.arange(len(units) + 1)), words, None)
+
+
+# The parameters that the specification asks for.
+
+
+def test_defaults_match_the_specification():
+    chunker = LDATopicChunker()
+    assert (chunker.num_topics, chunker.block_size, chunker.divergence_threshold) == (50, 10, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("num_topics", 1),
+        ("num_topics", 10_001),
+        ("block_size", 0),
+        ("step", 0),
+        ("samples", 0),
+        ("samples", 101),
+        ("iterations", 3),
+        ("tolerance", 0.0),
+        ("seed", -1),
+        ("seed", 2**32),
+        ("divergence_threshold", -0.1),
+        ("divergence_threshold", 1.1),
+        ("n_segments", 0),
+        ("rule", "minima"),
+        ("measure", "euclidean"),
+        ("preset", "deep"),
+    ],
+)
+def test_parameters_out_of_range_raise(name, value):
+    with pytest.raises(ConfigurationError, match=name):
+        LDATopicChunker(**{name: value})
+
+
+def test_presets_change_default_values_only():
+    deep = LDATopicChunker(preset="depth", block_size=7)
+    assert (deep.rule, deep.block_size, deep.samples) == ("depth", 7, 10)
+    tiling = LDATopicChunker(preset="topictiling")
+    assert (tiling.rule, tiling.measure, tiling.block_size) == ("depth", "cosine", 2)
+
+
+# The topic model of a document.
+
+
+def test_planted_topics_are_found():
+    made = [synthetic(seed, segments=8, sentences=(8, 15), overlap=0.2) for seed in range(4)]
+    cuts_found = [LDATopicChunker(preset="depth").segmentation(text.units).cuts for text in made]
+    scores = [boundary_scores(text.cuts, cut, tolerance=1) for text, cut in zip(made, cuts_found, strict=True)]
+    assert np.mean([score.precision for score in scores]) > 0.9
+    assert np.mean([score.recall for score in scores]) > 0.9
+
+
+def test_without_topics_to_tell_apart_recall_is_low():
+    made = synthetic(1, segments=8, sentences=(8, 15), overlap=1.0)
+    cuts_found = LDATopicChunker(preset="depth").segmentation(made.units).cuts
+    assert boundary_scores(made.cuts, cuts_found).f1 < 0.4
+
+
+def test_a_document_has_num_topics_topics():
+    seen = []
+
+    def spied(words, **options):
+        seen.append((options["num_topics"], len(words)))
+        return train(words, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(topics, "train", spied)
+        LDATopicChunker(num_topics=7).chunk(CATS + COURTS)
+        LDATopicChunker(samples=3).chunk(CATS + COURTS)
+    assert seen == [(7, 10), (50, 10), (50, 10), (50, 10)]
+
+
+def test_samples_are_averaged():
+    made = synthetic(1, segments=3).units
+    first, two, both = (
+        LDATopicChunker(**options).segmentation(made).gaps
+        for options in ({"seed": 0}, {"seed": 1}, {"seed": 0, "samples": 2})
+    )
+    assert first.tolist() != two.tolist()
+    assert both == pytest.approx((first + two) / 2, abs=1e-8)
+
+
+# Divergence, threshold, peaks: one word a topic, so that words are topics.
+
+CERTAIN = ([[1 - 2e-9, 1e-9, 1e-9], [1e-9, 1 - 2e-9, 1e-9], [1e-9, 1e-9, 1 - 2e-9]], [1e-6] * 3)
+
+
+def test_divergence_is_of_the_blocks_beside_a_gap_in_bits():
+    scores = divergence(*CERTAIN, [["a"], ["a"], ["b"], ["b"]], block_size=1)
+    assert scores.gaps == pytest.approx([0, 1, 0], abs=1e-4)
+    scores = divergence(*CERTAIN, [["a"], ["a"], ["b"], ["b"]], block_size=2)
+    # (1, 0) against (1/2, 1/2): 0.5 log2(4/3) + 0.25 log2(2/3) + 0.25 log2(2)
+    assert scores.gaps == pytest.approx([0.311278, 1, 0.311278], abs=1e-4)
+    assert scores.cuts.tolist() == [0, 2, 4]
+
+
+def test_the_prior_counts_as_words():
+    scores = divergence(CERTAIN[0], [1.0] * 3, [["a"], ["b"]], block_size=1)
+    # (2, 1, 1) / 4 against (1, 2, 1) / 4
+    assert scores.gaps == pytest.approx([0.5 * np.log2(4 / 3) + 0.25 * np.log2(2 / 3)], abs=1e-4)
+
+
+def test_cosine_is_of_likeliest_topics():
+    scores = divergence(*CERTAIN, [["a"], ["a"], ["b"], ["b"]], block_size=2, measure="cosine")
+    assert scores.gaps == pytest.approx([1 - 2**-0.5, 1, 1 - 2**-0.5])
+
+
+@pytest.mark.parametrize("measure", ["divergence", "cosine"])
+def test_a_block_without_words_has_no_divergence(measure):
+    scores = divergence(*CERTAIN, [["a"], [], [], ["a"]], block_size=1, measure=measure)
+    assert scores.gaps[1] == 0
+    if measure == "cosine":
+        assert scores.gaps.tolist() == [0, 0, 0]
+
+
+def chosen(gaps, **options):
+    peaks, _, _ = LDATopicChunker(**options)._select(np.array(gaps))
+    return peaks.tolist()
+
+
+def test_of_a_run_above_the_threshold_its_maxima_are_boundaries():
+    gaps = [0.1, 0.5, 0.9, 0.5, 0.7, 0.4, 0.2, 0.25, 0.2, 0.6, 0.6, 0.6, 0.0]
+    assert chosen(gaps) == [2, 4, 10]
+    assert chosen(gaps, divergence_threshold=0.8) == [2]
+    assert chosen(gaps, divergence_threshold=0.2) == [2, 4, 7, 10]
+
+
+def test_minima_are_not_boundaries():
+    assert chosen([0.9, 0.5, 0.9]) == [0, 2]
+
+
+def test_a_boundary_exceeds_the_threshold():
+    assert chosen([0.0, 0.3, 0.0]) == []
+    assert chosen([0.0, 0.300001, 0.0]) == [1]
+
+
+def test_depth_is_relative_to_the_valleys():
+    gaps = [0.5, 0.6, 0.5, 0.9, 0.5, 0.55, 0.5]  # depths 0.2, 0.8, 0.1: mean 0.367, deviation 0.309
+    assert chosen(gaps, rule="depth") == [3]
+    assert chosen(gaps, rule="depth", cutoff_z=-0.6) == [1, 3]
+    assert chosen(gaps, rule="depth", cutoff_z=-1.0) == [1, 3, 5]
+    assert chosen([0.0, 0.2, 0.0], rule="depth") == [1]  # alone it is the mean
+
+
+def test_a_known_number_of_segments_takes_the_deepest():
+    gaps = [0.5, 0.6, 0.5, 0.9, 0.5, 0.55, 0.5, 0.6, 0.5]
+    assert [chosen(gaps, n_segments=n) for n in (1, 2, 3, 4, 9)] == [[], [3], [1, 3], [1, 3, 7], [1, 3, 5, 7]]
+
+
+def test_only_each_step_is_looked_at():
+    units = [["a"]] * 3 + [["b"]] * 6 + [["c"]] * 3
+    scores = divergence(*CERTAIN, units, block_size=1, step=3)
+    assert scores.cuts.tolist() == [0, 3, 9, 12]
+    assert np.flatnonzero(scores.gaps).tolist() == [2, 8]
+    for step in (2, 12):
+        scores = divergence(*CERTAIN, units, block_size=1, step=step)
+        assert (scores.cuts.tolist(), scores.gaps.any()) == ([0, 12], False)
+
+
+# What is degenerate.
+
+
+@pytest.mark.parametrize("preset", [None, "depth", "topictiling"])
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("The of and. It is. We are. ", 3),  # no words
+        ("Cat. Cat. Cat. Cat. Cat. ", 5),  # one
+        ("Cats purr and nap. " * 12, 12),
+        ("Cat. The. Of. And. ", 4),
+    ],
+)
+def test_a_uniform_text_is_not_cut(preset, text, sentences):
+    assert cuts(text, sentences, preset=preset) == [0, sentences]
+
+
+@pytest.mark.parametrize("preset", [None, "depth", "topictiling"])
+def test_two_units_are_cut_or_not(preset):
+    assert cuts("Cats purr. Courts rule. ", 2, preset=preset) in ([0, 2], [0, 1, 2])
+
+
+def test_words_that_the_model_does_not_know_are_no_words(model):
+    assert cuts("Rain falls. Snow melts. Ice thaws. ", 3, model=model) == [0, 3]
+
+
+# Models that are kept.
+
+
+def test_a_model_tells_other_texts_apart(model):
+    text = "A kitten naps. Cats nap. The judge appeals. A court ruled. "
+    assert cuts(text, 4, model=model) == [0, 2, 4]
+
+
+def test_fit_takes_texts_and_documents_and_the_chunkers_parameters():
+    chunker = LDATopicChunker(num_topics=3, stemmer="none", stop_words="none")
+    fitted = chunker.fit(text for text in (CATS, Document(COURTS)))
+    assert fitted.topics.shares.shape == (3, len(fitted.vocabulary))
+    assert {"purrs", "and", "judge"} <= set(fitted.vocabulary)
+    assert LDATopicChunker(stemmer="none", stop_words="none", model=fitted).chunk(CATS + COURTS)
+
+
+def test_a_model_survives_its_file(model, tmp_path):
+    model.save(tmp_path / "topics")
+    again = TopicModel.load(tmp_path / "topics")
+    assert (again.vocabulary, again.wording, again.model_name) == (model.vocabulary, model.wording, model.model_name)
+    code = (
+        "import sys; from advchunk.chunkers.experimental.topics import TopicModel; from advchunk.chunkers.experimental.lda import LDATopicChunker\n"
+        f"chunker = LDATopicChunker(model=TopicModel.load({str(tmp_path / 'topics')!r}))\n"
+        f"print(chunker.fingerprint(), chunker.explain({CATS + COURTS!r}).segmentation.gaps.tolist())\n"
+        "assert 'tomotopy' not in sys.modules"
+    )
+    here = LDATopicChunker(model=model)
+    expected = f"{here.fingerprint()} {here.explain(CATS + COURTS).segmentation.gaps.tolist()}\n"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == expected
+
+
+def test_the_same_seed_gives_the_same_in_another_process():
+    code = (
+        "from advchunk.chunkers.experimental.lda import LDATopicChunker\n"
+        f"print(LDATopicChunker(num_topics=5).explain({CATS + COURTS!r}).segmentation.gaps.tolist())"
+    )
+    here = LDATopicChunker(num_topics=5).explain(CATS + COURTS).segmentation.gaps.tolist()
+    other = LDATopicChunker(num_topics=5, seed=1).explain(CATS + COURTS).segmentation.gaps.tolist()
+    there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert there == f"{here}\n"
+    assert other != here
+
+
+def test_loading_a_file_that_is_not_a_model_raises(model, tmp_path):
+    path = tmp_path / "topics"
+    model.save(path)
+    whole = path.read_bytes()
+    foreign = tmp_path / "foreign"
+    np.savez(foreign.with_suffix(".npz"), header=np.array('{"format": "other"}'))
+    damaged = [b"", b"text", whole[:-30], whole[: len(whole) // 2], foreign.with_suffix(".npz").read_bytes()]
+    damaged += [whole[:200] + bytes([whole[200] ^ 255]) + whole[201:], pickle.dumps({"shares": 1})]
+    for data in damaged:
+        path.write_bytes(data)
+        with pytest.raises(ConfigurationError, match="is not a topic model saved by advchunk, or it is damaged"):
+            TopicModel.load(path)
+    with pytest.raises(FileNotFoundError):
+        TopicModel.load(tmp_path / "none")
+
+
+def test_a_model_file_has_no_pickled_code(model, tmp_path):
+    model.save(tmp_path / "topics")
+    with zipfile.ZipFile(tmp_path / "topics") as whole:
+        assert sorted(whole.namelist()) == ["header.npy", "prior.npy", "shares.npy"]
+        assert all(b"|O" not in whole.read(name)[:128] for name in whole.namelist())
+
+
+def test_a_chunker_of_other_words_refuses_a_model(model):
+    for options in ({"stemmer": "porter"}, {"lowercase": False}, {"stop_words": "none"}, {"language": "de"}):
+        with pytest.raises(ConfigurationError, match="words must be normalized as the model's"):
+            LDATopicChunker(model=model, **options)
+    with pytest.raises(ConfigurationError, match="model must be a TopicModel"):
+        LDATopicChunker(model="topics.npz")
+
+
+def test_a_model_is_part_of_the_fingerprint(model):
+    other = TopicModel.fit([CATS, COURTS], num_topics=2)
+    prints = {LDATopicChunker(model=candidate).fingerprint() for candidate in (None, model, other)}
+    assert len(prints) == 3
+
+
+def test_a_corpus_must_have_words():
+    for texts in ([], [""], ["the of and"]):
+        with pytest.raises(ConfigurationError, match="must have words"):
+            TopicModel.fit(texts)
+    with pytest.raises(ConfigurationError, match="texts must be a collection of texts"):
+        TopicModel.fit(CATS)
+
+
+# What fails.
+
+
+def test_topics_that_have_not_converged_are_an_error():
+    made = synthetic(0, segments=20, sentences=(10, 10))
+    with pytest.raises(NotConverged, match=r"in 8 iterations: the last quarter adds 0\.\d+ nats"):
+        LDATopicChunker(fallback=None, iterations=8, tolerance=0.01).segmentation(made.units)
+    LDATopicChunker(fallback=None, iterations=8, tolerance=10.0).segmentation(made.units)
+
+
+def test_the_fallback_takes_over_where_topics_do_not_converge(caplog):
+    text = synthetic(0, segments=20, sentences=(10, 10)).units.text
+    with caplog.at_level(logging.WARNING, logger="advchunk"):
+        chunks = LDATopicChunker(iterations=8, tolerance=0.01).chunk(text)
+    assert "".join(chunk.text for chunk in chunks) == text
+    assert {chunk.metadata["fallback_from"] for chunk in chunks} == {"lda-topic"}
+    assert "NotConverged" in caplog.text
+
+
+def test_without_tomotopy_the_extra_is_named(monkeypatch):
+    topics.sampler.cache_clear()
+    monkeypatch.setitem(sys.modules, "tomotopy", None)
+    with pytest.raises(MissingExtra, match=r"advchunk\[lda\]"):
+        LDATopicChunker().chunk(CATS)
+
+
+def test_a_time_limit_holds_while_topics_are_found():
+    text = synthetic(0, segments=20, sentences=(10, 10)).units.text
+    # A second of work, for it goes on beside the tests that follow.
+    chunks = LDATopicChunker(timeout=0.1, iterations=2000, fallback=RecursiveChunker()).chunk(text)
+    assert {chunk.metadata["fallback_from"] for chunk in chunks} == {"lda-topic"}

@@ -1,0 +1,248 @@
+"""TextTiling: every scenario of its requirement, planted shifts, and what is not a text with topics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from advchunk.building.sizes import Limits
+from advchunk.chunkers.experimental.texttiling import TextTilingChunker
+from advchunk.errors import ConfigurationError
+from advchunk.evaluation import boundary_scores, pk, synthetic
+from advchunk.models import signals
+from advchunk.records import Document, Units
+from advchunk.text.terms import terms_of
+
+CATS = "The cat naps. A kitten purrs. The cat eats fish. A kitten naps. The fish is eaten. The cat purrs. "
+LAW = "The court rules. A judge hears appeals. The court hears a judge. Appeals go on. A judge rules. The court sits."
+SIXTY = synthetic(4, segments=8, sentences=(10, 15), overlap=0.2)  # all alike in form: words alone tell
+
+
+def of(sentences):
+    texts = [sentence + ". " for sentence in sentences]
+    return Units("".join(texts), np.cumsum([0, *map(len, texts)]))
+
+
+# Lexical cohesion computation
+
+
+def test_blocks_are_compared_by_the_cosine_of_their_terms():
+    words = terms_of([["cat", "nap"], ["cat", "purr"], ["cat", "court"], ["court", "law"]])
+    # One sentence a side at the ends: (cat nap)(cat purr) and (cat court)(court law). Two in the middle:
+    # (2 cat, nap, purr) and (cat, 2 court, law) have 2 in common, and lengths of sqrt 6.
+    assert signals.block_similarity(words, 2) == pytest.approx([1 / 2, 2 / 6, 1 / 2])
+    assert signals.block_similarity(words, 1) == pytest.approx([1 / 2, 1 / 2, 1 / 2])
+
+
+def test_depth_and_cutoff_worked_out_by_hand():
+    units = of(["cat nap", "cat purr", "cat fish", "court law", "court rule", "court law"])
+    segmentation = TextTilingChunker(preset="fine", block_size=1).segmentation(units)
+    # Cohesion 1/2 1/2 0 1/2 1/2, so depth 0 0 1 0 0; mean 1/5, standard deviation 2/5.
+    assert segmentation.figures["cohesion"] == pytest.approx([0.5, 0.5, 0, 0.5, 0.5])
+    assert segmentation.gaps == pytest.approx([0, 0, 1, 0, 0])
+    assert segmentation.figures["threshold"] == pytest.approx(0.2)
+    assert segmentation.cuts.tolist() == [0, 3, 6]
+    for z, cuts in ((1.9, [0, 3, 6]), (2.1, [0, 6])):  # 1 is two standard deviations above the mean
+        strict = TextTilingChunker(preset="fine", block_size=1, cutoff_z=z)
+        assert strict.segmentation(units).cuts.tolist() == cuts
+
+
+def test_smoothing_is_before_depth():
+    units = of(["cat nap", "cat purr", "cat fish", "court law", "court rule", "court law"])
+    segmentation = TextTilingChunker(preset="hearst", block_size=1).segmentation(units)
+    # Means of three: 1/2 1/3 1/3 1/3 1/2. The valley is flat, and its middle the boundary.
+    assert segmentation.gaps == pytest.approx([0, 1 / 3, 1 / 3, 1 / 3, 0])
+    assert segmentation.cuts.tolist() == [0, 3, 6]
+
+
+def test_the_planted_shift_is_found_in_the_defaults_of_the_presets():
+    for preset in ("hearst", "fine"):
+        chunks = TextTilingChunker(preset=preset).chunk(CATS + LAW)
+        assert [chunk.text for chunk in chunks] == [CATS, LAW]
+
+
+@pytest.mark.parametrize(("preset", "most"), [("hearst", 0.09), ("fine", 0.05)])
+def test_planted_topics_are_found(preset, most):
+    made = [synthetic(seed, sentences=(6, 12), overlap=0.3) for seed in range(10)]
+    chunker = TextTilingChunker(preset=preset)
+    assert np.mean([pk(text.cuts, chunker.segmentation(text.units).cuts) for text in made]) <= most
+
+
+def test_the_defaults_find_what_stands_at_a_multiple_of_the_step():
+    made = synthetic(1, segments=4, sentences=(20, 20), overlap=0.1)
+    segmentation = TextTilingChunker().segmentation(made.units)
+    assert boundary_scores(made.cuts, segmentation.cuts).f1 == 1
+
+
+# Parameter configuration
+
+
+def test_defaults_match_the_specification():
+    chunker = TextTilingChunker()
+    assert (chunker.block_size, chunker.step, chunker.smooth_width, chunker.cutoff_z) == (10, 5, 3, 1.2)
+
+
+def test_explicit_values_override_a_preset():
+    chunker = TextTilingChunker(preset="fine", block_size=3)
+    assert (chunker.block_size, chunker.step, chunker.smooth_width, chunker.cutoff_z) == (3, 1, 1, 0.0)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 7])
+def test_only_gaps_a_step_apart_have_scores_and_cuts(step):
+    chunker = TextTilingChunker(step=step, cutoff_z=-1.0, spacing=0)
+    segmentation = chunker.segmentation(SIXTY.units)
+    others = np.arange(1, len(SIXTY.units)) % step != 0
+    assert not segmentation.gaps[others].any()
+    assert segmentation.gaps[~others].any()
+    assert len(segmentation.cuts) > 3
+    assert not (segmentation.cuts[1:-1] % step).any()
+
+
+def test_a_higher_cutoff_leaves_some_of_the_boundaries_of_a_lower():
+    results = [TextTilingChunker(step=1, cutoff_z=z).segmentation(SIXTY.units).cuts for z in (-1, -0.5, 0, 0.5, 1.2, 2)]
+    sets = [set(cuts.tolist()) for cuts in results]
+    assert all(strict <= loose for loose, strict in pairwise(sets))
+    assert len(sets[0]) > len(sets[-1]) > 2
+
+
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("spacing", [0, 2, 5, 9])
+def test_boundaries_are_spaced(spacing, step):
+    cuts = TextTilingChunker(preset="fine", step=step, spacing=spacing).segmentation(SIXTY.units).cuts
+    assert len(cuts) > 2
+    assert np.diff(cuts)[:-1].min() > spacing
+
+
+def test_spacing_is_in_sentences_for_every_step():
+    units = of([f"{topic} is {topic}" for topic in ("cat", "court", "car", "cake", "coin") for _ in range(4)])
+    chunker = TextTilingChunker(preset="fine", block_size=2, step=2, spacing=3)
+    assert chunker.segmentation(units).cuts.tolist() == [0, 4, 8, 12, 16, 20]
+    for spacing, cuts in ((4, [0, 8, 20]), (1, [0, 4, 8, 12, 16, 20])):
+        assert replace(chunker, spacing=spacing).segmentation(units).cuts.tolist() == cuts
+    late = Units(units.text[: units.edges[18]], units.edges[:19])  # 16 is two sentences from its end
+    assert replace(chunker, spacing=1).segmentation(late).cuts.tolist() == [0, 4, 8, 12, 16, 18]
+    later = Units(units.text[: units.edges[17]], units.edges[:18])
+    assert replace(chunker, spacing=1).segmentation(later).cuts.tolist() == [0, 4, 8, 12, 17]
+
+
+def test_a_wider_block_and_a_wider_mean_see_less():
+    counts = [len(TextTilingChunker(step=1, cutoff_z=-0.5, block_size=b).segmentation(SIXTY.units).cuts) for b in (1, 4, 15)]  # fmt: skip
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > counts[-1]
+    widths = [len(TextTilingChunker(step=1, cutoff_z=-0.5, smooth_width=w).segmentation(SIXTY.units).cuts) for w in (1, 3, 15)]  # fmt: skip
+    assert widths == sorted(widths, reverse=True)
+    assert widths[0] > widths[-1]
+
+
+@pytest.mark.parametrize(
+    ("bad", "rule"),
+    [
+        ({"block_size": 0}, "block_size must be >= 1, got 0"),
+        ({"step": 0}, "step must be >= 1, got 0"),
+        ({"smooth_width": 2}, "smooth_width must be odd and >= 1, got 2"),
+        ({"smooth_width": -1}, "smooth_width must be odd and >= 1, got -1"),
+        ({"spacing": -1}, "spacing must be >= 0, got -1"),
+        ({"cutoff_z": float("nan")}, "cutoff_z must be a number, got nan"),
+        ({"preset": "rough"}, "preset must be one of 'hearst', 'fine', 'coarse' or None, got 'rough'"),
+        (
+            {"target_tokens": 0},
+            r"target_tokens must be in 1..\(max_tokens - overlap_tokens\) / 1.2 = 426, or None, got 0",
+        ),
+        ({"target_tokens": 427}, "= 426, or None, got 427"),
+        ({"target_tokens": 400, "overlap_tokens": 40}, "= 393, or None, got 400"),
+        ({"target_tokens": 99, "min_tokens": 100}, "target_tokens must be at least min_tokens = 100, got 99"),
+    ],
+)
+def test_errors_state_rule_and_value(bad, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        TextTilingChunker(**bad)
+
+
+# Post-processing to target tokens
+
+
+def test_small_segments_join_and_large_ones_are_cut_to_the_target():
+    document = synthetic(4, segments=12, sentences=(3, 20), overlap=0.2).document()
+    chunker = TextTilingChunker(preset="fine", tokenizer="words")
+    segments = chunker.explain(document)
+    assert min(chunk.tokens for chunk in segments.chunks) < 60
+    assert max(chunk.tokens for chunk in segments.chunks) > 120
+    aimed = replace(chunker, target_tokens=100, min_tokens=60).explain(document)
+    assert "".join(chunk.text for chunk in aimed.chunks) == document.text
+    ends = set(segments.units.edges[segments.segmentation.cuts].tolist())
+    assert aimed.segmentation.cuts.tolist() == segments.segmentation.cuts.tolist()
+    for chunk in aimed.chunks:
+        assert chunk.tokens <= 120
+        assert chunk.tokens >= 80 or chunk.end in ends
+    short = [pair for pair in pairwise(chunk.tokens for chunk in aimed.chunks) if min(pair) < 60]
+    assert all(sum(pair) > 120 for pair in short)
+    inside = [cut for cut in aimed.cuts if cut.offset not in ends]
+    assert inside
+    assert {cut.reason for cut in inside} == {"size"}
+
+
+def test_a_table_is_not_cut_for_the_target():
+    table = "| a | b |\n|---|---|\n" + "| n/a | n/a |\n" * 30
+    chunks = TextTilingChunker(target_tokens=40, max_tokens=400).chunk(CATS + "\n\n" + table + "\n" + LAW)
+    assert any(table in chunk.text for chunk in chunks)
+    assert max(chunk.tokens for chunk in chunks) <= 400
+    assert sum(chunk.tokens > 48 for chunk in chunks) == 1
+
+
+def test_context_counts_for_the_budget_and_not_for_the_target():
+    document = Document("# A heading\n\n" + CATS * 5, metadata={"title": "A title"})
+    chunks = TextTilingChunker(target_tokens=30, max_tokens=36, include_context=True, tokenizer="words").chunk(document)
+    assert all(chunk.tokens <= 36 and chunk.context for chunk in chunks)
+    assert all(24 <= len(chunk.text.split()) <= 36 for chunk in chunks[:-1])
+    assert max(chunk.tokens - len(chunk.text.split()) for chunk in chunks) == 5
+
+
+# What is not a text with topics
+
+
+@pytest.mark.parametrize("preset", [None, "hearst", "fine"])
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["cats purr"],
+        ["cats purr", "courts rule"],
+        ["cats purr"] * 40,
+        ["the and of"] * 40,  # stop words only
+        ["12 34"] * 40,
+        [f"{chr(97 + i // 26)}{chr(97 + i % 26)}ko" for i in range(40)],  # none is said twice
+    ],
+    ids=["one", "two", "equal", "stop words", "numbers", "all different"],
+)
+def test_without_a_valley_there_is_no_boundary(preset, sentences):
+    segmentation = TextTilingChunker(preset=preset, cutoff_z=-1.0).segmentation(of(sentences))
+    assert segmentation.cuts.tolist() == [0, len(sentences)]
+    assert segmentation.gaps is None or not segmentation.gaps.any()
+    assert TextTilingChunker(preset=preset).chunk(of(sentences).text)[0].text == of(sentences).text
+
+
+@pytest.mark.parametrize("n", range(2, 9))
+def test_a_text_shorter_than_its_blocks_has_shorter_ones(n):
+    units = of((["cat nap purr"] * 4 + ["court law rule"] * 4)[8 - n :])
+    chunker = TextTilingChunker(preset="fine", block_size=100, spacing=0)
+    assert chunker.segmentation(units).cuts.tolist() == ([0, n - 4, n] if n > 5 else [0, n] if n < 5 else [0, 1, 5])
+
+
+def test_a_gap_without_a_word_on_one_side_has_no_cohesion():
+    assert signals.block_similarity(terms_of([["cat"], [], [], ["cat"]]), 1).tolist() == [0, 0, 0]
+
+
+def test_ten_thousand_sentences_with_many_words_take_little_memory():
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    texts = [[f"w{i}" for i in row] for row in rng.integers(0, 40_000, (10_000, 12))]
+    words = terms_of(texts)
+    tracemalloc.start()
+    segmentation = TextTilingChunker(preset="fine").segment_terms(of(["a"] * 10_000), words, Limits(512, 0, 0, len))  # type: ignore[arg-type]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(segmentation.gaps) == 9_999
+    assert peak < 50e6  # a table of the counts has 3.2e9 bytes

@@ -1,0 +1,404 @@
+"""Chunk vectors that know what stands around them: the kernel, and the ways to them."""
+
+import asyncio
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.documents import Document as LangChainDocument
+from langchain_core.stores import InMemoryStore
+from langchain_core.vectorstores import InMemoryVectorStore
+from llama_index.core import Document as LlamaIndexDocument
+from llama_index.core import StorageContext, VectorStoreIndex, load_index_from_storage
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.ingestion import IngestionPipeline
+from llama_index.core.schema import IndexNode, NodeRelationship
+
+from advchunk import (
+    Chunk,
+    ConfigurationError,
+    Document,
+    MSTSemanticChunker,
+    OptimalSemanticChunker,
+    SemanticThresholdChunker,
+    Span,
+    UniversalSemanticChunker,
+)
+from advchunk.evaluation.metrics.retrieval import rank
+from advchunk.models.context_vectors import add_context, chunk_vectors, neighbor_sums, sentence_rows, units_in
+from advchunk.models.signals import unit_rows
+from advchunk.models.static import default_embedder
+from advchunk.records import Units
+from growing import check_growth
+from langchain_advchunk import BiomedicalAbstractSplitter, MSTSemanticSplitter, OptimalSemanticSplitter
+from llamaindex_advchunk import BiomedicalAbstractNodeParser, OptimalSemanticNodeParser
+
+TEXT = (
+    "Cats purr. Cats nap all day. A cat eats fish.\n\nJudges sit in court. Courts rule on law. A judge ruled.\n\n" * 3
+)
+
+
+@st.composite
+def placed(draw):
+    n, seed = draw(st.integers(1, 12)), draw(st.integers(0, 99))
+    rng = np.random.default_rng(seed)
+    return unit_rows(rng.normal(size=(n, 4))), np.sort(rng.integers(0, 900, n)).astype(float)
+
+
+@given(placed(), st.sampled_from([0.0, 0.3, 2.0]), st.sampled_from([1.0, 50.0, 200.0]))
+def test_context_is_the_sum_of_other_rows_weighted_by_distance(given_rows, weight, reach):
+    rows, positions = given_rows
+    kernel = np.exp(-np.abs(positions[:, None] - positions[None]) / reach)
+    np.fill_diagonal(kernel, 0)
+    assert neighbor_sums(rows, positions, reach) == pytest.approx(kernel @ rows, abs=1e-9)
+    actual = add_context(rows, positions, weight=weight, reach=reach)
+    assert actual == pytest.approx(unit_rows(rows + weight * kernel @ rows), abs=1e-9)
+    turned = add_context(rows[::-1], -positions[::-1], weight=weight, reach=reach)[::-1]
+    assert turned == pytest.approx(actual, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("params", "rule"),
+    [({"weight": -0.1}, "weight must be >= 0"), ({"reach": 0.0}, "reach must be > 0")],
+)
+def test_invalid_arguments_raise(params, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        add_context(np.eye(2), np.array([0, 5]), **params)
+    with pytest.raises(ConfigurationError, match="positions must be non-decreasing"):
+        add_context(np.eye(2), np.array([5, 0]))
+
+
+def test_context_takes_time_in_proportion_to_the_rows():
+    check_growth(lambda rows: add_context(rows, np.arange(len(rows))), lambda count: np.ones((count, 4)), 1500)
+
+
+def test_chunks_of_several_passages_stand_at_their_mean():
+    # Of ten characters and five tokens each: middles at 5, 25, and (5 * 10 + 95 * 10) / 20 = 50 characters.
+    spans = [(Span(0, 10),), (Span(20, 30),), (Span(0, 10), Span(90, 100))]
+    chunks = [Chunk("x" * sum(b - a for a, b in some), some, 5 * len(some)) for some in spans]
+    rows = np.eye(3)
+    expected = add_context(rows, np.array([2.5, 12.5, 25.0]))
+    assert chunk_vectors(chunks, rows) == pytest.approx(expected)
+    turned = chunk_vectors(chunks[::-1], rows[::-1])
+    assert turned[::-1] == pytest.approx(expected)
+    alone = chunk_vectors([Chunk("", (), 3)], np.eye(1))
+    assert alone.tolist() == [[1.0]]
+
+
+def test_chunks_have_vectors_on_request():
+    plain, mixed, none = (OptimalSemanticChunker(max_tokens=20, vectors=v) for v in ("plain", "context", "none"))
+    chunks = plain.chunk(TEXT)
+    own = default_embedder().embed([chunk.embed_text for chunk in chunks])
+    assert np.array([chunk.vector for chunk in chunks]) == pytest.approx(own, abs=1e-6)
+    expected = chunk_vectors(chunks, own)
+    assert np.array([chunk.vector for chunk in mixed.chunk(TEXT)]) == pytest.approx(expected, abs=1e-6)
+    assert [chunk.vector for chunk in none.chunk(TEXT)] == [None] * len(chunks)
+    awaited = asyncio.run(mixed.achunk_many([TEXT, " ", "One."]))
+    assert [len(some) for some in awaited] == [len(chunks), 0, 1]
+    assert np.array([chunk.vector for chunk in awaited[0]]) == pytest.approx(expected, abs=1e-6)
+    assert chunks == mixed.chunk(TEXT) == none.chunk(TEXT)  # the same chunks, whatever their vectors
+
+
+@st.composite
+def cut_and_grouped(draw):
+    # Chunks of passages of a text, which may overlap and cut units.
+    edges = [0, *sorted(draw(st.sets(st.integers(1, 29), max_size=8))), 30]
+    bounds = st.sets(st.integers(0, 30), min_size=2, max_size=6).map(sorted)
+    groups = [list(zip(b[::2], b[1::2], strict=False)) for b in draw(st.lists(bounds, min_size=1, max_size=4))]
+    chunks = [Chunk("x" * sum(b - a for a, b in group), tuple(Span(*span) for span in group), 1) for group in groups]
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    units = Units("x" * 30, np.array(edges), rng.integers(1, 200, len(edges) - 1))
+    rows, vectors = (unit_rows(rng.normal(size=(n, 4))) for n in (len(units), len(chunks)))
+    return chunks, vectors, units, rows
+
+
+@given(cut_and_grouped(), st.sampled_from([0.0, 0.3, 1.0]))
+def test_sentence_rows_mix_units_with_context_and_chunk(drawn, share):
+    chunks, vectors, units, rows = drawn
+    starts = [sum(units.sizes[:i]) for i in range(len(units))]
+    middles = [start + size / 2 for start, size in zip(starts, units.sizes, strict=True)]
+    actual = sentence_rows(chunks, vectors, units, rows, share=share)
+    for chunk, vector, some in zip(chunks, vectors, actual, strict=True):
+        characters = {place for span in chunk.spans for place in range(*span)}
+        expected = []
+        for i in range(len(units)):
+            if characters & set(range(units.edges[i], units.edges[i + 1])):
+                around = sum(np.exp(-abs(middles[i] - middles[j]) / 100) * rows[j] for j in range(len(units)) if j != i)
+                mixed = rows[i] + 0.3 * around
+                row = (1 - share) * vector + share * mixed / np.linalg.norm(mixed)
+                expected.append(row / np.linalg.norm(row))
+        assert some == pytest.approx(np.array(expected), abs=1e-9)
+    with pytest.raises(ConfigurationError, match=r"share must be in 0\.\.1"):
+        sentence_rows(chunks, vectors, units, rows, share=share + 1.1)
+
+
+def asking(asked):
+    def embed(texts):
+        asked.append(list(texts))
+        return default_embedder().embed(texts)
+
+    return embed
+
+
+def test_chunks_have_rows_on_request():
+    mixed, fine = (OptimalSemanticChunker(max_tokens=20, vectors=v).explain(TEXT) for v in ("context", "units"))
+    assert fine.chunks == mixed.chunks
+    assert all(chunk.rows is None and not chunk.row_spans for chunk in mixed.chunks)
+    assert [c.vector.tolist() for c in fine.chunks] == [c.vector.tolist() for c in mixed.chunks]
+    own = default_embedder().embed(fine.units.strings())
+    expected = sentence_rows(fine.chunks, np.array([c.vector for c in mixed.chunks]), fine.units, own)
+    for chunk, rows in zip(fine.chunks, expected, strict=True):
+        assert chunk.rows == pytest.approx(rows, abs=1e-6)
+        assert len(chunk.rows) > 1
+        assert "".join(TEXT[a:b] for a, b in chunk.row_spans) == chunk.text
+        assert "".join(chunk.row_texts) == chunk.text
+
+
+@pytest.mark.parametrize("chunker", [OptimalSemanticChunker, SemanticThresholdChunker])
+def test_the_model_is_asked_for_each_chunk_and_sentence_once(chunker):
+    texts_of = {"context": [], "units": []}
+    for vectors, asked in texts_of.items():
+        chunker(max_tokens=20, vectors=vectors, embedder=asking(asked)).chunk_many([TEXT, "One. Two. " * 9])
+    assert texts_of["units"] == texts_of["context"]
+
+
+def test_rows_are_sentences_for_every_algorithm():
+    asked = []
+    (group, *_) = chunks = MSTSemanticChunker(
+        granularity="paragraph", n_segments=2, vectors="units", embedder=asking(asked)
+    ).chunk(TEXT)
+    assert len(group.spans) == 3
+    assert [TEXT[a:b] for a, b in group.row_spans] == ["Cats purr. ", "Cats nap all day. ", "A cat eats fish.\n\n"] * 3
+    texts = [text for call in asked for text in call]
+    assert len(texts) == len(set(texts))
+    paragraphs = {text + "\n\n" for text in TEXT.split("\n\n") if text}
+    assert set(texts) == paragraphs | {c.text for c in chunks} | {TEXT[a:b] for c in chunks for a, b in c.row_spans}
+    plain = UniversalSemanticChunker(vectors="units", min_chunk_size=1, threshold=0.9).chunk(
+        "Dr. Smith naps. Cats nap."
+    )
+    assert [chunk.row_spans[0] for chunk in plain][:2] == [Span(0, 16)] * 2  # "Dr. " is a unit there, and a chunk
+
+
+def test_overlapping_chunks_each_have_the_sentences_that_they_repeat():
+    chunks = OptimalSemanticChunker(max_tokens=20, overlap_tokens=5, vectors="units").chunk(TEXT)
+    repeats = [(a, b, set(a.row_spans) & set(b.row_spans)) for a, b in pairwise(chunks)]
+    assert any(both for _, _, both in repeats)
+    for before, after, both in repeats:
+        assert bool(both) == (after.start < before.end)
+    lone = OptimalSemanticChunker(vectors="units").chunk("One sentence.")[0]
+    assert lone.rows == pytest.approx(lone.vector[None], abs=1e-6)
+    halves = Units("abcdef", np.array([0, 6]))
+    assert [units_in(Chunk("abc", (span,), 1), halves).tolist() for span in (Span(0, 3), Span(3, 6))] == [[0], [0]]
+
+
+ZEBRAS = "Zebras graze. "
+DAYS = "Cats nap. Cats purr. " + ZEBRAS + "Cats eat. Cats sleep. Courts rule. Judges sit. Laws bind. Trials end. "
+
+
+def by_first_word(texts):
+    topics = {"Cats": 0, "Courts": 1, "Judges": 1, "Laws": 1, "Trials": 1, "Zebras": 2}
+    # Courts are a little like zebras, so that whoever goes by whole chunks finds them instead.
+    rows = np.eye(4)[[topics.get(text.split()[0].rstrip("."), 3) for text in texts]]
+    return unit_rows(rows + 0.2 * rows[:, [1]] * np.eye(4)[2])
+
+
+def divided(vectors):
+    return OptimalSemanticChunker(n_segments=2, vectors=vectors, embedder=by_first_word).chunk(DAYS)
+
+
+def test_only_the_row_of_its_sentence_finds_a_chunk():
+    chunks = divided("units")
+    assert [chunk.text.split()[0] for chunk in chunks] == ["Cats", "Courts"]
+    query = by_first_word(["Zebras"])
+    for vectors in ("plain", "context"):
+        assert rank(query, np.array([chunk.vector for chunk in divided(vectors)])).tolist() == [[1, 0]]
+    owners = [i for i, chunk in enumerate(chunks) for _ in chunk.rows]
+    rows = np.concatenate([chunk.rows for chunk in chunks])
+    assert rank(query, rows, owners).tolist() == [[0, 1]]
+    spans = [span for chunk in chunks for span in chunk.row_spans]
+    best = spans[int(np.argmax(rows @ query[0]))]
+    assert DAYS[best.start : best.end] == ZEBRAS
+
+
+def test_vectors_change_the_fingerprint_and_bad_ones_are_refused():
+    prints = {OptimalSemanticChunker(vectors=v).fingerprint() for v in ("none", "plain", "context", "units")}
+    assert len(prints) == 4
+    with pytest.raises(ConfigurationError, match="vectors must be one of"):
+        OptimalSemanticChunker(vectors="mixed")
+
+
+def test_llama_index_has_them_as_embeddings():
+    parser = OptimalSemanticNodeParser(max_tokens=20, vectors="context")
+    nodes = parser([LlamaIndexDocument(text=TEXT, id_="a")])
+    chunks = OptimalSemanticChunker(max_tokens=20, vectors="context").chunk(Document(TEXT, "a"))
+    assert [node.embedding for node in nodes] == [chunk.vector.tolist() for chunk in chunks]
+    again = OptimalSemanticNodeParser.from_dict(parser.to_dict())
+    assert [node.embedding for node in again([LlamaIndexDocument(text=TEXT, id_="a")])] == [n.embedding for n in nodes]
+    assert OptimalSemanticNodeParser()([LlamaIndexDocument(text=TEXT)])[0].embedding is None
+
+
+def test_langchain_hands_them_to_any_store():
+    documents = [LangChainDocument(TEXT, id="a"), LangChainDocument("Ships sail. Boats float on water.", id="b")]
+    splitter = OptimalSemanticSplitter(max_tokens=20)
+    pieces, embeddings = splitter.split_with_vectors(documents)
+    assert [piece.page_content for piece in pieces] == [d.page_content for d in splitter.split_documents(documents)]
+    store = InMemoryVectorStore.from_documents(pieces, embeddings)
+    (best,) = store.similarity_search("Boats on the water", k=1)
+    assert "Boats" in best.page_content
+    chunks = OptimalSemanticChunker(max_tokens=20, vectors="context").chunk(
+        Document("Ships sail. Boats float on water.", "b")
+    )
+    assert embeddings.embed_documents([best.page_content])[0] == chunks[0].vector.tolist()
+    own = default_embedder().embed(["Boats on the water", "unknown"])
+    assert embeddings.embed_query("Boats on the water") == pytest.approx(own[0].tolist(), abs=1e-6)
+    assert embeddings.embed_documents(["unknown", best.page_content])[0] == pytest.approx(own[1].tolist(), abs=1e-6)
+    cats = pieces[0].page_content  # a query is no chunk, even if it reads like one
+    assert embeddings.embed_query(cats) != pytest.approx(embeddings.embed_documents([cats])[0], abs=1e-3)
+
+
+def test_langchain_mixes_chunks_of_several_spans_too():
+    splitter = MSTSemanticSplitter(granularity="paragraph", n_segments=2)
+    pieces, embeddings = splitter.split_with_vectors([LangChainDocument(TEXT)])
+    assert any("spans" in piece.metadata for piece in pieces)
+    own = default_embedder().embed([piece.page_content for piece in pieces])
+    mixed = np.array(embeddings.embed_documents([piece.page_content for piece in pieces]))
+    assert not np.allclose(mixed, own)
+    assert np.linalg.norm(mixed, axis=1) == pytest.approx(1)
+
+
+def test_langchain_passes_plain_vectors_and_embeds_only_on_request():
+    asked = []
+
+    def embed(texts):
+        asked.extend(texts)
+        return default_embedder().embed(texts)
+
+    splitter = OptimalSemanticSplitter(embed, max_tokens=20)
+    pieces = splitter.split_documents([LangChainDocument(TEXT)])
+    assert not {piece.page_content for piece in pieces} & set(asked)
+    pieces, embeddings = splitter.split_with_vectors([LangChainDocument(TEXT)], vectors="plain")
+    own = default_embedder().embed([piece.page_content for piece in pieces])
+    assert np.array(embeddings.embed_documents([piece.page_content for piece in pieces])) == pytest.approx(
+        own, abs=1e-6
+    )
+
+
+def found_by_rows(splitter, documents, **search):
+    chunks, rows, embeddings = splitter.split_with_rows(documents)
+    retrievers = pytest.importorskip("langchain_classic.retrievers")
+    retriever = retrievers.MultiVectorRetriever(
+        vectorstore=InMemoryVectorStore.from_documents(rows, embeddings),
+        docstore=InMemoryStore(),
+        search_kwargs=search,
+    )
+    retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
+    return chunks, rows, embeddings, retriever
+
+
+def test_langchain_finds_chunks_by_their_sentences():
+    splitter = OptimalSemanticSplitter(by_first_word, n_segments=2)
+    documents = [LangChainDocument(DAYS, id="a", metadata={"source": "days.txt"})]
+    chunks, rows, embeddings, retriever = found_by_rows(splitter, documents, k=9)
+    assert chunks == splitter.split_documents(documents)
+    assert [document.id for document in retriever.invoke("Zebras")] == [chunk.id for chunk in chunks]  # each once
+    (best,) = retriever.vectorstore.similarity_search("Zebras", k=1)
+    assert best.page_content == ZEBRAS == DAYS[best.metadata["start_index"] : best.metadata["end_index"]]
+    assert best.metadata == {
+        "source": "days.txt", "source_id": "a", "doc_id": chunks[0].id,
+        "start_index": DAYS.index("Z"), "end_index": DAYS.index("Cats eat"),
+        "advchunk_keys": "doc_id source_id start_index end_index",
+    }  # fmt: skip
+    core = OptimalSemanticChunker(n_segments=2, embedder=by_first_word, vectors="units").chunk(Document(DAYS, "a"))
+    expected = np.concatenate([chunk.rows for chunk in core])
+    assert embeddings.embed_documents([row.page_content for row in rows]) == expected.tolist()
+    assert embeddings.embed_query(ZEBRAS) == [0, 0, 1, 0]  # a query is no sentence of a chunk
+    assert len({row.id for row in rows}) == len(rows)
+    assert [row.id for row in splitter.split_with_rows(documents)[1]] == [row.id for row in rows]
+    bare = OptimalSemanticSplitter(by_first_word, n_segments=2, add_start_index=False)
+    row = bare.split_with_rows(documents, id_key="parent")[1][0]
+    assert row.metadata.keys() - {"advchunk_keys"} == {"source", "source_id", "parent"}
+    with pytest.raises(
+        ConfigurationError, match="id_key must not be a key of the documents' own metadata, got 'source'"
+    ):
+        splitter.split_with_rows(documents, id_key="source")
+
+
+def test_langchain_tells_equal_sentences_of_two_chunks_apart():
+    documents = [LangChainDocument("Yes. Cats nap. Cats purr."), LangChainDocument("Yes. Courts rule. Laws bind.")]
+    chunks, rows, embeddings, retriever = found_by_rows(OptimalSemanticSplitter(by_first_word), documents, k=1)
+    first, second = (i for i, row in enumerate(rows) if row.page_content == "Yes. ")
+    served = embeddings.embed_documents([row.page_content for row in rows])
+    assert served[first] != served[second]
+    assert [document.id for document in retriever.invoke("Courts")] == [chunks[1].id]
+    assert embeddings.embed_documents(["Yes. "]) == [served[first]]
+
+
+def test_a_chunk_of_context_alone_is_its_own_row():
+    splitter = BiomedicalAbstractSplitter()
+    titled = LangChainDocument("", metadata={"title": "Tea and sleep"})
+    (chunk,), (row,), embeddings = splitter.split_with_rows([titled])
+    assert row.page_content == chunk.page_content
+    assert row.metadata["doc_id"] == chunk.id
+    own = default_embedder().embed([chunk.page_content])
+    assert np.array(embeddings.embed_documents([row.page_content])) == pytest.approx(own, abs=1e-6)
+    (node,) = BiomedicalAbstractNodeParser(vectors="units")([LlamaIndexDocument(text=" ", metadata=titled.metadata)])
+    assert node.embedding == pytest.approx(own[0].tolist(), abs=1e-6)
+
+
+class ByFirstWord(BaseEmbedding):
+    def _get_query_embedding(self, query):
+        return by_first_word([query])[0].tolist()
+
+    async def _aget_query_embedding(self, query):
+        return self._get_query_embedding(query)
+
+    def _get_text_embedding(self, text):
+        raise AssertionError(text)
+
+
+def test_llama_index_finds_chunks_by_their_sentences(tmp_path):
+    parser = OptimalSemanticNodeParser(embed_model=by_first_word, n_segments=2, vectors="units")
+    document = LlamaIndexDocument(text=DAYS, id_="a", metadata={"source": "days.txt"})
+    nodes = parser([document])
+    chunks = list({node.index_id: node.obj for node in nodes}.values())
+    plain = OptimalSemanticNodeParser(embed_model=by_first_word, n_segments=2)([document])
+    assert [chunk.to_dict() for chunk in chunks] == [node.to_dict() for node in plain]
+    core = OptimalSemanticChunker(n_segments=2, embedder=by_first_word, vectors="units").chunk(Document(DAYS, "a"))
+    assert [node.embedding for node in nodes] == [row.tolist() for chunk in core for row in chunk.rows]
+    assert [node.text for node in nodes] == [DAYS[node.start_char_idx : node.end_char_idx] for node in nodes]
+    assert {node.ref_doc_id for node in nodes} == {"a"}
+    assert {node.relationships[NodeRelationship.PARENT].node_id for node in nodes} == {c.node_id for c in chunks}
+    assert nodes[0].metadata == {"source": "days.txt"}
+    assert len({node.node_id for node in nodes}) == len(nodes)
+
+    index = VectorStoreIndex(nodes, embed_model=ByFirstWord())
+    results = index.as_retriever(similarity_top_k=9).retrieve("Zebras")
+    assert [result.node.node_id for result in results] == [chunk.node_id for chunk in chunks]  # each once
+    assert results[0].node.text == chunks[0].text
+    best = core[0].rows[core[0].row_spans.index((DAYS.index("Z"), DAYS.index("Cats eat")))]
+    assert results[0].score == pytest.approx(best @ by_first_word(["Zebras"])[0])
+    awaited = asyncio.run(index.as_retriever(similarity_top_k=1).aretrieve("Zebras"))
+    assert [result.node.node_id for result in awaited] == [chunks[0].node_id]
+
+    index.storage_context.persist(str(tmp_path))
+    again = load_index_from_storage(StorageContext.from_defaults(persist_dir=str(tmp_path)), embed_model=ByFirstWord())
+    assert [result.node.text for result in again.as_retriever(similarity_top_k=1).retrieve("Zebras")] == [
+        chunks[0].text
+    ]
+    index.delete_ref_doc("a", delete_from_docstore=True)
+    assert not index.vector_store.data.embedding_dict
+
+
+def test_llama_indexes_pipeline_and_objects_lead_to_chunks_too():
+    parser = OptimalSemanticNodeParser(embed_model=by_first_word, n_segments=2, vectors="units")
+    pipeline = IngestionPipeline(transformations=[parser])
+    documents = [LlamaIndexDocument(text=DAYS, id_="a")]
+    (first, *_), cached = pipeline.run(documents=documents), pipeline.run(documents=documents)
+    assert all(isinstance(node, IndexNode) for node in cached)
+    assert cached[0].obj.text == first.obj.text
+    index = VectorStoreIndex(objects=cached, embed_model=ByFirstWord())
+    assert [result.node.text for result in index.as_retriever(similarity_top_k=1).retrieve("Zebras")] == [
+        first.obj.text
+    ]

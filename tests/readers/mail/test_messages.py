@@ -1,0 +1,164 @@
+"""Messages and mailboxes: headers as metadata, quotations apart, attachments as documents, anything hostile refused."""
+
+from contextlib import suppress
+from email.message import EmailMessage
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advchunk import ConfigurationError, RecursiveChunker, chunk_files, read_file
+from advchunk.cli import files, main
+from advchunk.readers.mail.messages import read, read_all
+
+
+def message(text="Green tea?\n\nAnn wrote:\n> Which tea?\n> Or rum?\nNone.\n\n-- \nBob\n", **headers):
+    mail = EmailMessage()
+    for name, value in {
+        "Subject": "Tee für zwei",
+        "From": "Bob <b@x.org>",
+        "Date": "Tue, 03 Mar 2026 10:00:00 +0100",
+        **headers,
+    }.items():
+        mail[name] = value
+    mail.set_content(text)
+    return mail
+
+
+def test_headers_are_metadata_and_quotations_blocks():
+    document = read(message().as_bytes(), id="tea.eml")
+    headers = {"title": "Tee für zwei", "from": "Bob <b@x.org>", "date": "2026-03-03T10:00:00+01:00"}
+    assert document.metadata == {**headers, "signature": "Bob"}
+    parts = [(block.kind, document.text[slice(*block.span)]) for block in document.blocks]
+    assert parts == [
+        ("paragraph", "Green tea?"), ("paragraph", "Ann wrote:"), ("quote", "> Which tea?\n> Or rum?"), ("paragraph", "None."),
+    ]  # fmt: skip
+
+
+def test_attachments_are_documents_in_their_formats_and_others_are_said(tmp_path):
+    mail, inner = message(), message("Inner text.", Subject="Inner")
+    mail.add_attachment("tea,price\ngreen,2\n", filename="prices.csv", subtype="csv")
+    mail.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="../cup.png")
+    mail.add_attachment(inner)
+    path = tmp_path / "tea.eml"
+    path.write_bytes(mail.as_bytes())
+    documents = [document for document, _ in chunk_files(path, RecursiveChunker())]
+    assert [document.id for document in documents] == [str(path), f"{path}/prices.csv", f"{path}/attachment 3"]
+    assert documents[0].metadata["left_out"] == [f"{path}/../cup.png"]
+    assert documents[1].blocks[0].kind == "table"
+    assert (documents[2].text, documents[2].metadata["attached_to"]) == ("Inner text.", str(path))
+    with pytest.raises(ConfigurationError, match="one document"):
+        read_file(path)
+
+
+def test_html_is_read_if_there_is_no_text():
+    mail = EmailMessage()
+    mail["Subject"] = "Tea"
+    mail.set_content("<h1>Kinds</h1><p>Green.</p>", subtype="html")
+    document = read(mail.as_bytes())
+    assert [block.kind for block in document.blocks] == ["heading", "paragraph"]
+
+
+def test_a_mailbox_has_its_messages_and_lines_that_begin_like_one(tmp_path):
+    path = tmp_path / "all.mbox"
+    start = b"From b@x.org Tue Mar  3 10:00:00 2026\n"
+    path.write_bytes(start + message("One.\n").as_bytes() + b"\n" + start + b"Subject: Two\n\n>From here on.\n")
+    documents = [document for document, _ in chunk_files(path, RecursiveChunker())]
+    assert [(document.id, document.text) for document in documents] == [
+        (f"{path}, message 1", "One."),
+        (f"{path}, message 2", "From here on."),
+    ]
+
+
+def test_messages_in_messages_end():
+    mail = message("Innermost.")
+    for _ in range(8):
+        outer = message("Outer.")
+        outer.add_attachment(mail)
+        mail = outer
+    assert len(read_all(mail.as_bytes(), id="a.eml")) == 4
+
+
+@pytest.mark.parametrize("data", [b"", b"only text", b"\xff\xfe\x00\x01"])
+def test_what_is_no_message_is_refused(data):
+    with pytest.raises(ConfigurationError, match="a message must begin with headers"):
+        read(data, id="x.eml")
+
+
+@pytest.mark.parametrize("charset", [b"x-unknown", b"utf-8", b"ascii"])
+def test_text_in_a_wrong_charset_is_not_lost(charset):
+    data = (
+        b'Subject: T\nContent-Type: text/plain; charset="'
+        + charset
+        + b'"\nContent-Transfer-Encoding: 8bit\n\nTh\xe9 vert.\n'
+    )
+    assert read(data).text == "Thé vert."
+
+
+@given(st.data())
+def test_damaged_messages_give_documents_or_one_clear_error(data):
+    mail = message()
+    mail.add_attachment("tea,price\n", filename="prices.csv", subtype="csv")
+    whole = mail.as_bytes()
+    at, change = data.draw(st.integers(0, len(whole) - 1)), data.draw(st.binary(max_size=3))
+    damaged = whole[:at] + change + whole[at + data.draw(st.integers(0, 9)) :]
+    try:
+        documents = read_all(damaged, id="x.eml")
+    except ConfigurationError:
+        return
+    assert all(isinstance(document.text, str) for document in documents)
+
+
+def test_html_is_read_if_the_text_beside_it_is_blank():
+    mail = message("\n")
+    mail.add_alternative("<p>Green tea.</p>", subtype="html")
+    assert read(mail.as_bytes()).text == "Green tea."
+
+
+def test_mail_attached_as_text_is_not_read_without_end():
+    mail = message("Innermost.")
+    for _ in range(30):
+        outer = message("Outer.")
+        outer.add_attachment(mail.as_bytes().decode("ascii", "replace"), filename="next.eml")
+        mail = outer
+    (document,) = read_all(mail.as_bytes(), id="a.eml")
+    assert document.metadata["left_out"] == ["a.eml/next.eml"]
+
+
+def test_a_signature_is_metadata_and_text_after_a_line_of_dashes_is_kept():
+    document = read(message("Green.\n\n-- \nBob\nTea Ltd\n").as_bytes())
+    assert (document.text, document.metadata["signature"]) == ("Green.", "Bob\nTea Ltd")
+    long = "\n".join(f"Line {i}." for i in range(20))
+    document = read(message(f"Green.\n\n-- \n{long}\n").as_bytes())
+    assert long in document.text
+    assert "signature" not in document.metadata
+    document = read(message("Green.\n-- \nBlack.\n-- \nBob\n").as_bytes())
+    assert (document.text, document.metadata["signature"]) == ("Green.\n-- \nBlack.", "Bob")
+
+
+def test_a_text_that_is_not_in_the_declared_encoding_says_which_it_is_in():
+    pytest.importorskip("chardet")
+    data = b"Subject: x\nContent-Type: text/plain; charset=utf-8\n\n" + "Der grüne Tee wird gedämpft.".encode("cp1252")
+    document = read(data)
+    assert (document.text, document.metadata["encoding"]) == ("Der grüne Tee wird gedämpft.", "cp1252")
+    declared = data.replace(b"utf-8", b"iso-8859-1")
+    assert "encoding" not in read(declared).metadata
+
+
+def test_a_message_is_done_with_its_attachments(tmp_path):
+    mail = message()
+    mail.add_attachment("tea,price\ngreen,2\n", filename="prices.csv", subtype="csv")
+    path, out = tmp_path / "tea.eml", tmp_path / "out.jsonl"
+    path.write_bytes(mail.as_bytes())
+    names = [document.id for document, _ in chunk_files(tmp_path, RecursiveChunker())]
+    assert [*chunk_files(tmp_path, RecursiveChunker(), done=names[:1])] == []
+    arguments = ["chunk", str(path), "-m", "recursive", "-f", "jsonl", "--out", str(out)]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    whole = out.read_text("utf-8")
+    with suppress(KeyboardInterrupt), files.open_resumable(str(out), RecursiveChunker().fingerprint()) as (file, _):
+        file.write(whole[:-20])
+        raise KeyboardInterrupt
+    out.unlink()
+    assert CliRunner().invoke(main, [*arguments, "--resume"]).exit_code == 0
+    assert out.read_text("utf-8") == whole

