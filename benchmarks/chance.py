@@ -21,8 +21,8 @@ import numpy as np
 
 from advchunk import create
 from advchunk.chunkers.evidence import shuffled
+from advchunk.chunkers.explanations import Chance, Signal
 from advchunk.evaluation import SegmentedText, read_folder
-from advchunk.signal import Chance, Signal
 
 CONFIGURATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "universal-semantic": ("universal-semantic", {}),

@@ -33,9 +33,10 @@ from promises import inexact, lost, over
 
 from advchunk import Chunk, Chunker, ConfigurationError, Document, MissingExtra, NotConverged, create, names
 from advchunk.chunkers.catalog import chunker_class, params_of
+from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.params import hints
 from advchunk.errors import BadModelOutput
-from advchunk.records import Explanation, remove_written, written_metadata
+from advchunk.records import remove_written, written_metadata
 from advchunk.text.scripts import count_words
 from algorithms import ALGORITHMS
 

@@ -10,12 +10,12 @@ Names are imported on first use: those below, and a splitter for each chunker (`
 from importlib.util import find_spec
 
 from advchunk.errors import MissingExtra
-from advchunk.lazy import by_module, lazy_names
+from advchunk.registry import lazy_names
 
 if find_spec("langchain_text_splitters") is None:
     raise MissingExtra("LangChain", "langchain")  # noqa: EM101
 
-_NAMES = by_module({
+__getattr__, __dir__, _ = lazy_names(__name__, {
     ".base": "AdvchunkSplitter ChunkerSplitter EmbeddingSplitter LexicalSplitter LinearSplitter chunk_key record_key",
     ".compressors": "PassageCompressor",
     ".embeddings": "ChunkEmbeddings DefaultEmbeddings HybridEmbeddings",
@@ -29,5 +29,4 @@ _NAMES = by_module({
     ".surroundings": "MetadataRange StoreChunks mapping_filter qdrant_filter",
     ".vectors": "avectors_for vectors_for",
     ".writers": "ChunkWriter",
-})  # fmt: skip
-__getattr__, __dir__ = lazy_names(__name__, _NAMES, classes=".splitters:Splitter")
+}, classes=".splitters:Splitter")  # fmt: skip

@@ -1,4 +1,4 @@
-# Written by tools/write_stubs.py from the registrations.
+# Written by tools/write_stubs.py from the lazy names and the registrations.
 from langchain_advchunk.base import AdvchunkSplitter as AdvchunkSplitter
 from langchain_advchunk.base import ChunkerSplitter as ChunkerSplitter
 from langchain_advchunk.base import EmbeddingSplitter as EmbeddingSplitter

@@ -1,4 +1,4 @@
-# Written by tools/write_stubs.py from the registrations.
+# Written by tools/write_stubs.py from the lazy names and the registrations.
 from dataclasses import dataclass
 from typing import Any
 

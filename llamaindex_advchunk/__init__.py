@@ -12,12 +12,12 @@ Names are imported on first use: those below, and a node parser for each chunker
 from importlib.util import find_spec
 
 from advchunk.errors import MissingExtra
-from advchunk.lazy import by_module, lazy_names
+from advchunk.registry import lazy_names
 
 if find_spec("llama_index") is None or find_spec("llama_index.core") is None:
     raise MissingExtra("LlamaIndex", "llamaindex")  # noqa: EM101
 
-_NAMES = by_module({
+__getattr__, __dir__, _ = lazy_names(__name__, {
     ".base": "AdvchunkNodeParser ChunkerNodeParser EmbeddingNodeParser LexicalNodeParser LinearNodeParser chunk_spans",
     ".corpora": "update_nodes",
     ".embedding": "DefaultEmbedding HybridEmbedding",
@@ -30,5 +30,4 @@ _NAMES = by_module({
     ".surroundings": "StoreNodes document_filter",
     ".vectors": "avectors_for vectors_for",
     ".writers": "NodeWriter",
-})  # fmt: skip
-__getattr__, __dir__ = lazy_names(__name__, _NAMES, classes=".node_parsers:NodeParser")
+}, classes=".node_parsers:NodeParser")  # fmt: skip

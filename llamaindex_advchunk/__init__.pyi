@@ -1,4 +1,4 @@
-# Written by tools/write_stubs.py from the registrations.
+# Written by tools/write_stubs.py from the lazy names and the registrations.
 from llamaindex_advchunk.base import AdvchunkNodeParser as AdvchunkNodeParser
 from llamaindex_advchunk.base import ChunkerNodeParser as ChunkerNodeParser
 from llamaindex_advchunk.base import EmbeddingNodeParser as EmbeddingNodeParser

@@ -1,6 +1,6 @@
 """Write the stubs of the packages whose names are imported on first use, for type checkers; --check compares.
 
-A stub has the names that the package declares, and the classes that are made from the registrations of the chunkers.
+A stub has the lazy names of a package, and the classes that are made from the registrations of the chunkers.
 """
 
 import subprocess
@@ -15,24 +15,25 @@ from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.frameworks import adapter_base, own_resources
 
 ROOT = Path(__file__).parents[1]
-HEADER = "# Written by tools/write_stubs.py from the registrations.\n"
+HEADER = "# Written by tools/write_stubs.py from the lazy names and the registrations.\n"
 
 
-def stub_of_core() -> str:
-    """Return the stub of `advchunk`."""
-    import advchunk
-
-    names = {name: f"advchunk{module}" for name, module in vars(advchunk)["_NAMES"].items()}
-    names |= {row.attribute: row.path.partition(":")[0] for row in registry.rows("chunker", ours=True)}
-    return f"{HEADER}{_imports(names)}\n__version__: str\n"
+def stub_of_package(package: str, classes: Mapping[str, str] | None = None) -> str:
+    """Return the stub of a package: its lazy names, further classes with their modules, and its rows."""
+    loaded = import_module(package)
+    places = registry.LAZY_NAMES[package].items()
+    names = {name: f"{package}{module}" if module.startswith(".") else module for name, module in places}
+    rows = "\nREGISTRATIONS: tuple[Registration, ...]\n" if hasattr(loaded, "REGISTRATIONS") else ""
+    typed = "from advchunk.registry import Registration\n" if rows else ""
+    version = "\n__version__: str\n" if package == "advchunk" else ""
+    return f"{HEADER}{typed}{_imports({**names, **(classes or {})})}{rows}{version}"
 
 
 def stub_of_adapter(package: str, module: str) -> str:
     """Return the stub of an adapter package."""
-    names = {name: package + inner for name, inner in vars(import_module(package))["_NAMES"].items()}
     # No star import: the documentation's reader of stubs does not follow one.
-    names |= dict.fromkeys(import_module(f"{package}.{module}").__all__, f"{package}.{module}")
-    return f"{HEADER}{_imports(names)}"
+    module = f"{package}.{module}"
+    return stub_of_package(package, dict.fromkeys(import_module(module).__all__, module))
 
 
 def stub_of_classes(package: str, module: str, function: str, suffix: str, decorator: str = "") -> str:
@@ -62,10 +63,19 @@ def _imports(names: Mapping[str, str]) -> str:
     return "".join(f"from {module} import {name} as {name}\n" for name, module in sorted(names.items()))
 
 
+def _stub_path(package: str) -> Path:
+    return ROOT / "core" / package.replace(".", "/") / "__init__.pyi"
+
+
 def stubs() -> dict[Path, str]:
     """Return the text of each stub by its path."""
+    chunkers = {row.attribute: row.path.partition(":")[0] for row in registry.rows("chunker", ours=True)}
+    for path in (ROOT / "core/advchunk").rglob("__init__.py"):
+        import_module(".".join(path.parent.relative_to(ROOT / "core").parts))
+    ours = [package for package in registry.LAZY_NAMES if package.partition(".")[0] == "advchunk"]
     written = {
-        ROOT / "core/advchunk/__init__.pyi": stub_of_core(),
+        **{_stub_path(package): stub_of_package(package) for package in ours},
+        _stub_path("advchunk"): stub_of_package("advchunk", chunkers),
         ROOT / "langchain_advchunk/__init__.pyi": stub_of_adapter("langchain_advchunk", "splitters"),
         ROOT / "langchain_advchunk/splitters.pyi": stub_of_classes(
             "langchain_advchunk", "splitters", "splitter_class", "Splitter", "@dataclass(kw_only=True, eq=False)\n"

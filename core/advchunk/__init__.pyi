@@ -1,4 +1,4 @@
-# Written by tools/write_stubs.py from the registrations.
+# Written by tools/write_stubs.py from the lazy names and the registrations.
 from advchunk.chunkers.auto import AutoChunker as AutoChunker
 from advchunk.chunkers.base import Chunker as Chunker
 from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker as BiomedicalAbstractChunker
@@ -24,6 +24,7 @@ from advchunk.chunkers.experimental.discourse import DiscourseSegmenterChunker a
 from advchunk.chunkers.experimental.lda import LDATopicChunker as LDATopicChunker
 from advchunk.chunkers.experimental.partition import GraphPartitionChunker as GraphPartitionChunker
 from advchunk.chunkers.experimental.texttiling import TextTilingChunker as TextTilingChunker
+from advchunk.chunkers.explanations import Explanation as Explanation
 from advchunk.chunkers.gate import settings as settings
 from advchunk.chunkers.graphrag.chunker import GraphRAGChunker as GraphRAGChunker
 from advchunk.chunkers.sources import chunk_files as chunk_files
@@ -47,7 +48,6 @@ from advchunk.readers.files import read_file as read_file
 from advchunk.records import Block as Block
 from advchunk.records import Chunk as Chunk
 from advchunk.records import Document as Document
-from advchunk.records import Explanation as Explanation
 from advchunk.records import Span as Span
 from advchunk.retrieval.chunk_tree import ChunkTree as ChunkTree
 

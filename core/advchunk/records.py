@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import copy
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
@@ -28,10 +27,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advchunk.errors import ConfigurationError, require
-from advchunk.signal import FORCED, STRUCTURE, Chance, Origin, Signal
 
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.floating[Any]]
+
+Origin: TypeAlias = Literal["algorithm", "first", "size", "structure"]
+"""The origin of a cut: the algorithm; the algorithm, at the first place that its minimum size allows ("first"); the limits, because
+the chunk is full ("size"); or the structure, which no chunk crosses: sections, headings and the user's boundaries."""
+
+STRUCTURE: Final = frozenset({"section", "boundary", "heading", "sentence"})
+"""Reasons of cuts that are the structure's."""
+FORCED: Final = frozenset({"size", "forced"})
+"""Reasons of cuts by the limits, or by an algorithm's own maximum."""
 
 WRITTEN_KEYS: Final = "advchunk_keys"
 """The metadata key of the space-separated list of the keys that advchunk wrote, so that a chunk that is split again does not
@@ -523,7 +530,7 @@ class Segmentation:
         sizes, least = self.least or (units.token_counts(), least)
         before = np.r_[0, np.cumsum(sizes)]
         is_first = before[self.cuts[1:-1] - 1] - before[self.cuts[:-2]] < least
-        origins = [_origin_of(reason, first) for reason, first in zip(self.reasons, is_first.tolist(), strict=True)]
+        origins = [origin_of(reason, first) for reason, first in zip(self.reasons, is_first.tolist(), strict=True)]
         return replace(self, origins=origins)
 
     def keep(self, places: Ints, **values: Any) -> Segmentation:
@@ -537,7 +544,7 @@ class Segmentation:
         return replace(self, origins=origins, **values)
 
 
-def _origin_of(reason: str, first: bool) -> Origin:
+def origin_of(reason: str, first: bool) -> Origin:
     """Return the origin of a cut with a reason, which may stand at the first place allowed."""
     if reason in STRUCTURE:
         return "structure"
@@ -563,100 +570,6 @@ class Figures(Mapping[str, Any]):
     def __repr__(self) -> str:
         items = (f"{name!r}: {'...' if callable(value) else repr(value)}" for name, value in self._figures.items())
         return f"{{{', '.join(items)}}}"
-
-
-class Cut(NamedTuple):
-    """A boundary between chunks.
-
-    ``reason`` is the algorithm's, or "size" where only the limits forced the cut; ``score`` is the algorithm's score of
-    the gap, if it has one; ``origin`` says whose the cut is (`signal.Origin`).
-    """
-
-    offset: int
-    reason: str
-    score: float | None
-    origin: Origin = "size"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Explanation:
-    """The chunks of a document, with the decision behind them.
-
-    Parameters
-    ----------
-    chunks : the chunks that `Chunker.chunk` returns.
-    units, segmentation : input and output of the algorithm; None if no decision was needed.
-    language : code of the language whose rules applied; "" if none were needed, as for a text that is one chunk.
-    chunker : the name of the chunker.
-    by_size : True if it cuts by size alone.
-    measure : computes the evidence of the algorithm (`signal.Signal`); None if there is none.
-    levels : the explanation of each level, coarsest first, if there are several.
-    """
-
-    document: Document
-    chunks: list[Chunk]
-    units: Units | None = None
-    segmentation: Segmentation | None = None
-    language: str = ""
-    chunker: str = ""
-    by_size: bool = False
-    measure: Callable[[], Chance | None] | None = None
-    levels: tuple[Explanation, ...] = ()
-
-    @property
-    def signal(self) -> Signal:
-        """The origins of the cuts, and the distance of the evidence from chance, which is computed when it is read.
-
-        >>> from advchunk import UniversalSemanticChunker
-        >>> text = "Cats purr. Cats nap in the sun. Judges sit in court. Courts rule on law."
-        >>> UniversalSemanticChunker(min_chunk_size=2).explain(text).signal.cuts
-        {'first': 2}
-        """
-        if self.levels:
-            first, *others = [replace(level, chunker=self.chunker).signal for level in self.levels]
-            return sum(others, first)
-        numbers = Counter(cut.origin for cut in self.cuts)
-        return Signal(self.chunker, dict(numbers), *self._pieces, self.by_size, self.measure)
-
-    @property
-    def _pieces(self) -> tuple[int, int]:
-        """The number of pieces that were compared, and of those of which nothing was known."""
-        segmentation = self.segmentation
-        if segmentation is None or self.units is None or self.by_size:
-            return 0, 0
-        blank = segmentation.blank
-        return len(self.units), 0 if blank is None else int(blank.sum())
-
-    @property
-    def figures(self) -> Mapping[str, Any]:
-        """The intermediate results of the algorithm, by name, and ``outline``, the numbered units of the document by kind.
-
-        The algorithm has none if no decision was needed, as for a single unit.
-        """
-        own = self.segmentation.figures if self.segmentation else {}
-        return Figures({**own, "outline": self.document.outline} if self.document.outline else own)
-
-    @property
-    def cuts(self) -> list[Cut]:
-        """The boundaries between chunks, in reading order, each with its reason."""
-        ends = {span.end for chunk in self.chunks for span in chunk.spans}
-        return [self.cut_at(offset) for offset in sorted(ends - {len(self.document.text)})]
-
-    def cut_at(self, offset: int) -> Cut:
-        """Return the boundary at ``offset`` with its reason."""
-        if self.units is None or self.segmentation is None:
-            return Cut(offset, "size", None)
-        segmentation = self.segmentation
-        cuts, reason, gaps, origins = segmentation.cuts, segmentation.reason, segmentation.gaps, segmentation.origins
-        unit = int(np.searchsorted(self.units.edges, offset))
-        has_score = gaps is not None and 0 < unit <= len(gaps) and bool(np.isfinite(gaps[unit - 1]))
-        score = float(gaps[unit - 1]) if gaps is not None and has_score else None
-        place = int(np.searchsorted(cuts, unit))
-        if unit >= len(self.units) or self.units.edges[unit] != offset or cuts[place] != unit:
-            return Cut(offset, "size", score)
-        word = reason if isinstance(reason, str) else reason[place - 1]
-        listed = None if origins is None or isinstance(origins, str) else origins[place - 1]
-        return Cut(offset, word, score, listed or _origin_of(word, first=False))
 
 
 _NOT_KEPT = {"vector", "rows", "row_spans", "row_texts"}

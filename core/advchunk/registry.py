@@ -1,8 +1,8 @@
 """The table of all that has a name: chunkers, readers, embedders, splitters, caches, metrics, and commands.
 
 A row is a `Registration`. It says what the rest of the package must know of one thing, and where it is; nothing is imported
-before it is used. A package of advchunk lists its rows in its ``__init__``, as ``REGISTRATIONS``. Other packages declare the
-same list as an entry point::
+before it is used. The packages in `PACKAGES` list their rows in their ``__init__``, as ``REGISTRATIONS``. Other packages declare
+the same list as an entry point::
 
     [project.entry-points."advchunk.tables"]
     my-package = "my_package.table:REGISTRATIONS"
@@ -24,8 +24,9 @@ A row that has a name of ours, or whose object cannot be loaded, is not used, wh
 """
 
 import logging
+import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib import import_module
@@ -40,9 +41,12 @@ Kind: TypeAlias = Literal[
     "chunker", "reader", "embedder", "splitter", "cache", "engine", "enricher", "metric", "command"
 ]
 
-_KERNEL: Final = ("chunkers", "readers", "models", "text", "cli")
-"""The packages whose rows are read first, so that their names load no other package."""
-_ROOMS: Final = (
+PACKAGES: Final = (
+    "chunkers",
+    "readers",
+    "models",
+    "text",
+    "cli",
     "readers.pubmed",
     "chunkers.biomedical",
     "readers.code",
@@ -61,7 +65,7 @@ _ROOMS: Final = (
     "chunkers.by_topic",
     "cli.viewer",
 )
-"""The others that have rows, in the order in which they are read, which is that in which readers detect formats."""
+"""Our packages that have rows. They are read in this order, which is also the order in which readers detect formats."""
 _log = logging.getLogger("advchunk")
 
 
@@ -153,7 +157,7 @@ def _load(row: Registration) -> Any:
 
 
 class _Table:
-    """The rows by kind and name: the kernel's are read first, then those of rooms, then those of other packages."""
+    """The rows by kind and name: first ours, then those of other packages."""
 
     def __init__(self) -> None:
         self._rows, self._read = dict[tuple[Kind, str], Registration](), set[str]()
@@ -171,9 +175,9 @@ class _Table:
         return None
 
     def rows(self, kind: Kind, *, ours: bool = False) -> list[Registration]:
-        """Return the rows of a kind, in order: the kernel's, those of rooms, and those of other packages unless ``ours``."""
+        """Return the rows of a kind: ours, and then those of other packages unless ``ours``."""
         with self._lock:
-            for step, read in self._steps(kind)[: 2 if ours else None]:
+            for step, read in self._steps(kind)[: len(PACKAGES) if ours else None]:
                 self._add_all(step, read)
             return [row for row in self._rows.values() if row.kind == kind and not (ours and not row.is_ours)]
 
@@ -198,9 +202,8 @@ class _Table:
             self._rows[row.kind, row.name] = row
 
     def _steps(self, kind: Kind) -> list[tuple[str, Callable[[], Iterable[Registration]]]]:
-        return [
-            ("kernel", _kernel_rows), ("rooms", _room_rows), ("tables", _declared_tables), (kind, partial(_declared_rows, kind)),
-        ]  # fmt: skip
+        own = [(name, partial(_own_rows, name)) for name in PACKAGES]
+        return [*own, ("tables of others", _declared_tables), (f"{kind}s of others", partial(_declared_rows, kind))]
 
     def _add_all(self, step: str, read: Callable[[], Iterable[Registration]]) -> None:
         if step not in self._read:
@@ -209,14 +212,9 @@ class _Table:
                 self.add(row)
 
 
-def _kernel_rows() -> Iterator[Registration]:
-    for name in _KERNEL:
-        yield from import_module(f"advchunk.{name}").REGISTRATIONS
-
-
-def _room_rows() -> Iterator[Registration]:
-    for name in _ROOMS:
-        yield from import_module(f"advchunk.{name}").REGISTRATIONS
+def _own_rows(package: str) -> Iterable[Registration]:
+    rows: Iterable[Registration] = import_module(f"advchunk.{package}").REGISTRATIONS
+    return rows
 
 
 def _declared_tables() -> Iterator[Registration]:
@@ -257,3 +255,41 @@ find, rows, add, put = _TABLE.find, _TABLE.rows, _TABLE.add, _TABLE.put
 def names_of(kind: Kind) -> list[str]:
     """Return the names of a kind."""
     return [row.name for row in rows(kind)]
+
+
+LAZY_NAMES: Final = dict[str, dict[str, str]]()
+"""The public names of each package that was loaded, and their modules."""
+
+
+def lazy_names(
+    package: str, modules: Mapping[str, str], classes: str = ""
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__``, and ``__all__`` for a package whose names are imported on first use.
+
+    ``tools/write_stubs.py`` writes the stubs for type checkers from `LAZY_NAMES`.
+
+    Parameters
+    ----------
+    package : its ``__name__``.
+    modules : the public names that each module defines, separated by spaces; a module is ``".module"`` or ``"package.module"``.
+    classes : ``".module:Suffix"``, a module whose ``__all__`` are further names, which end in the suffix and are listed late.
+    """
+    home, places = sys.modules[package], {name: path for path, names in modules.items() for name in names.split()}
+    LAZY_NAMES[package] = places
+    late, _, suffix = classes.partition(":")
+
+    def load(name: str) -> Any:
+        if late and name == "__all__":
+            return sorted({*places, *import_module(late, package).__all__})
+        path = places.get(name) or (late if late and name.endswith(suffix) else "")
+        if not path:
+            message = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=home)
+        value = getattr(import_module(path, package), name)
+        setattr(home, name, value)  # so that Python does not ask again
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(home), *places, *(load("__all__") if late else ())})
+
+    return load, names, [*places]

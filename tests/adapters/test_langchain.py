@@ -26,8 +26,8 @@ import langchain_advchunk
 import llamaindex_advchunk
 from advchunk import BadModelOutput, Chunk, Chunker, ConfigurationError, MSTSemanticChunker, RecursiveChunker, Span
 from advchunk import Document as Source
+from advchunk.chunkers.explanations import Explanation
 from advchunk.models.static import default_embedder
-from advchunk.records import Explanation
 from langchain_advchunk import (
     AdvchunkLoader,
     AutoSplitter,

@@ -23,8 +23,9 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 from pydantic import PrivateAttr, ValidationError
 
 from advchunk import Chunk, Chunker, ConfigurationError, MSTSemanticChunker, RecursiveChunker, Span
+from advchunk.chunkers.explanations import Explanation
 from advchunk.models.static import default_embedder
-from advchunk.records import Explanation, remove_written
+from advchunk.records import remove_written
 from llamaindex_advchunk import (
     AdvchunkReader,
     AdvchunkRetriever,

@@ -8,9 +8,9 @@ import pytest
 
 from advchunk import ConfigurationError, Document, create
 from advchunk.chunkers.evidence import shuffled
+from advchunk.chunkers.explanations import Chance, Explanation, Signal
 from advchunk.evaluation import synthetic
-from advchunk.records import Explanation, Segmentation, Strength, Units
-from advchunk.signal import Chance, Signal
+from advchunk.records import Segmentation, Strength, Units
 
 
 class Recent:

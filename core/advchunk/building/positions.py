@@ -8,14 +8,11 @@ from typing import Self
 import numpy as np
 
 from advchunk.errors import require
-from advchunk.lazy import lazy_names
 from advchunk.records import Chunk, Floats, Ints
 from advchunk.text.counters import Counter
 
 _GAP = 1e6  # tokens between documents
 _SAMPLE = 100  # texts whose tokens are counted for an estimate
-
-__getattr__, _ = lazy_names(__name__, {}, {"Places": f"{__name__}:ChunkPositions"})
 
 
 @dataclass(frozen=True)

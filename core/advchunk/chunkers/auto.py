@@ -11,13 +11,14 @@ from advchunk.building.sizes import Limits
 from advchunk.chunkers import gate
 from advchunk.chunkers.base import Chunker, VectorsChunker
 from advchunk.chunkers.catalog import chunker_class, default_chunker
+from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.params import Params, parameters, resources
 from advchunk.chunkers.vectors import ChunkVectors
 from advchunk.engine import Job, Plan, completed
 from advchunk.engine.runner import Failure, OnFailure
 from advchunk.errors import ConfigurationError
 from advchunk.readers import files, formats
-from advchunk.records import Document, Explanation, Segmentation, Units, write_metadata, written_metadata
+from advchunk.records import Document, Segmentation, Units, write_metadata, written_metadata
 
 _log = logging.getLogger("advchunk")
 

@@ -36,6 +36,7 @@ from advchunk.building.layout import (
 )
 from advchunk.building.sizes import Limits
 from advchunk.chunkers.evidence import measure_evidence, planned_measure
+from advchunk.chunkers.explanations import MANY, Chance, Explanation
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
 from advchunk.chunkers.vectors import KINDS, ChunkVectors, Vectors
 from advchunk.engine import Job, Plan, completed, drive
@@ -59,18 +60,7 @@ from advchunk.models.identity import identity, model_name, type_name
 from advchunk.models.token_embedders import as_token_embedder
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.readers import files, formats
-from advchunk.records import (
-    Chunk,
-    Document,
-    Explanation,
-    Floats,
-    Segmentation,
-    Units,
-    complete,
-    with_context,
-    write_metadata,
-)
-from advchunk.signal import MANY, Chance
+from advchunk.records import Chunk, Document, Floats, Segmentation, Units, complete, with_context, write_metadata
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO, declared_language, language_of, tell_language
 from advchunk.text.sentences import sentences

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advchunk.building.layout import OpenHeadings
+from advchunk.chunkers.explanations import Chance, Explanation, total_evidence
 from advchunk.engine import Plan, gather
-from advchunk.records import Chunk, Document, Explanation, Ints, Segmentation, Span, Strength, Units, complete
-from advchunk.signal import Chance, Origin, total_evidence
+from advchunk.records import Chunk, Document, Ints, Origin, Segmentation, Span, Strength, Units, complete
 from advchunk.text.patterns import Patterns, find_all, named
 
 

@@ -15,12 +15,8 @@ from advchunk.chunkers.docstrings import EXPERIMENTAL
 from advchunk.chunkers.other_names import check_names, method_hint
 from advchunk.chunkers.params import ChunkerGroup, Params, resources
 from advchunk.errors import ConfigurationError
-from advchunk.lazy import lazy_names
 from advchunk.registry import Registration
 
-__getattr__, _ = lazy_names(
-    __name__, {}, gone=dict.fromkeys(("TABLE", "Entry"), "call register, or use advchunk.registry")
-)
 _WARNINGS = (
     "experimental: results, parameters and speed may change in any release, and are not guaranteed",
     "for production use a stable chunker such as universal-semantic, which is also the fallback of this one",

@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from advchunk.chunkers.boundaries import labels_of
+from advchunk.chunkers.explanations import SHUFFLES, Chance
 from advchunk.engine import Job, Plan, drive, gather
 from advchunk.records import Ints, Segmentation, Strength, Units
-from advchunk.signal import SHUFFLES, Chance
 
 _SEED = 0
 _MOST = 1000  # units that are shuffled, from the start of the text: the time for a longer one stays the same

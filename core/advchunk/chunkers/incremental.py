@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from advchunk.building.layout import LINES, headings_above, inherited_metadata, is_uncut
+from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.params import varied
 from advchunk.engine import Job, drive
 from advchunk.engine.runner import IdGenerator
@@ -23,7 +24,7 @@ from advchunk.errors import require
 from advchunk.readers import formats, markdown
 from advchunk.readers.numbering import has_marks
 from advchunk.readers.outline import outlined
-from advchunk.records import Chunk, Document, Explanation, Span, write_metadata, written_keys, written_metadata
+from advchunk.records import Chunk, Document, Span, write_metadata, written_keys, written_metadata
 from advchunk.text.tiling import line_ends, unit_end
 
 _log = logging.getLogger("advchunk")

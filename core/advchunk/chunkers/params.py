@@ -52,7 +52,7 @@ class Params:
         chunk and counts toward ``max_tokens``, and takes at most half of it.
     add_scores : add the reason for the end of each chunk to its metadata, as ``cut``, ``cut_origin`` and ``cut_score``, and the
         ``language`` of the document, unless its metadata has one.
-    add_signal : add to the metadata of each chunk what the algorithm found in its document (`signal.Signal`): the shares
+    add_signal : add to the metadata of each chunk what the algorithm found in its document (`chunkers.explanations.Signal`): the shares
         of its cuts that are its own, at the first place allowed, and by size, as ``signal_algorithm``, ``signal_first`` and
         ``signal_size``; that of pieces without words that count or a vector, ``signal_unknown``; the method that it cuts like, ``signal_like``;
         and how far its evidence is from shuffled text, ``signal_evidence``, for which the algorithm runs 20 times.

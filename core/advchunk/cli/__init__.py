@@ -1,15 +1,10 @@
 """The ``advchunk`` command line."""
 
-from typing import TYPE_CHECKING
+from advchunk.registry import Registration, lazy_names
 
-from advchunk.lazy import lazy_names
-from advchunk.registry import Registration
-
-if TYPE_CHECKING:
-    from advchunk.cli.group import main
-
-__all__ = ["REGISTRATIONS", "main"]
-__getattr__, __dir__ = lazy_names(__name__, {"main": ".group"})
+__getattr__, __dir__, __all__ = lazy_names(__name__, {
+    ".group": "main",
+})  # fmt: skip
 
 REGISTRATIONS = (
     Registration(

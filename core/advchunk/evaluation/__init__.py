@@ -6,9 +6,9 @@
 (0.0, True)
 """
 
-from advchunk.lazy import by_module, lazy_names
+from advchunk.registry import lazy_names
 
-_NAMES = by_module({  # __init__.pyi lists the same names for type checkers
+__getattr__, __dir__, __all__ = lazy_names(__name__, {
     ".comparison.baselines": "baselines",
     ".comparison.candidates": "Candidate SizeMatched candidate external named_searches searches_of size_matched with_vectors",
     ".comparison.comparisons": "compare compare_by_kind",
@@ -25,25 +25,3 @@ _NAMES = by_module({  # __init__.pyi lists the same names for type checkers
     ".data.synthetic": "synthetic",
     ".metrics.boundaries": "boundary_scores even_split pk window_diff",
 })  # fmt: skip
-_MOVED = by_module({
-    ".comparison.baselines": "auto_merging parent_documents sentence_windows",
-    ".comparison.candidates": "brittleness_notes even_split_candidate match_size",
-    ".comparison.comparisons": "Comparison",
-    ".comparison.harness": "EvaluationResults FailedCandidate run",
-    ".comparison.recommendation": "Option Recommendation",
-    ".comparison.tables": "as_csv",
-    ".data.llm_questions": "QUESTION_PROMPT QUESTION_PROMPT_VERSION",
-    ".data.questions": "find_quote",
-    ".metrics.boundaries": "BoundaryScores no_boundary random_cuts",
-    ".metrics.metering": "RunCost TokenPrices",
-    ".metrics.retrieval": "Overlaps RetrievalScores at_budget at_k find_overlaps precision_omega rank redundancy similarities",
-    ".metrics.statistics": "Difference Interval holm mean_interval paired_difference",
-    "advchunk.chunkers.biomedical.claims": "Claim numeric_claims",
-})  # fmt: skip
-_GONE = {"token_scale": "scores count characters, and budgets count tokens"} | dict.fromkeys(
-    ["Effect", "ItemScores", "Sensitivity", "Variation", "answer_scorer", "boundary_scorer", "sensitivity", "variations"],
-    "sensitivity to parameters is measured by benchmarks/robustness.py in the repository",
-)  # fmt: skip
-
-__all__ = list(_NAMES)
-__getattr__, __dir__ = lazy_names(__name__, _NAMES, _MOVED, _GONE)

@@ -4,7 +4,6 @@ import numpy as np
 
 from advchunk.building.positions import ChunkPositions
 from advchunk.errors import require
-from advchunk.lazy import with_former_keywords
 from advchunk.records import Floats
 from advchunk.retrieval.rankings import DEPTH, Ranking
 
@@ -16,7 +15,6 @@ FARTHEST = _REACHES * REACH
 """Tokens between a hit and the farthest chunk that it supports."""
 
 
-@with_former_keywords(places="positions")
 def rerank_by_neighbors(
     ranking: Ranking,
     positions: ChunkPositions,

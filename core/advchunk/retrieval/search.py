@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from advchunk.building.positions import ChunkPositions
 from advchunk.errors import is_number, require
-from advchunk.lazy import with_former_keywords
 from advchunk.retrieval.hierarchies import ChunkHierarchy, add_sections, expand_downward
 from advchunk.retrieval.neighbors import rerank_by_neighbors
 from advchunk.retrieval.rankings import DEPTH, FusionMethod, Ranking, fuse
@@ -90,7 +89,6 @@ SEARCHES = tuple(Search(mode, neighbors) for mode in get_args(SearchMode) for ne
 """Each mode without and with neighbors."""
 
 
-@with_former_keywords(places="positions")
 def combine(
     dense: Ranking | None,
     lexical: Ranking | None,

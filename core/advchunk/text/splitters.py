@@ -9,13 +9,10 @@ import numpy as np
 
 from advchunk import registry
 from advchunk.errors import ConfigurationError, did_you_mean, is_instance, require
-from advchunk.lazy import lazy_names
 from advchunk.records import Units
 from advchunk.text.detection import AUTO
 from advchunk.text.sentences import sentences, spacy_documents
 from advchunk.text.tiling import Tiler, align, from_spans, owning_space, paragraphs
-
-__getattr__, _ = lazy_names(__name__, {}, {"Edus": "advchunk.chunkers.experimental"})
 
 # The splitters that `as_tiler` takes; a spaCy Language is a callable.
 SplitterLike: TypeAlias = Literal["plain", "edus"] | Callable[[str], Any] | None

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import browser
 from advchunk import Block, ConfigurationError, Document, RecursiveChunker, SlidingWindowChunker, Span, create
+from advchunk.chunkers.explanations import Explanation
 from advchunk.cli.viewer import View
-from advchunk.records import Chunk, Explanation, Place
+from advchunk.records import Chunk, Place
 from advchunk.retrieval import PassageCutter
 
 EVIL = "</script><script>alert('a')</script><img src=x onerror=alert(1)>&amp;\u2028"

@@ -18,12 +18,12 @@ from advchunk.chunkers.biomedical.abstract_costs import AbstractCosts
 from advchunk.chunkers.biomedical.context import ContextBuilder, mesh_lines, title_lines
 from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams
 from advchunk.chunkers.biomedical.quantities import QuantityTiler
+from advchunk.chunkers.explanations import Explanation
 from advchunk.engine import Plan, completed
 from advchunk.errors import ConfigurationError
 from advchunk.readers.formats import compose_offsets, detect_format
 from advchunk.readers.pubmed import reader
-from advchunk.records import Chunk, Document, Explanation, Segmentation, Span, SpanSet, Units, write_metadata
-from advchunk.signal import Origin
+from advchunk.records import Chunk, Document, Origin, Segmentation, Span, SpanSet, Units, write_metadata
 from advchunk.text import splitters, tiling
 from advchunk.text.counters import Counter
 

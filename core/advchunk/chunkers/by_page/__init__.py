@@ -1,15 +1,10 @@
 """Chunkers by the regions of pages, and by the sections of papers, with GROBID's client."""
 
-from typing import TYPE_CHECKING
+from advchunk.registry import Registration, lazy_names
 
-from advchunk.lazy import lazy_names
-from advchunk.registry import Registration
-
-if TYPE_CHECKING:
-    from advchunk.chunkers.by_page.grobid_client import GrobidClient
-
-__all__ = ["REGISTRATIONS", "GrobidClient"]
-__getattr__, __dir__ = lazy_names(__name__, {"GrobidClient": ".grobid_client"})
+__getattr__, __dir__, __all__ = lazy_names(__name__, {
+    ".grobid_client": "GrobidClient",
+})  # fmt: skip
 
 REGISTRATIONS = (
     Registration(

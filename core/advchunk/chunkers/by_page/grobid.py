@@ -11,12 +11,13 @@ import numpy as np
 from advchunk.building.layout import block_spans
 from advchunk.building.sizes import Limits
 from advchunk.chunkers.experimental_base import ExperimentalChunker
+from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.params import Params
 from advchunk.chunkers.sections import SectionedChunker
 from advchunk.engine import Plan
 from advchunk.readers.imrad import IMRAD, SectionHeading, parse_heading
 from advchunk.readers.markdown import heading_text
-from advchunk.records import Block, Chunk, Document, Explanation, Span, Units, write_metadata, written_metadata
+from advchunk.records import Block, Chunk, Document, Span, Units, write_metadata, written_metadata
 
 _WHOLE = frozenset({"caption", "reference"})
 _REFERENCES = frozenset({"references", "bibliography", "literature cited", "works cited", "literature"})

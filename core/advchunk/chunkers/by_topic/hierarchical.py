@@ -16,6 +16,7 @@ from advchunk.chunkers.by_topic.optimal import OptimalSemanticChunker
 from advchunk.chunkers.by_topic.threshold import SemanticThresholdChunker
 from advchunk.chunkers.by_topic.universal import UniversalSemanticChunker
 from advchunk.chunkers.evidence import planned_measure
+from advchunk.chunkers.explanations import Cut, Explanation
 from advchunk.chunkers.numerics import cutting
 from advchunk.chunkers.params import RESOURCE, Params
 from advchunk.chunkers.sections import decide_between_breaks
@@ -23,7 +24,7 @@ from advchunk.engine import Plan
 from advchunk.errors import did_you_mean, is_integer, require
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
-from advchunk.records import Chunk, Cut, Document, Explanation, Ints, Segmentation, Strength, Units
+from advchunk.records import Chunk, Document, Ints, Segmentation, Strength, Units
 from advchunk.text.counters import Counter
 
 Granularity: TypeAlias = Literal["document", "section", "paragraph", "sentence"]

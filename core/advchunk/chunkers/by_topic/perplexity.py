@@ -6,13 +6,14 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from advchunk.building.sizes import Limits
+from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.model_bases import LanguageModelChunker, join_segments
 from advchunk.chunkers.numerics import cutting
 from advchunk.chunkers.params import Params, at_least, one_at_most
 from advchunk.engine import Plan, Score
 from advchunk.errors import require
 from advchunk.models.causal import CausalLM, SurpriseMeasure, as_causal
-from advchunk.records import Chunk, Document, Explanation, Floats, Segmentation, Span, Strength, Units, with_context
+from advchunk.records import Chunk, Document, Floats, Segmentation, Span, Strength, Units, with_context
 
 
 @dataclass(kw_only=True)

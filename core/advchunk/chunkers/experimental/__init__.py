@@ -1,16 +1,11 @@
 """Chunkers whose results may change in any release, which must be allowed (`chunkers.gate`)."""
 
-from typing import TYPE_CHECKING
+from advchunk.registry import Registration, lazy_names
 
-from advchunk.lazy import lazy_names
-from advchunk.registry import Registration
-
-if TYPE_CHECKING:
-    from advchunk.chunkers.experimental.edus import Edus
-    from advchunk.chunkers.experimental.topics import TopicModel
-
-__all__ = ["REGISTRATIONS", "Edus", "TopicModel"]
-__getattr__, __dir__ = lazy_names(__name__, {"Edus": ".edus", "TopicModel": ".topics"})
+__getattr__, __dir__, __all__ = lazy_names(__name__, {
+    ".edus": "Edus",
+    ".topics": "TopicModel",
+})  # fmt: skip
 
 REGISTRATIONS = (
     Registration(

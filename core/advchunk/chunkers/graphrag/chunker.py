@@ -15,6 +15,7 @@ import numpy as np
 from advchunk.building.sizes import Limits
 from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.experimental_base import ExperimentalChunker
+from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.graphrag import communities as leiden
 from advchunk.chunkers.graphrag.central_sentences import Sentence, Summary, summarize
 from advchunk.chunkers.graphrag.chat import Asker, ChatExtractor, DescriptionMerger, ReportWriter, material
@@ -35,7 +36,7 @@ from advchunk.models.chat import ChatModelLike
 from advchunk.models.embedders import as_embedder
 from advchunk.models.endpoint import chat_model
 from advchunk.models.identity import model_name, own_identity
-from advchunk.records import Chunk, Document, Explanation, Segmentation, Units, write_metadata
+from advchunk.records import Chunk, Document, Segmentation, Units, write_metadata
 from advchunk.text.detection import AUTO
 from advchunk.text.terms import language_of_all
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from advchunk.records import Chunk, Document, Explanation, Span
+from advchunk.chunkers.explanations import Explanation
+from advchunk.records import Chunk, Document, Span
 from advchunk.retrieval import Hit, Passage, PassageCutter, ScoredSentence
 
 

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from advchunk.chunkers.explanations import Explanation
 from advchunk.cli.viewer.evidence import Evidence, find_evidence, split_chunks
 from advchunk.errors import is_integer, require
-from advchunk.records import WRITTEN_KEYS, Chunk, Document, Explanation
+from advchunk.records import WRITTEN_KEYS, Chunk, Document
 from advchunk.retrieval import Passage, PassageCutter, ScoredSentence
 from advchunk.text.templates import fill_page
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from advchunk.chunkers.explanations import Explanation
 from advchunk.cli.viewer.evidence import find_evidence, split_chunks
 from advchunk.errors import import_extra, require
-from advchunk.records import Explanation, Floats, Ints, Units
+from advchunk.records import Floats, Ints, Units
 from advchunk.retrieval import PassageCutter
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from advchunk.chunkers import catalog, gate
+from advchunk.chunkers.explanations import Signal
 from advchunk.chunkers.vectors import Vectors
 from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.comparison.comparisons import Comparison, compare
@@ -19,7 +20,6 @@ from advchunk.evaluation.data.questions import Question
 from advchunk.evaluation.metrics.table import check_metric
 from advchunk.records import Document
 from advchunk.retrieval.search import SEARCHES, Search
-from advchunk.signal import Signal
 from advchunk.text.detection import AUTO
 
 _SIZES = (64, 128, 256, 512)
@@ -60,7 +60,7 @@ def recommend(
     Work is bounded by ``characters`` and the rounds, so results are the same on any machine if ``budget_seconds`` is
     enough. No text is embedded twice for two kinds of vectors. When time is up, the last finished round is shown, or the
     finished part of the first. An option that fails is listed, and the others go on. A chunker that cuts like `recursive`, or
-    whose evidence is that of shuffled text, is never recommended (`signal.Signal`, on up to five documents).
+    whose evidence is that of shuffled text, is never recommended (`chunkers.explanations.Signal`, on up to five documents).
 
     The winner is scored on the questions that selected it: expect slightly lower scores on others. Raises `ConfigurationError`
     for an unknown chunker, documents from which no questions can be made, a parameter out of range, or if the baseline

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, get_args
 
 from advchunk.chunkers import catalog
+from advchunk.chunkers.explanations import Signal
 from advchunk.chunkers.vectors import Vectors
 from advchunk.evaluation.comparison.candidates import Candidate, candidate, search_label
 from advchunk.evaluation.comparison.comparisons import Comparison
@@ -13,7 +14,6 @@ from advchunk.evaluation.comparison.tables import as_rows, read_template
 from advchunk.evaluation.metrics.table import metrics
 from advchunk.models.identity import model_name
 from advchunk.retrieval.search import Search
-from advchunk.signal import Signal
 from advchunk.text.detection import AUTO
 from advchunk.text.templates import fill_text
 

@@ -12,12 +12,13 @@ from advchunk.building.layout import fit_to_blocks, keep_headings, protected, ti
 from advchunk.building.sizes import Limits
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.by_topic.mst.distances import MSTSemanticParams, document_stats, edges_within, pair_distances
+from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.numerics import graphs, runs
 from advchunk.chunkers.numerics.graphs import Edges
 from advchunk.chunkers.params import RESOURCE
 from advchunk.engine import Plan
 from advchunk.models import signals
-from advchunk.records import Document, Explanation, Floats, Ints, Segmentation, Span, Strength, Units
+from advchunk.records import Document, Floats, Ints, Segmentation, Span, Strength, Units
 from advchunk.text import splitters, tiling
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.tiling import Tiler

@@ -16,6 +16,7 @@ from advchunk.chunkers.base import VectorsChunker
 from advchunk.chunkers.experimental.chaptering import chapters
 from advchunk.chunkers.experimental.chaptering.chapters import Answer, ChapterWindow
 from advchunk.chunkers.experimental_base import ExperimentalChunker
+from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.model_bases import ChatChunker, ChatParams
 from advchunk.chunkers.numerics import cutting
 from advchunk.chunkers.params import at_least, at_most_chunk
@@ -24,7 +25,7 @@ from advchunk.errors import BadModelOutput, require
 from advchunk.models import signals
 from advchunk.models.chat import usable_answer
 from advchunk.models.prompts import fill_prompt, fit_outline
-from advchunk.records import Chunk, Document, Explanation, Segmentation, Units
+from advchunk.records import Chunk, Document, Segmentation, Units
 
 CHAPTERING_VERSION: Final = "chaptering-1"  # of the default prompt; part of the cache key of answers
 _MAX_ANSWER, _MAX_OUTLINE = 2048, 1024  # tokens: about 150 headings, and as many titles

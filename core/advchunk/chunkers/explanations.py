@@ -1,21 +1,17 @@
-"""The signal of a segmenter: the origins of its cuts, and the distance of its evidence from chance."""
+"""The explanation of a chunker's decision: its cuts, their origins, and the distance of its evidence from chance."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean, stdev
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, NamedTuple
 
-Origin: TypeAlias = Literal["algorithm", "first", "size", "structure"]
-"""The origin of a cut: the algorithm; the algorithm, at the first place that its minimum size allows ("first"); the limits, because
-the chunk is full ("size"); or the structure, which no chunk crosses: sections, headings and the user's boundaries."""
+import numpy as np
 
-STRUCTURE: Final = frozenset({"section", "boundary", "heading", "sentence"})
-"""Reasons of cuts that are the structure's."""
-FORCED: Final = frozenset({"size", "forced"})
-"""Reasons of cuts by the limits, or by an algorithm's own maximum."""
+from advchunk.records import Chunk, Document, Figures, Origin, Segmentation, Units, origin_of
 
 SHUFFLES: Final = 19
 """Shuffled texts: the text's own evidence is above all of them by chance once in twenty times."""
@@ -196,3 +192,97 @@ def total_evidence(parts: Iterable[Chance | None]) -> Chance | None:
     """Return the evidence in all parts of a text; None if it is measured in none of them."""
     measured = [part for part in parts if part is not None]
     return sum(measured[1:], measured[0]) if measured else None
+
+
+class Cut(NamedTuple):
+    """A boundary between chunks.
+
+    ``reason`` is the algorithm's, or "size" where only the limits forced the cut; ``score`` is the algorithm's score of
+    the gap, if it has one; ``origin`` says whose the cut is (`records.Origin`).
+    """
+
+    offset: int
+    reason: str
+    score: float | None
+    origin: Origin = "size"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """The chunks of a document, with the decision behind them.
+
+    Parameters
+    ----------
+    chunks : the chunks that `Chunker.chunk` returns.
+    units, segmentation : input and output of the algorithm; None if no decision was needed.
+    language : code of the language whose rules applied; "" if none were needed, as for a text that is one chunk.
+    chunker : the name of the chunker.
+    by_size : True if it cuts by size alone.
+    measure : computes the evidence of the algorithm (`Signal`); None if there is none.
+    levels : the explanation of each level, coarsest first, if there are several.
+    """
+
+    document: Document
+    chunks: list[Chunk]
+    units: Units | None = None
+    segmentation: Segmentation | None = None
+    language: str = ""
+    chunker: str = ""
+    by_size: bool = False
+    measure: Callable[[], Chance | None] | None = None
+    levels: tuple[Explanation, ...] = ()
+
+    @property
+    def signal(self) -> Signal:
+        """The origins of the cuts, and the distance of the evidence from chance, which is computed when it is read.
+
+        >>> from advchunk import UniversalSemanticChunker
+        >>> text = "Cats purr. Cats nap in the sun. Judges sit in court. Courts rule on law."
+        >>> UniversalSemanticChunker(min_chunk_size=2).explain(text).signal.cuts
+        {'first': 2}
+        """
+        if self.levels:
+            first, *others = [replace(level, chunker=self.chunker).signal for level in self.levels]
+            return sum(others, first)
+        numbers = Counter(cut.origin for cut in self.cuts)
+        return Signal(self.chunker, dict(numbers), *self._pieces, self.by_size, self.measure)
+
+    @property
+    def _pieces(self) -> tuple[int, int]:
+        """The number of pieces that were compared, and of those of which nothing was known."""
+        segmentation = self.segmentation
+        if segmentation is None or self.units is None or self.by_size:
+            return 0, 0
+        blank = segmentation.blank
+        return len(self.units), 0 if blank is None else int(blank.sum())
+
+    @property
+    def figures(self) -> Mapping[str, Any]:
+        """The intermediate results of the algorithm, by name, and ``outline``, the numbered units of the document by kind.
+
+        The algorithm has none if no decision was needed, as for a single unit.
+        """
+        own = self.segmentation.figures if self.segmentation else {}
+        return Figures({**own, "outline": self.document.outline} if self.document.outline else own)
+
+    @property
+    def cuts(self) -> list[Cut]:
+        """The boundaries between chunks, in reading order, each with its reason."""
+        ends = {span.end for chunk in self.chunks for span in chunk.spans}
+        return [self.cut_at(offset) for offset in sorted(ends - {len(self.document.text)})]
+
+    def cut_at(self, offset: int) -> Cut:
+        """Return the boundary at ``offset`` with its reason."""
+        if self.units is None or self.segmentation is None:
+            return Cut(offset, "size", None)
+        segmentation = self.segmentation
+        cuts, reason, gaps, origins = segmentation.cuts, segmentation.reason, segmentation.gaps, segmentation.origins
+        unit = int(np.searchsorted(self.units.edges, offset))
+        has_score = gaps is not None and 0 < unit <= len(gaps) and bool(np.isfinite(gaps[unit - 1]))
+        score = float(gaps[unit - 1]) if gaps is not None and has_score else None
+        place = int(np.searchsorted(cuts, unit))
+        if unit >= len(self.units) or self.units.edges[unit] != offset or cuts[place] != unit:
+            return Cut(offset, "size", score)
+        word = reason if isinstance(reason, str) else reason[place - 1]
+        listed = None if origins is None or isinstance(origins, str) else origins[place - 1]
+        return Cut(offset, word, score, listed or origin_of(word, first=False))
