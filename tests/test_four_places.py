@@ -49,11 +49,11 @@ def copy(tmp_path):
 
 def test_a_new_algorithm_takes_four_places(copy):
     chunker, row = (block["code"] for block in blocks("CONTRIBUTING.md", "python")[:2])
-    room = copy / "core" / "advchunk" / "chunkers" / "experimental"
-    (room / "shared_words.py").write_text(chunker, encoding="utf-8")
-    init = (room / "__init__.py").read_text(encoding="utf-8")
+    package = copy / "core" / "advchunk" / "chunkers" / "experimental"
+    (package / "shared_words.py").write_text(chunker, encoding="utf-8")
+    init = (package / "__init__.py").read_text(encoding="utf-8")
     start, rest = init.split("REGISTRATIONS = (\n")
-    (room / "__init__.py").write_text(
+    (package / "__init__.py").write_text(
         f"{start}REGISTRATIONS = (\n{row.partition('row = ')[2].rstrip()},\n{rest}", encoding="utf-8"
     )
     (entry,) = blocks("CONTRIBUTING.md", "toml")

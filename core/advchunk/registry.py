@@ -63,6 +63,7 @@ PACKAGES: Final = (
     "chunkers.by_page",
     "readers.papers",
     "chunkers.by_topic",
+    "cli.evaluation",
     "cli.viewer",
 )
 """Our packages that have rows. They are read in this order, which is also the order in which readers detect formats."""

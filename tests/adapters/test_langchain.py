@@ -396,7 +396,6 @@ def test_files_are_split_with_the_layout_they_have(tmp_path):
     assert RecursiveSplitter().split_documents([same]) == [chunks]
 
 
-@pytest.mark.room("chunkers.biomedical")
 def test_records_and_encodings_of_files_are_read(tmp_path):
     (records := tmp_path / "a.nbib").write_text("PMID- 7\nAB  - To see.\n\nPMID- 8\nAB  - Seen.\n", encoding="utf-8")
     (latin := tmp_path / "b.txt").write_bytes("Thé\0".encode("cp1252"))
@@ -445,7 +444,6 @@ def docling_loaders():
     return json.loads((Path(__file__).parents[1] / "data" / "docling_loaders.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.room("readers.pages")
 def test_chunks_of_doclings_loader_are_split_under_their_headings():
     loaded = [Document(**data) for data in docling_loaders()["doc_chunks"]]
     first, second, *_, last = RecursiveSplitter(max_tokens=16).split_documents(loaded)
@@ -459,7 +457,6 @@ def test_chunks_of_doclings_loader_are_split_under_their_headings():
     assert "title_path" not in last.metadata
 
 
-@pytest.mark.room("readers.pages")
 def test_pages_and_elements_of_loaders_are_split_together():
     path = Path(__file__).parents[1] / "data" / "parsers" / "loaders.json"
     loaded = {

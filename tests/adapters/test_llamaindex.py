@@ -344,7 +344,6 @@ def test_files_that_cannot_be_read_are_failures_and_papers_are_read_as_such(tmp_
     assert [(failure.index, failure.source) for failure in failures] == [(0, str(broken))]
 
 
-@pytest.mark.room("readers.pages")
 def test_nodes_of_doclings_parser_are_parsed_under_their_headings():
     data = json.loads((Path(__file__).parents[1] / "data" / "docling_loaders.json").read_text(encoding="utf-8"))
     loaded = [TextNode(text=node["text"], metadata=node["metadata"]) for node in data["nodes"]]
@@ -354,7 +353,6 @@ def test_nodes_of_doclings_parser_are_parsed_under_their_headings():
     assert loaded[0].text.startswith(first.text)
 
 
-@pytest.mark.room("readers.pages")
 def test_pages_and_elements_of_readers_are_parsed_together():
     path = Path(__file__).parents[1] / "data" / "parsers" / "loaders.json"
     loaded = json.loads(path.read_text(encoding="utf-8"))

@@ -195,7 +195,6 @@ def test_public_classes(name, folder):
         assert use(copy) == use(own)
 
 
-@pytest.mark.room("enrich")
 def test_each_public_class_is_tried():
     names = {
         f"{short}.{name}"

@@ -237,8 +237,6 @@ class CorpusIndex(Index):
     update, index = "update_corpus_index", "corpus_index"
 
 
-pytestmark = pytest.mark.room("chunkers.graphrag")  # of which the guide has code
-
 RECIPES = [
     Notes,
     Store,

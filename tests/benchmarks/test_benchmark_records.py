@@ -49,7 +49,6 @@ def test_a_splitter_that_cuts_nothing_or_everywhere(data):
     assert broken["found"] == 0
 
 
-@pytest.mark.room("readers.data")
 def test_it_prints_a_line_for_each_form_and_chunker(data, monkeypatch, capsys):
     monkeypatch.setattr(
         sys, "argv", ["records.py", "--data", str(data), "--questions", "6", "--only", "recursive", "Llama", "lost"]

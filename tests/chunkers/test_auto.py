@@ -154,8 +154,6 @@ def test_it_is_not_general_purpose():
     assert is_general_purpose("universal-semantic")
 
 
-@pytest.mark.room("readers.data")
-@pytest.mark.room("chunkers.biomedical")
 def test_files_of_data_are_read_by_their_names(tmp_path):
     rows = [{"name": f"tea number {i}", "price": i * 37} for i in range(300)]
     (tmp_path / "tea.csv").write_text(

@@ -66,7 +66,6 @@ def test_every_parameter_of_other_libraries_has_a_hint(library):
         assert {name for name in unknown if not other_names.parameter_hint(name, accepted)} == set()
 
 
-@pytest.mark.room("chunkers.experimental", "chunkers.by_topic")
 def test_hints_lead_to_parameters_that_exist():
     for entry in other_names._table()["parameters"]:
         assert set(entry) <= {"names", "ours", "note", "otherwise"}

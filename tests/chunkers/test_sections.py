@@ -34,7 +34,6 @@ class Counting:
 TEXT = "# One\n\n## Two\n\nCats nap. Cats purr.\n\n# Three\n\nJudges rule. Courts sit. Laws hold.\n"
 
 
-@pytest.mark.room("chunkers.by_topic")
 def test_no_chunk_crosses_a_section_and_no_heading_is_left_alone():
     chunks = ByHeading(max_tokens=40, min_tokens=40, overlap_tokens=20).chunk(TEXT)
     assert [chunk.text for chunk in chunks] == [TEXT[: TEXT.index("# Three")], TEXT[TEXT.index("# Three") :]]
@@ -45,7 +44,6 @@ def test_no_chunk_crosses_a_section_and_no_heading_is_left_alone():
     ] == ["# Three\n\nJudges rule. "]
 
 
-@pytest.mark.room("chunkers.by_topic")
 def test_the_model_is_asked_once_for_all_sections():
     model = Counting()
     ByHeading(embedder=model, max_tokens=40).chunk(TEXT)

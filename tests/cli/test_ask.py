@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from advchunk import RecursiveChunker
 from advchunk.cli import indexing, main
 from advchunk.models.static import StaticEmbedder
-from advchunk.retrieval import PassageCutter, Retriever, StoredRetriever
+from advchunk.retrieval import PassageCutter, Retriever, StoredRetriever, library
 
 ROOT = Path(__file__).parents[2]
 TOWN = ROOT / "tests" / "data" / "harbour_town.md"
@@ -334,7 +334,7 @@ def test_an_interrupted_call_leaves_the_index(monkeypatch):
 
 @pytest.mark.usefixtures("folder")
 def test_many_chunks_are_written_in_batches(monkeypatch):
-    monkeypatch.setattr(indexing, "_BATCH", 1)
+    monkeypatch.setattr(library, "_BATCH", 1)
     written, change = [], StoredRetriever.change
     monkeypatch.setattr(
         StoredRetriever, "change", lambda *args, **options: written.append(1) or change(*args, **options)

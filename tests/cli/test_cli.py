@@ -97,7 +97,6 @@ def test_each_line_of_a_jsonl_file_is_a_document(tmp_path):
     assert run("chunk", "--jsonl", *options, stdin=path.read_bytes()).output == run("chunk", path, *options).output
 
 
-@pytest.mark.room("readers.data")
 def test_bad_lines_are_reported_and_skipped(tmp_path):
     path = tmp_path / "docs.jsonl"
     path.write_text(
@@ -244,7 +243,6 @@ def test_files_are_one_corpus(two_files):
     assert any("any release" in warning for warning in catalog.describe("graphrag")["warnings"])
 
 
-@pytest.mark.room("chunkers.by_topic")
 def test_distant_passages_of_the_demo_are_put_together():
     published = ["chunk", TOWN, "-p", "layout_weight=0"]
     rows = lines(run(*published, "-f", "jsonl").output)
@@ -591,7 +589,6 @@ def test_importing_the_package_does_not_import_click_or_tqdm():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.room("chunkers.biomedical")
 def test_file_formats_are_detected(tmp_path):
     page, record = tmp_path / "page.html", tmp_path / "record.xml"
     page.write_text("<title>Tea</title><p>Green <b>tea</b>.", encoding="utf-8")

@@ -661,7 +661,6 @@ ContextualEnricher(llm=Named(31, lambda: os.kill(os.getpid(), 9)), cache=sys.arg
 """
 
 
-@pytest.mark.room("chunkers.experimental", "chunkers.by_topic")
 def test_killed_process_loses_no_answers(tmp_path):
     cache = str(tmp_path / "answers.db")
     dead = subprocess.run(

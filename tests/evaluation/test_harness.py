@@ -805,7 +805,6 @@ def test_invalid_evaluations_are_reported(folder, args, why):
     assert why in done.output
 
 
-@pytest.mark.room("chunkers.biomedical")
 def test_a_variant_may_set_any_parameter(folder):
     args = ["evaluate", "--data", str(folder), "--chunkers", "recursive", "--mean", "40", "--budget", "99"]
     variants = [

@@ -6,8 +6,6 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 from advchunk import evaluation
 
 
@@ -23,21 +21,3 @@ def test_type_checkers_see_the_same_names():
     assert {name: import_module(module).__dict__[name] for name, module in places.items()} == {
         name: getattr(evaluation, name) for name in evaluation.__all__
     }
-
-
-@pytest.mark.parametrize("name", evaluation._MOVED)
-def test_former_names_work_with_a_warning(name, monkeypatch):
-    monkeypatch.delitem(vars(evaluation), name, raising=False)
-    with pytest.warns(DeprecationWarning, match=rf"evaluation\.{name} is deprecated: import {name} from advchunk\."):
-        assert getattr(evaluation, name) is not None
-
-
-@pytest.mark.parametrize(("name", "advice"), evaluation._GONE.items())
-def test_names_that_are_gone_say_what_to_use(name, advice):
-    with pytest.raises(ImportError, match=rf"evaluation\.{name} is gone: {advice}"):
-        getattr(evaluation, name)
-
-
-def test_the_script_that_replaces_names_exists():
-    assert "benchmarks/robustness.py" in evaluation._GONE["sensitivity"]
-    assert (Path(__file__).parents[2] / "benchmarks" / "robustness.py").exists()

@@ -149,7 +149,6 @@ def test_a_size_at_the_end_is_mentioned_if_all_sizes_were_run():
     assert "size was tried" not in str(recommended(middle))
 
 
-@pytest.mark.room("chunkers.by_topic")
 def test_vectors_that_the_command_cannot_give_are_left_to_python():
     for best in (CONTEXT, UNITS):
         choice = recommended({BASE: LOW, EMBEDS: LOW, CONTEXT: LOW, UNITS: LOW, best: HIGH})

@@ -367,7 +367,6 @@ def test_the_best_of_each_group_is_named_in_the_curves():
     assert all(("at" in line) == line["first"] for line in chart["lines"])
 
 
-@pytest.mark.room("chunkers.biomedical")
 def test_four_files_say_the_same(tmp_path):
     rows = compare(OUTCOMES, "base", "iou")
     task = trial_of()

@@ -18,12 +18,8 @@ FILES = {
     "some.json": (json.dumps({"a": 1}), "a: 1", ["code"]),
 }
 
-ROOMS = {"record.nbib": "biomedical", "some.json": "data_files"}
 
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.room(ROOMS[name])] if name in ROOMS else []) for name in FILES]
-)
+@pytest.mark.parametrize("name", FILES)
 def test_files_are_read_by_their_names(name, tmp_path):
     path, (content, text, kinds) = tmp_path / name, FILES[name]
     path.write_text(content, encoding="utf-8")
@@ -32,7 +28,6 @@ def test_files_are_read_by_their_names(name, tmp_path):
     assert (document.id, document.metadata["shelf"]) == (str(path), "3")
 
 
-@pytest.mark.room("readers.pages")
 def test_a_pdf_is_read_with_its_pages(tmp_path):
     path = tmp_path / "tea.PDF"
     path.write_bytes(Paper().page().lines(60, 120, ["Green tea is steamed.", "Black tea is not."]).data())
@@ -56,12 +51,7 @@ def test_a_pdf_is_read_with_its_pages(tmp_path):
         ),
         ("tea.txt", "Tea".encode("utf-16")[:-1], "the file must be utf-16, got byte 0x61 at 6"),
         ("tea", b"%PDF-1.7\n%\xe2\xe3", "text files must be UTF-8 unless encoding is given, got a PDF"),
-        pytest.param(
-            "tea.pdf",
-            b"PK\x03\x04\x14\xff",
-            "tea.pdf must be a PDF, got a zip",
-            marks=pytest.mark.room("readers.pages"),
-        ),
+        pytest.param("tea.pdf", b"PK\x03\x04\x14\xff", "tea.pdf must be a PDF, got a zip"),
     ],
 )
 def test_wrong_file_type_raises_an_error_that_names_it(name, data, message, tmp_path):

@@ -53,7 +53,7 @@ def test_detection_takes_constant_time():
         ("a.xml", "Tea", "plain"),
         ("a.txt", '<?xml version="1.0"?><note>Tea</note>', "plain"),
         ("a.html", "Tea", "html"),
-        pytest.param("a.json", "{}", "json", marks=pytest.mark.room("readers.data")),
+        pytest.param("a.json", "{}", "json"),
         ("a.nbib", "PMID- 7\n", "pubmed"),
         ("README", "# Tea", "plain"),
     ],
@@ -88,7 +88,6 @@ def test_a_wrong_markup_is_one_clear_error():
         read(Document("Tea"), "htm")
 
 
-@pytest.mark.room("chunkers.biomedical")
 def test_every_chunker_reads_records():
     record = "PMID- 7\nTI  - Tea.\nAB  - AIM: To see.\n"
     chunks = RecursiveChunker(markup="auto").chunk(record)

@@ -59,7 +59,6 @@ def test_a_text_is_whole_and_blocks_are_at_their_places():
     assert "start_line" not in chunks[0].metadata  # which would be that of no file
 
 
-@pytest.mark.room("readers.pages")
 def test_elements_have_their_kinds_and_running_headers_are_left_out():
     pytest.importorskip("selectolax")
     path = Path(__file__).parents[1] / "data" / "parsers" / "loaders.json"

@@ -216,7 +216,6 @@ def test_workers_give_the_same_results(tmp_path):
     ]
 
 
-@pytest.mark.room("readers.data")
 def test_a_call_goes_on_where_one_was_interrupted(tmp_path):
     (tmp_path / "a.md").write_text("Tea.", encoding="utf-8")
     (tmp_path / "b.jsonl").write_text('{"id": 1, "text": "Rum."}\n{"text": "Gin."}\nno\n', encoding="utf-8")
@@ -261,7 +260,6 @@ def test_wrong_arguments_are_named(tmp_path, arguments, rule):
         chunk_files(tmp_path, **arguments)
 
 
-@pytest.mark.room("readers.data", "chunkers.by_topic")
 def test_the_inventory_says_what_failed_what_is_not_in_utf_8_and_which_chunker_auto_took(tmp_path):
     write(
         tmp_path,

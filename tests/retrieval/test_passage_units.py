@@ -177,7 +177,6 @@ def test_texts_that_were_read_before_are_read_once_and_the_units_of_all_cover_th
     assert [reading.tokens.tolist() for reading in again] == [[12], [5], [12]]
 
 
-@pytest.mark.room("readers.data")
 @pytest.mark.parametrize("name", ["tea.csv", "tea.txt"])
 def test_rows_of_the_first_chunk_of_separated_values_have_the_head_too(name):
     rows = [f"tea number {i},{i * 37}\n" for i in range(12)]
@@ -194,7 +193,6 @@ def test_rows_of_the_first_chunk_of_separated_values_have_the_head_too(name):
     assert (len(first) == 6) == is_table
 
 
-@pytest.mark.room("readers.markups")
 def test_the_suffix_of_a_file_tells_its_layout():
     text = "Tea\n===\n\nBoil the water.\n\nRum\n---\n\nDrink it.\n"
     (read,) = UnitReader(WORDS).read([Excerpt(text, "tea.rst")])

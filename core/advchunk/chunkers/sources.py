@@ -86,6 +86,24 @@ def keep_all(document: Document, chunks: list[Chunk], _: float) -> tuple[Documen
     return document, chunks
 
 
+def enriching(
+    enricher: Any, chunker: Chunker, convert: Callable[[Document, list[Chunk], float], Any]
+) -> Callable[[Document, list[Chunk], float], Any]:
+    """Return a function that adds contexts to the chunks of a document before it converts them."""
+    return partial(_enrich, enricher, chunker, convert)
+
+
+def _enrich(
+    enricher: Any,
+    chunker: Chunker,
+    convert: Callable[[Document, list[Chunk], float], Any],
+    document: Document,
+    chunks: list[Chunk],
+    seconds: float,
+) -> Any:
+    return convert(document, enricher.enrich(chunker.read(document), chunks), seconds)
+
+
 @dataclass(frozen=True)
 class SourceChunker:
     """Reads sources, chunks their documents, and converts the chunks; model batches span the sources.

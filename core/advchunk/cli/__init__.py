@@ -24,22 +24,4 @@ REGISTRATIONS = (
     Registration(
         kind="command", name="describe", path="advchunk.cli.methods:describe_command", summary="document a method"
     ),
-    Registration(
-        kind="command",
-        name="evaluate",
-        path="advchunk.cli.evaluation:evaluate_command",
-        summary="compare chunkers",
-    ),
-    Registration(
-        kind="command",
-        name="recommend",
-        path="advchunk.cli.evaluation:recommend_command",
-        summary="choose a chunker",
-    ),
-    Registration(
-        kind="command",
-        name="questions",
-        path="advchunk.cli.evaluation:questions_command",
-        summary="write questions on documents",
-    ),
 )

@@ -14,12 +14,13 @@ import click
 from advchunk.cli.common import exit_on_termination, report_errors
 from advchunk.cli.contexts import context_option
 from advchunk.cli.files import open_output
-from advchunk.cli.indexing import METHOD, Library, make_reader
+from advchunk.cli.indexing import METHOD, make_reader, read_files
 from advchunk.cli.options import ChunkerCommand, options_but_sizes
 from advchunk.errors import require
 from advchunk.readers import formats
 from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.index_file import is_index
+from advchunk.retrieval.library import Library
 from advchunk.retrieval.passages import Passage, PassageOrder
 from advchunk.retrieval.retriever import Retriever
 from advchunk.retrieval.search import SearchMode
@@ -96,9 +97,7 @@ def ask_command(
             if index
             else Retriever(mode=mode or "hybrid", language=language or AUTO, **resources)
         )
-        library = Library(retriever)
-        if files:
-            library.read(reader, files)
+        failed = bool(files) and read_files(Library(retriever), reader, files)
         passages = retriever.passages(question, budget, order=order, whole_chunks=whole_chunks)
         is_known = bool(passages) or bool(len(retriever) and retriever.search(question, 1))
     is_asked = _word_filter(question, _language_of(question, retriever.language, passages))
@@ -110,7 +109,7 @@ def ask_command(
         click.echo("advchunk: no word of the question is in the files (stop words do not count)", err=True)
     elif passages and not any(is_asked(word) for passage in passages for word in searchable_words(passage.text)):
         click.echo("advchunk: no word of the question is in these passages, which vectors alone have found", err=True)
-    click.get_current_context().exit(1 if library.failed or not passages else 0)
+    click.get_current_context().exit(failed or not passages)
 
 
 def _check_arguments(files: Sequence[str], question: str, index: str | None) -> None:

@@ -15,7 +15,7 @@ import click
 from advchunk import registry
 from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.chunkers.sources import NameSet, SourceChunker, SourceRun, document_name, keep_all
+from advchunk.chunkers.sources import NameSet, SourceChunker, SourceRun, document_name, enriching, keep_all
 from advchunk.cli import contexts
 from advchunk.cli.common import RESOURCE_OPTIONS, reason_of, report_errors, split_method
 from advchunk.cli.files import list_inputs, open_output, open_resumable, read_input, report_inventory
@@ -105,7 +105,7 @@ def chunk_command(
         rule = f"--workers must be 1 for {method}, which chunks all documents together"
         require(workers == 1 or not chunker.is_corpus_level, rule, workers)
     read = partial(read_input, by_name="markup" not in params, encoding=encoding)
-    convert = contexts.enriching(enricher, chunker, _FORMATS[form]) if enricher else _FORMATS[form]
+    convert = enriching(enricher, chunker, _FORMATS[form]) if enricher else _FORMATS[form]
     process, inventory = SourceChunker(chunker, keep_all if estimate else convert, read), Inventory()
     names = list_inputs(files, inventory, out)
     if estimate and enricher:

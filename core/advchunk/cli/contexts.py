@@ -1,8 +1,6 @@
 """The option ``--context``: say where each chunk belongs, by its document's own words or by a model."""
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -11,9 +9,7 @@ from advchunk.chunkers import catalog
 from advchunk.chunkers.base import Chunker
 from advchunk.cli.common import report_errors
 from advchunk.errors import require
-from advchunk.records import Chunk, Document
 
-_T = TypeVar("_T")
 _OF_THE_MODEL = ("llm", "llm_model", "cache")
 
 context_option = click.option(
@@ -63,21 +59,3 @@ def create_enricher(chunker: Chunker, model: dict[str, Any]) -> Any:
         enricher = row.load()(**limits, **model)  # type: ignore[union-attr]
         enricher.load()
     return enricher
-
-
-def enriching(
-    enricher: Any, chunker: Chunker, convert: Callable[[Document, list[Chunk], float], _T]
-) -> Callable[[Document, list[Chunk], float], _T]:
-    """Return a function that adds contexts to the chunks of a document before it converts them."""
-    return partial(_enrich, enricher, chunker, convert)
-
-
-def _enrich(
-    enricher: Any,
-    chunker: Chunker,
-    convert: Callable[[Document, list[Chunk], float], _T],
-    document: Document,
-    chunks: list[Chunk],
-    seconds: float,
-) -> _T:
-    return convert(document, enricher.enrich(chunker.read(document), chunks), seconds)

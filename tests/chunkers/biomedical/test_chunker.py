@@ -507,7 +507,6 @@ def test_custom_units_are_segmented_by_their_labels():
     assert chunker(**SIZES).segmentation(units).cuts.tolist() == [0, len(units) // 2, len(units)]
 
 
-@pytest.mark.room("readers.papers", "readers.pages")
 @pytest.mark.parametrize("text", ["<TEI><text/></TEI>", '{"schema_name": "DoclingDocument"}'])
 def test_a_paper_is_refused(text):
     with pytest.raises(ConfigurationError, match="needs an abstract or a PubMed record, got"):

@@ -322,7 +322,6 @@ def test_a_pdf_is_chunked_column_by_column_with_its_pages(tmp_path):
         LayoutAwareChunker(detector="doctr").read_file(path)
 
 
-@pytest.mark.room("chunkers.by_topic")
 def test_regions_tile_the_text_and_the_model_is_called_once():
     class Counting:
         asked = 0

@@ -35,7 +35,6 @@ def test_headers_are_metadata_and_quotations_blocks():
     }  # fmt: skip
 
 
-@pytest.mark.room("readers.data")
 def test_attachments_are_documents_in_their_formats_and_others_are_said(tmp_path):
     inner = message_streams({"0037": "Inner", "1000": "Inner text."}, is_inner=True, sent=SENT)
     attached = [
