@@ -434,11 +434,6 @@ def test_progress_and_async_are_those_of_all_enrichers():
     assert results == enricher.enrich_many([(GUIDE, cut())])
 
 
-def test_former_names_say_what_replaces_them():
-    with pytest.raises(ImportError, match="Summaries is gone: use ContextualEnricher"):
-        from advchunk.enrich import Summaries  # noqa: F401
-
-
 def test_answers_that_are_json_by_habit_cost_nothing_more():
     model = Model(json.dumps({"sentences": "From the guide to Ada."}))
     enriched = ContextualEnricher(llm=model).enrich(GUIDE, cut())
