@@ -17,13 +17,14 @@ from langchain_text_splitters import TextSplitter
 
 from advchunk import Chunk, Chunker, ConfigurationError, Failure
 from advchunk import Document as Source
+from advchunk.building.ids import hashed_id
 from advchunk.building.layout import inherited_metadata
 from advchunk.chunkers.docstrings import with_inherited_parameters
 from advchunk.chunkers.frameworks import TextPlace, flatten_spans, framework_metadata, is_of_corpus, parent_id
 from advchunk.chunkers.params import ALIASES, RESOURCE, apply_preset, explicit_parameters, is_given, resources
 from advchunk.chunkers.sources import chunk_files
 from advchunk.chunkers.vectors import Vectors
-from advchunk.engine.runner import error_handler, hashed_id
+from advchunk.engine.runner import error_handler
 from advchunk.engine.workers import check_workers
 from advchunk.errors import MissingExtra, require
 from advchunk.models.cache import CacheLike

@@ -7,9 +7,9 @@ from typing import Any, Literal
 from langchain_core.documents import Document
 
 from advchunk import Chunk, Span
+from advchunk.building.ids import IdGenerator
 from advchunk.chunkers.frameworks import TextPlace
 from advchunk.chunkers.vectors import aadd_vectors, add_vectors
-from advchunk.engine.runner import IdGenerator
 from advchunk.errors import require
 from advchunk.models.cache import CacheLike
 from advchunk.models.embedders import EmbedderLike

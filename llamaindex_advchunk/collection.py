@@ -23,9 +23,9 @@ from llama_index.core.vector_stores import FilterCondition, MetadataFilters
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 
 from advchunk import Chunk
+from advchunk.building.ids import hashed_id
 from advchunk.building.layout import inherited_metadata
 from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.engine.runner import hashed_id
 from advchunk.errors import require
 from advchunk.records import write_metadata, written_metadata
 from advchunk.retrieval import Hit, LexicalIndex, Passage, Ranking

@@ -15,7 +15,7 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from advchunk import Chunk, RecursiveChunker, Span
 from advchunk import Document as Source
-from advchunk.engine.runner import hashed_id
+from advchunk.building.ids import hashed_id
 from advchunk.retrieval import Hit, Passage, PassageCutter, Retriever
 from langchain_advchunk import (
     AdvchunkRetriever,

@@ -13,10 +13,10 @@ from llama_index.core import Document as LlamaIndexDocument
 
 import advchunk
 from advchunk import Document, MSTSemanticChunker, RecursiveChunker, UniversalSemanticChunker
+from advchunk.building.ids import hashed_id
 from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.by_size import RecursiveParams
 from advchunk.chunkers.params import Params
-from advchunk.engine.runner import hashed_id
 from advchunk.errors import InvalidSegmentation
 from advchunk.records import Block, Segmentation, Span, write_metadata
 from langchain_advchunk import LinearSplitter, RecursiveSplitter, splitter_class

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 
 from advchunk.building import sizes
+from advchunk.building.ids import IdGenerator
 from advchunk.building.layout import (
     SPLIT_APART,
     Locator,
@@ -40,17 +41,7 @@ from advchunk.chunkers.explanations import MANY, Chance, Explanation
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
 from advchunk.chunkers.vectors import KINDS, ChunkVectors, Vectors
 from advchunk.engine import Job, Plan, completed, drive
-from advchunk.engine.runner import (
-    Failure,
-    IdGenerator,
-    OnError,
-    OnErrors,
-    OnFailure,
-    Progress,
-    Results,
-    Runner,
-    raise_failure,
-)
+from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner, raise_failure
 from advchunk.errors import ConfigurationError, InvalidSegmentation, Unreadable, first_line, is_integer, require
 from advchunk.models.cache import CacheLike, with_cache
 from advchunk.models.counters import TokenizerLike, as_counter

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+from advchunk.building.ids import IdGenerator
 from advchunk.building.layout import LINES, headings_above, inherited_metadata, is_uncut
 from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.params import varied
 from advchunk.engine import Job, drive
-from advchunk.engine.runner import IdGenerator
 from advchunk.errors import require
 from advchunk.readers import formats, markdown
 from advchunk.readers.numbering import has_marks

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
+from advchunk.building.ids import IdGenerator
 from advchunk.chunkers.explanations import Explanation
 from advchunk.engine import drive
-from advchunk.engine.runner import Failure, IdGenerator, OnError, ProgressReporter, Runner, error_handler
+from advchunk.engine.runner import Failure, OnError, ProgressReporter, Runner, error_handler
 from advchunk.engine.workers import portable, run_in_processes
 from advchunk.errors import ConfigurationError, first_line
 from advchunk.models import static

@@ -1,4 +1,4 @@
-"""Biomedical text: abstracts, PubMed's records, and a chunker that keeps claims with their numbers."""
+"""A chunker of biomedical abstracts that keeps claims with their numbers."""
 
 from advchunk.registry import Registration
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
+from advchunk.building.ids import IdGenerator
 from advchunk.building.sizes import Limits
 from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.experimental_base import ExperimentalChunker
@@ -29,7 +30,7 @@ from advchunk.chunkers.graphrag.tree import Node, build_tree, digest_nodes, leav
 from advchunk.chunkers.model_bases import ChatParams
 from advchunk.chunkers.params import RESOURCE, Params, at_least, at_most_chunk
 from advchunk.engine import Job, Plan, completed
-from advchunk.engine.runner import Failure, IdGenerator, OnError, Runner, error_handler
+from advchunk.engine.runner import Failure, OnError, Runner, error_handler
 from advchunk.errors import ConfigurationError, first_line, require
 from advchunk.models.cache import with_cache
 from advchunk.models.chat import ChatModelLike

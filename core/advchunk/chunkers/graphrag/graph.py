@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache, partial
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
-from advchunk.engine.runner import hashed_id
+from advchunk.building.ids import hashed_id
 from advchunk.errors import require
 from advchunk.records import Span
 from advchunk.text.terms import make_stemmer, searchable_words

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
+from advchunk.building.ids import hashed_id
 from advchunk.chunkers.graphrag.communities import Community
-from advchunk.engine.runner import hashed_id
 
 
 @dataclass(frozen=True, slots=True)

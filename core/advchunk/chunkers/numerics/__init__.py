@@ -1,1 +1,1 @@
-"""Numerical functions on arrays: gap scores, segment costs, search, graphs and runs of labels."""
+"""Numerical functions on arrays: gap scores, segment costs, cutting, graphs and runs of labels."""

@@ -1,4 +1,4 @@
-"""Documents with pages: PDFs, the output of parsers and detectors, and a chunker by the regions of pages."""
+"""Documents with pages: PDFs, and the output of parsers and detectors."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Scientific papers: GROBID's TEI, JATS, and a chunker by their sections."""
+"""Scientific papers: GROBID's TEI, and JATS."""
 
 from advchunk.readers import PROLOGUE
 from advchunk.registry import Registration

@@ -1,0 +1,62 @@
+"""The ids of chunks: stable from call to call, and unique within one."""
+
+from collections.abc import Sequence
+from hashlib import sha1
+from json.encoder import encode_basestring_ascii
+from uuid import NAMESPACE_DNS, uuid5
+
+from advchunk.records import Chunk, evolve
+
+_NAMESPACE = uuid5(NAMESPACE_DNS, "advchunk").bytes
+
+
+def hashed_id(*parts: str | int) -> str:
+    """Return the uuid5 of the parts, the same in every process."""
+    # JSON escapes lone surrogates, which UTF-8 cannot encode, so every str has an id.
+    quoted = ", ".join([encode_basestring_ascii(part) if isinstance(part, str) else str(part) for part in parts])
+    digest = bytearray(sha1(_NAMESPACE + f"[{quoted}]".encode(), usedforsecurity=False).digest()[:16])
+    digest[6] = digest[6] & 0x0F | 0x50  # version and variant: RFC 9562, section 5.5
+    digest[8] = digest[8] & 0x3F | 0x80
+    text = digest.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+class IdGenerator:
+    """Assigns chunk ids that are unique within a call and stable across calls.
+
+    An id is uuid5 of (source, level, text to embed, occurrence among equal texts). It does not depend on offsets or indices,
+    so an edit changes only the ids of the chunks whose text or context it changes.
+
+    >>> [chunk.id[:8] for chunk in IdGenerator().assign("", [Chunk("a", (), 1), Chunk("a", (), 1)])]
+    ['23505280', '1d2761df']
+    """
+
+    def __init__(self) -> None:
+        self._used = set[int]()  # hashes of ids, because ids and texts would fill the memory
+        self._next = dict[int, int]()  # occurrences of texts that were repeated
+
+    def new_id(self, source: str, level: int, text: str) -> str:
+        """Return the id of the next chunk of a document that has this level and this text to embed."""
+        name = hashed_id(source, level, text, 0)
+        first = last = hash(name)
+        while last in self._used:
+            self._next[first] = occurrence = self._next.get(first, 0) + 1
+            name = hashed_id(source, level, text, occurrence)
+            last = hash(name)
+        self._used.add(last)
+        return name
+
+    def assign(self, source: str, chunks: Sequence[Chunk], first: int = 0) -> list[Chunk]:
+        """Return chunks of one document with ``index``, from ``first``, and ``id``."""
+        return [
+            evolve(chunk, index=index, id=self.new_id(source, chunk.level, chunk.embed_text))
+            for index, chunk in enumerate(chunks, first)
+        ]
+
+    def accept(self, source: str, chunks: list[Chunk]) -> list[Chunk]:
+        """Return all chunks of a document, which have ids as if it were alone; those that were used here are replaced."""
+        hashes = {hash(chunk.id) for chunk in chunks}
+        if not self._used.isdisjoint(hashes):
+            return self.assign(source, chunks)
+        self._used |= hashes
+        return chunks
