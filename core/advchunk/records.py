@@ -156,9 +156,10 @@ class Document:
     outline: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        require(isinstance(self.text, str), "Document.text must be a str", type(self.text).__name__)
-        is_mapping = type(self.metadata) is dict or isinstance(self.metadata, Mapping)
-        require(is_mapping, "Document.metadata must be a mapping", self.metadata)
+        if not isinstance(self.text, str):
+            require(False, "Document.text must be a str", type(self.text).__name__)
+        if type(self.metadata) is not dict and not isinstance(self.metadata, Mapping):
+            require(False, "Document.metadata must be a mapping", self.metadata)
         last, length = 0, len(self.text)
         for block in self.blocks or ():
             if not isinstance(block, Block):
@@ -222,13 +223,14 @@ class Units:
 
     def __post_init__(self) -> None:
         edges, n = self.edges, len(self.edges) - 1
-        if not (n >= 0 and edges[0] == 0 and edges[-1] == len(self.text) and (edges[1:] > edges[:-1]).all()):
+        if not (n >= 0 and edges[0] == 0 and edges[-1] == len(self.text) and np.count_nonzero(np.diff(edges) < 1) == 0):
             require(False, f"edges must be strictly increasing from 0 to {len(self.text)}", edges)
         if self.strength is None:
-            object.__setattr__(self, "strength", np.ones(n + 1, dtype=np.int64))  # Strength.SENTENCE
+            object.__setattr__(self, "strength", np.array([Strength.SENTENCE] * (n + 1)))
         elif len(self.strength) != n + 1:
             require(False, "strength must have a number for each edge", self.strength)
-        require(self.sizes is None or len(self.sizes) == n, "sizes must have a number for each unit", self.sizes)
+        if self.sizes is not None and len(self.sizes) != n:
+            require(False, "sizes must have a number for each unit", self.sizes)
 
     def __len__(self) -> int:
         return len(self.edges) - 1
@@ -400,7 +402,7 @@ def written_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     >>> written_metadata({"level": "A1", "advchunk_level": 0, "advchunk_keys": "advchunk_level"})
     {'level': 0}
     """
-    return {name: metadata[key] for name, key in written_keys(metadata).items()}
+    return {name: metadata[key] for name, key in _written(metadata)[1].items()}
 
 
 def write_metadata(metadata: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -415,7 +417,8 @@ def write_metadata(metadata: Mapping[str, Any], values: Mapping[str, Any]) -> di
     (at, keys), result = _written(metadata), _copy(metadata)
     for name, value in values.items():
         if (key := keys.get(name)) is None:
-            require(name.split() == [name], "metadata keys of chunks must be without white space", name)
+            if name.split() != [name]:
+                require(False, "metadata keys of chunks must be without white space", name)
             key = name
             while key in metadata:
                 key = _PREFIX + key
@@ -443,8 +446,10 @@ def _written(metadata: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
         at = _PREFIX + at
     if at not in metadata:
         return at, {}
-    listed = (key for key in str(metadata[at]).split() if key in metadata)
-    keys = {_strip_prefix(key) if key.startswith(_PREFIX) else key: key for key in listed}
+    keys = dict[str, str]()
+    for key in str(metadata[at]).split():
+        if key in metadata:
+            keys[_strip_prefix(key) if key.startswith(_PREFIX) else key] = key
     return (at, keys) if keys else (_PREFIX + at, {})
 
 

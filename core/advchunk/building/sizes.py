@@ -688,7 +688,14 @@ def _join_short(
 def _wordless(sizes: RunSizes, pieces: Sequence[Sequence[int]]) -> list[Sequence[int]]:
     """Return the pieces without a letter or digit."""
     text, edges = sizes.units.text, sizes.edges
-    return [piece for piece in pieces if not any(_LETTER.search(text, edges[i], edges[i + 1]) for i in piece)]
+    wordless = list[Sequence[int]]()
+    for piece in pieces:
+        for i in piece:
+            if _LETTER.search(text, edges[i], edges[i + 1]):
+                break
+        else:
+            wordless.append(piece)
+    return wordless
 
 
 def _piece_size(sizes: RunSizes, piece: Sequence[int], limits: Limits) -> int:
