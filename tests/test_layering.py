@@ -88,7 +88,7 @@ assert RecursiveSplitter().split_text(text) == RecursiveNodeParser().split_text(
 
 @pytest.mark.slow
 def test_what_is_left_works_without_any_family(tmp_path):
-    environment = {**os.environ, "PYTHONPATH": str(CORE.parents[1])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(CORE.parent), str(CORE.parents[1])])}
     run = subprocess.run(
         [sys.executable, "-c", HIDDEN, *FAMILIES],
         cwd=tmp_path,
