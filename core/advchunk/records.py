@@ -367,15 +367,8 @@ def evolve(chunk: Chunk, **values: Any) -> Chunk:
     names, values_of = _fields_of(kind)
     copied: Chunk = object.__new__(kind)
     for name, value in zip(names, values_of(chunk), strict=True):
-        object.__setattr__(copied, name, value)
-    complete(copied, **values)
+        object.__setattr__(copied, name, values.get(name, value))
     return copied
-
-
-def complete(chunk: Chunk, **values: Any) -> None:
-    """Set values of a chunk that is being made, and that nobody has seen yet."""
-    for name, value in values.items():
-        object.__setattr__(chunk, name, value)
 
 
 def with_context(context: str, text: str) -> str:
@@ -411,20 +404,35 @@ def write_metadata(metadata: Mapping[str, Any], values: Mapping[str, Any]) -> di
     >>> write_metadata({"level": "A1"}, {"level": 0, "token_count": 9})
     {'level': 'A1', 'advchunk_level': 0, 'token_count': 9, 'advchunk_keys': 'advchunk_level token_count'}
     """
-    if not metadata and (listed := " ".join(values)).split() == [*values]:  # nothing to keep apart
-        own = {name: value if type(value) in _PLAIN else _copy(value) for name, value in values.items()}
-        return own | {WRITTEN_KEYS: listed} if own else own
-    (at, keys), result = _written(metadata), _copy(metadata)
-    for name, value in values.items():
-        if (key := keys.get(name)) is None:
-            if name.split() != [name]:
-                require(False, "metadata keys of chunks must be without white space", name)
-            key = name
-            while key in metadata:
-                key = _PREFIX + key
+    return MetadataWriter(metadata).write(values)
+
+
+class MetadataWriter:
+    """Writes values of ours into copies of the same metadata (`write_metadata`), which are read once."""
+
+    def __init__(self, metadata: Mapping[str, Any]) -> None:
+        self._metadata, (self._at, self._keys) = metadata, _written(metadata)
+
+    def write(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a deep copy of the metadata with values, which replace ours of the same names."""
+        keys, result = self._keys.copy(), dict[str, Any]()
+        for key, value in self._metadata.items():
+            result[key] = value if type(value) in _PLAIN else _copy(value)
+        for name, value in values.items():
+            key = keys.get(name) or self._new_key(name)
             keys[name] = key
-        result[key] = value if type(value) in _PLAIN else _copy(value)
-    return _list_keys(result, at, keys.values())
+            result[key] = value if type(value) in _PLAIN else _copy(value)
+        result.pop(self._at, None)
+        if keys:
+            result[self._at] = " ".join(keys.values())
+        return result
+
+    def _new_key(self, name: str) -> str:
+        if name.split() != [name]:
+            require(False, "metadata keys of chunks must be without white space", name)
+        while name in self._metadata:
+            name = _PREFIX + name
+        return name
 
 
 def remove_written(metadata: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ from advchunk.models.identity import identity, model_name, type_name
 from advchunk.models.token_embedders import as_token_embedder
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.readers import files, formats
-from advchunk.records import Chunk, Document, Floats, Segmentation, Units, complete, with_context, write_metadata
+from advchunk.records import Chunk, Document, Floats, MetadataWriter, Segmentation, Units, evolve, with_context
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO, declared_language, language_of, tell_language
 from advchunk.text.sentences import sentences
@@ -107,7 +107,7 @@ class Chunker(Params, ABC):
     def plan(self, document: Document) -> Plan[Explanation]:
         """Yield requests, receive answers, and return the chunks of a non-blank document, with the reasons.
 
-        The chunks are new: their index, id, and metadata are set afterward, in place.
+        The chunks have no index, no id, and no metadata of the document: they are given those afterward.
         """
 
     def check(self) -> None:
@@ -310,40 +310,44 @@ class Chunker(Params, ABC):
         return Job(self._process(document, failed, vectors), self.timeout, recover)
 
     def _process(self, source: str | Document, failed: str, vectors: ChunkVectors | None) -> Plan[Explanation]:
-        document = source if isinstance(source, Document) else Document(source)
-        if document.metadata and (metadata := inherited_metadata(document.metadata)) is not document.metadata:
-            document = replace(document, metadata=metadata)
-        if document.text.strip():
-            try:
-                document = self.outlined(self.read(document))
-            except ConfigurationError as error:
-                raise Unreadable(*error.args) from error
-            if document.markup == "code":
-                document = join_definitions(document, self.limits(document))
-        if document.text.strip():
-            own = self.in_language_of(document)
+        """Read a document, decide and build chunks, describe them, change them afterward, and add vectors."""
+        document = self._prepared(source if isinstance(source, Document) else Document(source))
+        own = self.in_language_of(document)
+        if not document.text.strip():
+            explanation = Explanation(document, IdGenerator().assign(document.source, self.chunk_empty(document)))
+        else:
             explanation = yield from (own._plan_parts(document) if self.boundaries else own.plan(document))
-            language = "" if own.language == AUTO else own.language
-            explanation = replace(explanation, chunker=self.algorithm, language=language)
-            if not explanation.by_size:
-                _log_resemblance(explanation)
-            if vectors is not None or not explanation.by_size:
-                own._log_unknown_language(explanation)
-            self._describe(explanation, failed)
+            explanation = self._described(explanation, failed, "" if own.language == AUTO else own.language)
+            own._log_doubts(explanation, embeds=vectors is not None)
             if type(self).postprocess is not Chunker.postprocess:
                 chunks = yield from self.postprocess(explanation)
                 explanation = replace(explanation, chunks=IdGenerator().assign(explanation.document.source, chunks))
-        else:
-            explanation = Explanation(document, IdGenerator().assign(document.source, self.chunk_empty(document)))
         if vectors is None:
             return explanation
-        sentences = partial(self.in_language_of(document)._sentences, explanation)
+        sentences = partial(own._sentences, explanation)
         return replace(explanation, chunks=(yield from vectors.add(explanation.chunks, document.text, sentences)))
 
-    def _log_unknown_language(self, explanation: Explanation) -> None:
-        """Log a warning if vectors are wanted in a language that the embedder does not know."""
+    def _prepared(self, document: Document) -> Document:
+        """Return a document with its layout, and without the metadata of ours that its chunks do not inherit."""
+        if document.metadata and (metadata := inherited_metadata(document.metadata)) is not document.metadata:
+            document = replace(document, metadata=metadata)
+        if not document.text.strip():
+            return document
+        try:
+            document = self.outlined(self.read(document))
+        except ConfigurationError as error:
+            raise Unreadable(*error.args) from error
+        is_code = document.markup == "code" and document.text.strip()
+        return join_definitions(document, self.limits(document)) if is_code else document
+
+    def _log_doubts(self, explanation: Explanation, *, embeds: bool) -> None:
+        """Log a warning if most cuts are by size, or if vectors are wanted in a language that the embedder does not know."""
+        if not explanation.by_size:
+            _log_resemblance(explanation)
         is_decided = explanation.units is not None and len(explanation.units) > 1
-        if not explanation.language or not self.embeds or not (is_decided or self.vectors != "none"):
+        if (explanation.by_size and not embeds) or not explanation.language or not self.embeds:
+            return
+        if not is_decided and self.vectors == "none":
             return
         embedder = as_embedder(self.embedder)
         if not embedder.knows(explanation.language):
@@ -373,32 +377,31 @@ class Chunker(Params, ABC):
             return units
         return Chunker.tile(self, explanation.document, self.limits(explanation.document))
 
-    def _describe(self, explanation: Explanation, failed: str) -> None:
-        """Give the chunks of an explanation metadata of the document, its layout and the algorithm, indices and ids."""
-        document, ids = explanation.document, IdGenerator()
-        source, locate = document.source, Locator(document)
-        ran = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
-        names_language = self.add_scores and "language" not in document.metadata
-        language = (explanation.language or tell_language(document.text)) if names_language else ""
+    def _described(self, explanation: Explanation, failed: str, language: str) -> Explanation:
+        """Return an explanation whose chunks have indices, ids, and metadata: of document, layout, and algorithm."""
+        document, ids, locate = explanation.document, IdGenerator(), Locator(explanation.document)
+        source, writer = document.source, MetadataWriter(document.metadata)
+        ran: dict[str, Any] = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
+        told = self.add_scores and "language" not in document.metadata and (language or tell_language(document.text))
         if self.add_signal:
-            ran |= explanation.signal.metadata()
+            ran |= replace(explanation, chunker=self.algorithm).signal.metadata()
+        describes_more, chunks = type(self).chunk_metadata is not Chunker.chunk_metadata, list[Chunk]()
         for index, chunk in enumerate(explanation.chunks):
             written = chunk.metadata | locate(chunk.spans)
-            if language:
-                written["language"] = language
+            if told:
+                written["language"] = told
             if self.add_scores and 0 < chunk.end < len(document.text):
                 cut = explanation.cut_at(chunk.end)
                 written |= {"cut": cut.reason, "cut_origin": cut.origin}
                 written |= {} if cut.score is None else {"cut_score": round(cut.score, 4)}
-            written |= self.chunk_metadata(chunk, index) | ran
+            if describes_more:
+                written |= self.chunk_metadata(chunk, index)
             text = with_context(chunk.context, chunk.text) if chunk.context else chunk.text
-            complete(
-                chunk,
-                index=index,
-                id=ids.new_id(source, chunk.level, text),
-                metadata=write_metadata(document.metadata, written),
-                source_spans=() if document.offsets is None else document.source_spans(chunk.spans),
-            )
+            values: dict[str, Any] = {"index": index, "id": ids.new_id(source, chunk.level, text)}
+            if document.offsets is not None:
+                values["source_spans"] = document.source_spans(chunk.spans)
+            chunks.append(evolve(chunk, metadata=writer.write(written | ran), **values))
+        return replace(explanation, chunks=chunks, chunker=self.algorithm, language=language)
 
     # Hooks that subclasses use or override.
 
@@ -408,10 +411,11 @@ class Chunker(Params, ABC):
 
     def load(self) -> None:
         """Load the resources given by name, so that an error comes before any work."""
-        _ = self.counter, self.sentence_tiler
+        if self.tokenizer is not None or self.sentence_splitter is not None or self.embeds:
+            _ = self.counter, self.sentence_tiler
         if self.embeds:
             self._chunk_vectors.load()
-        if isinstance(self.fallback, Chunker):
+        if not (self.fallback is None or isinstance(self.fallback, str)):
             self.fallback.load()
 
     def read(self, document: Document) -> Document:
@@ -423,7 +427,7 @@ class Chunker(Params, ABC):
 
     def outlined(self, document: Document) -> Document:
         """Return a document with the units that match ``headings`` as blocks, or those that are recognized in its text."""
-        is_recognized = self.outline and not document.markup
+        is_recognized = self.outline and not document.markup and ("\n" in document.text or "\r" in document.text)
         if document.outline or document.markup == "code" or not (self.headings or is_recognized):
             return document
         from advchunk.readers import outline  # its expressions take longer to compile than a short text to chunk
