@@ -223,7 +223,9 @@ class Units:
 
     def __post_init__(self) -> None:
         edges, n = self.edges, len(self.edges) - 1
-        if not (n >= 0 and edges[0] == 0 and edges[-1] == len(self.text) and np.count_nonzero(np.diff(edges) < 1) == 0):
+        if not (
+            n >= 0 and edges[0] == 0 and edges[-1] == len(self.text) and np.logical_and.reduce(edges[1:] > edges[:-1])
+        ):
             require(False, f"edges must be strictly increasing from 0 to {len(self.text)}", edges)
         if self.strength is None:
             object.__setattr__(self, "strength", np.array([Strength.SENTENCE] * (n + 1)))
@@ -339,13 +341,13 @@ class Chunk:
         """
         if self.source_spans:
             return self.source_spans
-        verbatim = "".join(text[start:end] for start, end in self.spans) == self.text
+        verbatim = "".join([text[start:end] for start, end in self.spans]) == self.text
         return self.spans if verbatim else ()
 
     @property
     def embed_text(self) -> str:
         """The text to embed: the context, a blank line, the text."""
-        return with_context(self.context, self.text)
+        return with_context(self.context, self.text) if self.context else self.text
 
 
 @cache
@@ -408,31 +410,33 @@ def write_metadata(metadata: Mapping[str, Any], values: Mapping[str, Any]) -> di
 
 
 class MetadataWriter:
-    """Writes values of ours into copies of the same metadata (`write_metadata`), which are read once."""
+    """Writes values of ours into copies of the same metadata (`write_metadata`), which are read once; ``keys`` are ours in them."""
 
     def __init__(self, metadata: Mapping[str, Any]) -> None:
-        self._metadata, (self._at, self._keys) = metadata, _written(metadata)
+        self._metadata, (self._at, self.keys) = metadata, _written(metadata) if metadata else (WRITTEN_KEYS, {})
 
     def write(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return a deep copy of the metadata with values, which replace ours of the same names."""
-        keys, result = self._keys.copy(), dict[str, Any]()
+        keys, result = self.keys.copy(), dict[str, Any]()
         for key, value in self._metadata.items():
             result[key] = value if type(value) in _PLAIN else _copy(value)
         for name, value in values.items():
-            key = keys.get(name) or self._new_key(name)
-            keys[name] = key
+            if name not in keys:
+                _check_key(key := name)
+                while key in self._metadata:
+                    key = _PREFIX + key
+                keys[name] = key
+            key = keys[name]
             result[key] = value if type(value) in _PLAIN else _copy(value)
         result.pop(self._at, None)
         if keys:
             result[self._at] = " ".join(keys.values())
         return result
 
-    def _new_key(self, name: str) -> str:
-        if name.split() != [name]:
-            require(False, "metadata keys of chunks must be without white space", name)
-        while name in self._metadata:
-            name = _PREFIX + name
-        return name
+
+@cache
+def _check_key(name: str) -> None:
+    require(name.split() == [name], "metadata keys of chunks must be without white space", name)
 
 
 def remove_written(metadata: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -142,7 +142,7 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
             ends.append(after)
             strength_at.setdefault(after, Strength.BLOCK)
     candidates = sorted({*units.edges.tolist(), *ends}) if ends else units.edges.tolist()
-    places = [*(bisect_left(candidates, first) for first, _ in spans), len(candidates)]
+    places = [*[bisect_left(candidates, first) for first, _ in spans], len(candidates)]
     edges = list[int]()
     for start, (_, last), (i, j) in zip(starts, spans, pairwise(places), strict=True):
         if start > lead or not edges:
@@ -394,8 +394,9 @@ def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
 
 def may_have_atoms(document: Document) -> bool:
     """Return True if a document is Markdown, as far as its reader says, with inline code, links, tags or formulas."""
-    is_markdown = document.markup in {"", "markdown"} and document.blocks is not None
-    return is_markdown and has_one(document.text, SIGNS) and has_atoms(document.text)
+    if document.blocks is None or document.markup not in {"", "markdown"}:
+        return False
+    return has_one(document.text, SIGNS) and has_atoms(document.text)
 
 
 def plain_levels(document: Document, tiler: Tiler) -> dict[str, Any]:
@@ -551,8 +552,8 @@ class Locator:
         values the first is taken, or the last if the key begins with "end".
         """
         metadata: dict[str, Any] = {}
-        if self._headings is not None:
-            paths = [self._headings.path(next_non_space(self._document.text, start)) for start, _ in spans]
+        if self._headings is not None and spans:
+            paths = list(map(self._headings.path, [next_non_space(self._document.text, start) for start, _ in spans]))
             common = paths[0] if len(paths) == 1 else commonprefix(paths)  # noqa: RUF071 - it also works on tuples
             path = section_path(self._document, common)
             metadata |= {"section": path[-1], "title_path": " > ".join(path)} if path else {}

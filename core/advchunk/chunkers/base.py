@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -40,7 +41,7 @@ from advchunk.chunkers.evidence import measure_evidence, planned_measure
 from advchunk.chunkers.explanations import MANY, Chance, Explanation
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
 from advchunk.chunkers.vectors import KINDS, ChunkVectors, Vectors
-from advchunk.engine import Job, Plan, completed, drive
+from advchunk.engine import Job, Plan, completed, drive, run_job
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner, raise_failure
 from advchunk.errors import ConfigurationError, InvalidSegmentation, Unreadable, first_line, is_integer, require
 from advchunk.models.cache import CacheLike, with_cache
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from advchunk.chunkers.incremental import Rechunked
 
 _DIMENSIONS = 2048  # of vectors of words: few enough to hold, and little noise (benchmarks/LANGUAGES.md)
+_KIND = attrgetter("kind")
 _log = logging.getLogger("advchunk")
 
 
@@ -113,13 +115,15 @@ class Chunker(Params, ABC):
     def check(self) -> None:
         """Add the rules for ``fallback`` and the embedder."""
         super().check()
-        valid = self.fallback in (None, "auto") or isinstance(self.fallback, Chunker)
-        require(valid, "fallback must be a Chunker, 'auto' or None", self.fallback)
-        size = self.batch_size
-        require(size is None or is_integer(size, 1), "batch_size must be a whole number >= 1 or None", size)
-        require(self.vectors in KINDS, f"vectors must be one of {KINDS}", self.vectors)
+        if self.fallback != "auto":
+            valid = self.fallback is None or isinstance(self.fallback, Chunker)
+            require(valid, "fallback must be a Chunker, 'auto' or None", self.fallback)
+        if (size := self.batch_size) is not None:
+            require(is_integer(size, 1), "batch_size must be a whole number >= 1 or None", size)
+        if self.vectors not in KINDS:
+            require(False, f"vectors must be one of {KINDS}", self.vectors)
         is_name = isinstance(self.embedder, str)  # resolved when it is needed
-        if not is_name and (self.embeds or self.embedder is not None):
+        if not is_name and (self.embedder is not None or (self.cache is not None and self.embeds)):
             with_cache(as_embedder(self.embedder), self.cache)
         if not is_name and self.vectors == "late":
             as_token_embedder(self.embedder)
@@ -137,8 +141,7 @@ class Chunker(Params, ABC):
     def explain(self, document: str | Document) -> Explanation:
         """Return the chunks of a text with the scores, thresholds and reasons behind them."""
         self.load()
-        (explanation,) = drive([self.job(0, document, raise_failure)])
-        return explanation
+        return run_job(self.job(0, document, raise_failure))
 
     def chunk_many(
         self,
@@ -318,7 +321,8 @@ class Chunker(Params, ABC):
         else:
             explanation = yield from (own._plan_parts(document) if self.boundaries else own.plan(document))
             explanation = self._described(explanation, failed, "" if own.language == AUTO else own.language)
-            own._log_doubts(explanation, embeds=vectors is not None)
+            if vectors is not None or not explanation.by_size:
+                own._log_doubts(explanation)
             if type(self).postprocess is not Chunker.postprocess:
                 chunks = yield from self.postprocess(explanation)
                 explanation = replace(explanation, chunks=IdGenerator().assign(explanation.document.source, chunks))
@@ -334,20 +338,20 @@ class Chunker(Params, ABC):
         if not document.text.strip():
             return document
         try:
-            document = self.outlined(self.read(document))
+            document = self.read(document)
+            if self.headings or (self.outline and ("\n" in document.text or "\r" in document.text)):
+                document = self.outlined(document)
         except ConfigurationError as error:
             raise Unreadable(*error.args) from error
         is_code = document.markup == "code" and document.text.strip()
         return join_definitions(document, self.limits(document)) if is_code else document
 
-    def _log_doubts(self, explanation: Explanation, *, embeds: bool) -> None:
+    def _log_doubts(self, explanation: Explanation) -> None:
         """Log a warning if most cuts are by size, or if vectors are wanted in a language that the embedder does not know."""
         if not explanation.by_size:
             _log_resemblance(explanation)
         is_decided = explanation.units is not None and len(explanation.units) > 1
-        if (explanation.by_size and not embeds) or not explanation.language or not self.embeds:
-            return
-        if not is_decided and self.vectors == "none":
+        if not explanation.language or not self.embeds or not (is_decided or self.vectors != "none"):
             return
         embedder = as_embedder(self.embedder)
         if not embedder.knows(explanation.language):
@@ -401,7 +405,10 @@ class Chunker(Params, ABC):
             if document.offsets is not None:
                 values["source_spans"] = document.source_spans(chunk.spans)
             chunks.append(evolve(chunk, metadata=writer.write(written | ran), **values))
-        return replace(explanation, chunks=chunks, chunker=self.algorithm, language=language)
+        return Explanation(
+            document, chunks, explanation.units, explanation.segmentation, language, self.algorithm, explanation.by_size,
+            explanation.measure, explanation.levels,
+        )  # fmt: skip
 
     # Hooks that subclasses use or override.
 
@@ -411,9 +418,10 @@ class Chunker(Params, ABC):
 
     def load(self) -> None:
         """Load the resources given by name, so that an error comes before any work."""
-        if self.tokenizer is not None or self.sentence_splitter is not None or self.embeds:
+        embeds = self.embeds
+        if self.tokenizer is not None or self.sentence_splitter is not None or embeds:
             _ = self.counter, self.sentence_tiler
-        if self.embeds:
+        if embeds:
             self._chunk_vectors.load()
         if not (self.fallback is None or isinstance(self.fallback, str)):
             self.fallback.load()
@@ -427,7 +435,7 @@ class Chunker(Params, ABC):
 
     def outlined(self, document: Document) -> Document:
         """Return a document with the units that match ``headings`` as blocks, or those that are recognized in its text."""
-        is_recognized = self.outline and not document.markup and ("\n" in document.text or "\r" in document.text)
+        is_recognized = self.outline and not document.markup
         if document.outline or document.markup == "code" or not (self.headings or is_recognized):
             return document
         from advchunk.readers import outline  # its expressions take longer to compile than a short text to chunk
@@ -529,12 +537,12 @@ class Chunker(Params, ABC):
         """Return the size limits of the chunks of a document."""
         limits = Limits(
             self.max_tokens,
-            self.size("min_tokens"),
-            self.size("overlap_tokens"),
+            self.size("min_tokens") if self.min_tokens else 0,
+            self.size("overlap_tokens") if self.overlap_tokens else 0,
             self.counter,
             **plain_levels(document, self.sentence_tiler),
         )
-        if not self.include_context and SPLIT_APART.isdisjoint([block.kind for block in document.blocks or ()]):
+        if not self.include_context and SPLIT_APART.isdisjoint(map(_KIND, document.blocks or ())):
             return limits
         from advchunk.building.contexts import with_contexts
 
@@ -571,11 +579,14 @@ class SegmentingChunker(Chunker):
 
     def plan(self, document: Document) -> Plan[Explanation]:
         """Tile the text, decide on cuts, build chunks."""
+        if self.by_size and not self.include_context:
+            budget = self.max_tokens - (self.size("overlap_tokens") if self.overlap_tokens else 0)
+            if chunk := sizes.whole_chunk(document.text, budget, self.counter):
+                return Explanation(document, [chunk], by_size=True)
         limits = self.limits(document)
-        whole = sizes.one_unit(document.text, limits) if self.by_size else None
-        units = self.tile(document, limits) if whole is None else whole
-        segmentation, measure = Segmentation(np.array([0, len(units)])), None
-        if not self.by_size and len(units) > 1:
+        units = self.tile(document, limits)
+        segmentation, measure = Segmentation(np.array([0, len(units.edges) - 1])), None
+        if not self.by_size and len(units.edges) > 2:
             segmentation = yield from self.decide(units, limits)
             sizes.check_segmentation(units, segmentation, self.algorithm)
             segmentation = self.fit_to_layout(units, segmentation.with_origins(units, limits.min_tokens))

@@ -218,7 +218,8 @@ def read(document: Document, markup: str) -> Document:
             metadata = {**reader.read_metadata(document.text), **metadata}
         own = document.offsets, document.markup, document.above, document.outline
         document = Document(document.text, document.id, layout, metadata, *own)
-        return refine_document(document, name) if may_be_refined(document.text, name) else document
+        is_refined = _refined_beginning(name).match(document.text[:_HEAD])
+        return refine_document(document, name) if is_refined else document
     rule = (
         f'markup must be a format of text: read_file reads {name} from the bytes of a file, and markup="{name}" cannot'
     )
@@ -301,10 +302,7 @@ def may_be_refined(text: str, markup: str) -> bool:
     >>> may_be_refined("Tea.", "markdown")
     False
     """
-    for begins in _refined_beginnings(markup):  # noqa: SIM110 - a generator would be slow
-        if begins.match(text[:_HEAD]):
-            return True
-    return False
+    return _refined_beginning(markup).match(text[:_HEAD]) is not None
 
 
 def refine_document(document: Document, markup: str) -> Document:
@@ -322,8 +320,9 @@ def _refining(name: str) -> tuple[Registration, ...]:
 
 
 @cache
-def _refined_beginnings(name: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(_pattern(row.begins) for row in _refining(name))
+def _refined_beginning(name: str) -> re.Pattern[str]:
+    """Return a pattern of the beginnings of texts in which other readers may find more blocks."""
+    return _pattern("|".join(f"(?:{row.begins})" for row in _refining(name)) or "(?!)")
 
 
 def compose_offsets(document: Document, derived: Document) -> Document:

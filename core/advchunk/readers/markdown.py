@@ -392,7 +392,7 @@ def _ranges(flat: str, begin: int, insets: Sequence[Inset]) -> list[tuple[int, i
     lasting = patterns.lasts.search(text)
     limit = lasting.start() if lasting else len(text)
 
-    ends = [inset.end - begin + 1 for inset in insets]
+    ends = [inset.end - begin + 1 for inset in insets] if insets else []
     opening = patterns.opens.search(text)
     edges = [1]
     for blank in _BLANK.finditer(text, 1):
