@@ -198,7 +198,7 @@ PARAGRAPHS = "\n\n".join([
 ])  # fmt: skip
 SPLITTER = (
     "from langchain_advchunk import RecursiveSplitter\nfrom langchain_core.documents import Document\n"
-    "splitter = RecursiveSplitter(max_tokens=64)",
+    "splitter = RecursiveSplitter(max_tokens=90)",
     f"splitter.split_documents([Document({PARAGRAPHS!r}, metadata=dict(source='tea.md'))])",
 )
 

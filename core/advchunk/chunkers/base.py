@@ -386,14 +386,14 @@ class Chunker(Params, ABC):
         document, ids, locate = explanation.document, IdGenerator(), Locator(explanation.document)
         source, writer = document.source, MetadataWriter(document.metadata)
         ran: dict[str, Any] = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
-        told = self.add_scores and "language" not in document.metadata and (language or tell_language(document.text))
+        detected = self.add_scores and "language" not in document.metadata and (language or tell_language(document.text))
         if self.add_signal:
             ran |= replace(explanation, chunker=self.algorithm).signal.metadata()
         describes_more, chunks = type(self).chunk_metadata is not Chunker.chunk_metadata, list[Chunk]()
         for index, chunk in enumerate(explanation.chunks):
             written = chunk.metadata | locate(chunk.spans)
-            if told:
-                written["language"] = told
+            if detected:
+                written["language"] = detected
             if self.add_scores and 0 < chunk.end < len(document.text):
                 cut = explanation.cut_at(chunk.end)
                 written |= {"cut": cut.reason, "cut_origin": cut.origin}

@@ -108,8 +108,8 @@ def sentences(text: str, language: str = AUTO, *, by_paragraph: bool = False, st
             continue
         words, habits = own_words, own_habits
         if by_paragraph and last - first >= _TELLING:
-            told = tell_language(text[first : first + _TELLING], code)
-            words, habits = get_words(told), get_habits(told)
+            detected = tell_language(text[first : first + _TELLING], code)
+            words, habits = get_words(detected), get_habits(detected)
         ends += _sentence_ends(Paragraph(seen, first, last, words), stops, habits, signs)
     return owning_space(text, ends, starts)
 
