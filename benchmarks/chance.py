@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import logging
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -67,9 +68,10 @@ def measure(name: str, params: Mapping[str, Any], texts: list[SegmentedText], tr
     """Return the results of a configuration on texts, and on as many shuffles of them as there are tries."""
     chunker: Any = create(name, experimental=True, fallback=None, cache={}, **params)
     rng, units = np.random.default_rng(1), [text.units for text in texts]
-    random = [measure_evidence(chunker, shuffled(units[i % len(units)], rng)) for i in range(tries)]
+    evidence: Any = partial(measure_evidence, chunker)
+    random = [evidence(shuffled(units[i % len(units)], rng)) for i in range(tries)]
     signals = [chunker.explain(text.document()).signal for text in texts]
-    return Row(random, [measure_evidence(chunker, own) for own in units], signals)
+    return Row(random, [evidence(own) for own in units], signals)
 
 
 def rows(texts: list[SegmentedText], only: list[str], tries: int) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, stdev
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -76,10 +76,10 @@ def measure_evidence(chunker: Chunker, units: Units) -> Chance | None:
     ------
     ConfigurationError : the chunker decides on nothing, or there are fewer than two units.
     """
-    segments = isinstance(chunker, SegmentingChunker) and not chunker.by_size
-    require(segments, "chunker must be one that segments, and not by size alone", type(chunker).__name__)
+    decides = isinstance(chunker, SegmentingChunker) and not chunker.by_size
+    require(decides, "chunker must be one that segments, and not by size alone", type(chunker).__name__)
     require(isinstance(units, Units) and len(units) > 1, "units must be two or more Units", units)
-    own = chunker.in_language_of(Document(units.text))
+    own: Any = chunker.in_language_of(Document(units.text))
     units = units.part(0, min(len(units), _MOST))
     rng = np.random.default_rng(_SEED)
     texts = [units, *(shuffled(units, rng) for _ in range(SHUFFLES))]
