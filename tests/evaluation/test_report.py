@@ -1,9 +1,7 @@
-"""The report says what the comparison says, in three files."""
+"""The report says what the comparison says, in two files."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
@@ -93,14 +91,12 @@ def test_a_size_that_could_not_be_matched_is_told_and_leads_nothing():
     assert "off scores best" in as_markdown(compare([off], "off"))
 
 
-def test_three_files_say_the_same(tmp_path):
+def test_both_files_say_the_same(tmp_path):
     rows, run_info = compare(OUTCOMES, "base", "iou"), {"questions": "made from the documents"}
     options = {"metric": "iou", "notes": {"up": "brittle"}, "run_info": run_info}
     folder = report.write_report(tmp_path / "a" / "b", TASK, rows, **options)
-    assert sorted(path.name for path in folder.iterdir()) == ["comparison.csv", "report.md", "results.json"]
-    read = list(csv.DictReader(io.StringIO(folder.joinpath("comparison.csv").read_text(encoding="utf-8"))))
+    assert sorted(path.name for path in folder.iterdir()) == ["report.md", "results.json"]
     flat = as_rows(rows)
-    assert read == [{key: "" if value is None else str(value) for key, value in row.items()} for row in flat]
     page = folder.joinpath("report.md").read_text(encoding="utf-8")
     assert as_markdown(rows, task=TASK, **options) in page
     assert "*Claims at k* is the share of the numeric claims" in page

@@ -25,7 +25,7 @@ from advchunk.text.templates import fill_text
 
 CHUNKERS = ("recursive", "optimal-semantic")
 SEARCHES = (Search("lexical"), Search("dense"), Search("hybrid"), Search("hybrid", neighbors=True))
-_MODES = ("lexical", "dense", "hybrid")  # what a search needs: words, an embedder and a store of vectors, or both
+_MODES = ("lexical", "dense", "hybrid")  # the simplest first: words need no embedder and no store of vectors
 _MIN_SETTLING = 100  # questions: fewer settle nothing
 _MAX_ROWS = 20  # of the printed table
 
@@ -53,7 +53,7 @@ class Option:
 
     @property
     def effort(self) -> tuple[int, ...]:
-        """What the option needs, most important first; the lower, the simpler."""
+        """The rank of each thing that the option needs, most important first; the lower, the simpler."""
         search, embeds = self.search, catalog.cuts_by_embeddings(self.chunker)
         return _MODES.index(search.mode), embeds, get_args(Vectors).index(self.vectors), search.neighbors
 

@@ -1,4 +1,4 @@
-"""A report on a comparison: a page of Markdown, with CSV and JSON files of all figures."""
+"""A report on a comparison: a page of Markdown, and all figures as JSON."""
 
 import json
 import platform
@@ -33,7 +33,7 @@ def write_report(
     run_info: Mapping[str, Any] | None = None,
     failures: Sequence[FailedCandidate] = (),
 ) -> Path:
-    """Write ``report.md``, ``comparison.csv`` and ``results.json``, and return the folder.
+    """Write ``report.md`` and ``results.json``, and return the folder.
 
     The folder is created if missing; its files of these names are overwritten. Raises `ConfigurationError` for no rows.
 
@@ -64,7 +64,6 @@ def write_report(
     }
     contents = {
         "report.md": page,
-        "comparison.csv": tables.as_csv(rows, failures),
         "results.json": json.dumps(results, indent=1) + "\n",
     }
     folder = Path(folder)

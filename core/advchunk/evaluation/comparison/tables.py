@@ -1,9 +1,6 @@
-"""Comparisons as tables: flat rows, CSV and Markdown."""
+"""Comparisons as tables: flat rows and Markdown."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
 from importlib.resources import files
 from typing import Any, TypeAlias
 
@@ -115,16 +112,6 @@ def column_titles(columns: Columns, rows: Sequence[Mapping[str, Any]]) -> dict[s
 def format_figures(columns: Columns, row: Mapping[str, Any]) -> dict[str, str]:
     """Return the formatted figures of a row, "" for unknown ones."""
     return {key: "" if row.get(key) is None else format(row[key], form) for key, (_, form) in columns.items()}
-
-
-def as_csv(rows: Sequence[Comparison], failures: Sequence[FailedCandidate] = ()) -> str:
-    """Return the figures of `as_rows` as CSV; a failure is a row with the verdict "failed: ..."."""
-    flat, file = as_rows(rows), io.StringIO()
-    writer = csv.DictWriter(file, list(flat[0]))
-    writer.writeheader()
-    writer.writerows(flat)
-    writer.writerows({"candidate": label, "verdict": f"failed: {reason}"} for label, reason in map(astuple, failures))
-    return file.getvalue()
 
 
 def as_markdown(
