@@ -5,6 +5,7 @@ import os
 import pickle
 import re
 import signal
+import subprocess
 import sys
 from dataclasses import replace
 from itertools import pairwise
@@ -796,3 +797,39 @@ def test_any_budget_is_on_the_curve(task):
     result = run(candidate("recursive", max_tokens=30), small)
     assert list(result.curve) == list(small.budgets)
     assert result.curve[60] == result.recall.mean()
+
+
+LOADED = """
+import sys
+from dataclasses import replace
+from advchunk import Document
+from advchunk.evaluation import EvaluationTask, candidate, evaluate, held_out_questions, synthetic
+from advchunk.evaluation.comparison import harness, index
+from advchunk.retrieval.search import Search
+
+measure, loaded = harness.measure_cost, []
+def measured(work, *args):
+    def watched():
+        before = set(sys.modules)
+        result = work()
+        loaded.extend(set(sys.modules) - before)
+        return result
+    return measure(watched, *args)
+harness.measure_cost = index.measure_cost = measured
+made = held_out_questions([Document("# Tea\\n\\n" + synthetic(1, segments=9, sentences=(6, 6), words=(9, 9)).units.text, "a.md")], 9)
+first = replace(candidate("recursive", max_tokens=40), search=Search("hybrid", neighbors=True))
+assert len(evaluate([first], EvaluationTask(made.documents, made.questions))) == 1
+print(loaded)
+"""
+
+
+def test_the_first_candidate_does_not_pay_for_what_it_loads():
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_warning_about_documents_is_logged_once_and_counted(task, caplog):
+    evaluate([candidate("universal-semantic", max_tokens=20 + i, min_chunk_size=1) for i in range(2)], task)
+    repeated = [record.getMessage() for record in caplog.records if "cuts like recursive" in record.getMessage()]
+    assert len(repeated) == 2
+    assert re.match(r"\d+ more like this: document '0.md'", repeated[1])

@@ -349,7 +349,7 @@ class ChunkedTask:
         """Return the chunks of a candidate."""
         if isinstance(candidate, SizeMatched):
             candidate = candidate.calibrate(task)
-        _ = task.question_vectors  # so that the model is loaded before anything is measured
+        task.load()
         meter = Meter() if candidate.chunker or candidate.uses_no_model else None
         cut = candidate.metered_cut(meter) if meter else candidate.cut
         all_chunks, cost = measure_cost(lambda: cut(task.documents), meter, task.counter)
