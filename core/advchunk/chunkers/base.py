@@ -406,7 +406,7 @@ class Chunker(Params, ABC):
             chunks.append(evolve(chunk, metadata=writer.write(written | ran), **values))
         return Explanation(
             document, chunks, explanation.units, explanation.segmentation, language, self.algorithm, explanation.by_size,
-            explanation.measure, explanation.levels,
+            explanation.levels,
         )  # fmt: skip
 
     # Hooks that subclasses use or override.
