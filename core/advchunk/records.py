@@ -505,7 +505,7 @@ class Segmentation:
     least : (n,) sizes of the units, and the size that a segment must have for the algorithm to end it, in a unit of its own;
         None for ``min_tokens``.
     evidence : how much the algorithm sees in the order of the units, in its own unit, the higher the more; comparable for the
-        same units in another order. None for what its segments explain of ``rows``.
+        same units in another order (`evaluation.measure_evidence`). None for what its segments explain of ``rows``.
     unknown : (n,) True for units of which the algorithm knows nothing; None for those whose row is 0.
     """
 

@@ -37,8 +37,7 @@ from advchunk.building.layout import (
     tile_prose,
 )
 from advchunk.building.sizes import Limits
-from advchunk.chunkers.evidence import measure_evidence, planned_measure
-from advchunk.chunkers.explanations import MANY, Chance, Explanation
+from advchunk.chunkers.explanations import MANY, Explanation
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
 from advchunk.chunkers.vectors import KINDS, ChunkVectors, Vectors
 from advchunk.engine import Job, Plan, completed, drive, run_job
@@ -407,7 +406,7 @@ class Chunker(Params, ABC):
             chunks.append(evolve(chunk, metadata=writer.write(written | ran), **values))
         return Explanation(
             document, chunks, explanation.units, explanation.segmentation, language, self.algorithm, explanation.by_size,
-            explanation.measure, explanation.levels,
+            explanation.levels,
         )  # fmt: skip
 
     # Hooks that subclasses use or override.
@@ -569,8 +568,6 @@ class SegmentingChunker(Chunker):
 
     by_size: ClassVar[bool] = False
     """True if the limits alone decide on cuts: `decide` is not asked, and the units of a text within them do not matter."""
-    measures_evidence: ClassVar[bool] = True
-    """False if the algorithm has no evidence by nature, or a language model would have to read each shuffled text."""
 
     def in_language_of(self, document: Document) -> Self:
         """Return the chunker itself also for a text that is sure to be one chunk, whatever its language."""
@@ -585,16 +582,13 @@ class SegmentingChunker(Chunker):
                 return Explanation(document, [chunk], by_size=True)
         limits = self.limits(document)
         units = self.tile(document, limits)
-        segmentation, measure = Segmentation(np.array([0, len(units.edges) - 1])), None
+        segmentation = Segmentation(np.array([0, len(units.edges) - 1]))
         if not self.by_size and len(units.edges) > 2:
             segmentation = yield from self.decide(units, limits)
             sizes.check_segmentation(units, segmentation, self.algorithm)
             segmentation = self.fit_to_layout(units, segmentation.with_origins(units, limits.min_tokens))
-            if self.measures_evidence:
-                decide = partial(self.decide, limits=limits)
-                measure = yield from planned_measure(decide, units, at_once=self.add_signal)
         chunks = sizes.build_chunks(units, segmentation, limits)
-        return Explanation(document, chunks, units, segmentation, by_size=self.by_size, measure=measure)
+        return Explanation(document, chunks, units, segmentation, by_size=self.by_size)
 
     def segmentation(self, units: Units) -> Segmentation:
         """Segment existing units, such as an annotator's; their sizes are counted, but not enforced."""
@@ -605,17 +599,6 @@ class SegmentingChunker(Chunker):
         own = self.in_language_of(Document(units.text))
         (segmentation,) = drive([Job(own.decide(replace(units, sizes=limits.counter.counts(units.strings())), limits))])
         return segmentation
-
-    def measure_evidence(self, units: Units) -> Chance | None:
-        """Measure the evidence of the algorithm in existing units, and in the same units shuffled.
-
-        None if its segmentations have neither ``evidence`` nor ``rows``. A language model reads all 20 texts.
-        """
-        require(isinstance(units, Units) and len(units) > 1, "units must be two or more Units", units)
-        limits = Limits(self.max_tokens, self.size("min_tokens"), self.size("overlap_tokens"), self.counter)
-        counted, own = units.with_sizes(limits.counter.counts), self.in_language_of(Document(units.text))
-        (chance,) = drive([Job(measure_evidence(partial(own.decide, limits=limits), counted))])
-        return chance
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:
         """Return a segmentation whose cuts are where the layout allows, and near edges where it is strong."""

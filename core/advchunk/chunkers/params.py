@@ -54,8 +54,8 @@ class Params:
         ``language`` of the document, unless its metadata has one.
     add_signal : add to the metadata of each chunk what the algorithm found in its document (`chunkers.explanations.Signal`): the shares
         of its cuts that are its own, at the first place allowed, and by size, as ``signal_algorithm``, ``signal_first`` and
-        ``signal_size``; that of pieces without words that count or a vector, ``signal_unknown``; the method that it cuts like, ``signal_like``;
-        and how far its evidence is from shuffled text, ``signal_evidence``, for which the algorithm runs 20 times.
+        ``signal_size``; that of pieces without words that count or a vector, ``signal_unknown``; and the method that it cuts like,
+        ``signal_like``.
     markup : format of texts without a layout: "markdown" protects code, tables and formulas and finds headings; "plain"
         treats all characters as prose; "code" keeps functions and classes whole while they fit, and needs the name of the
         file or the language (`readers.code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed", "docling" and
