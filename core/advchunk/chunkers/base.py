@@ -385,7 +385,9 @@ class Chunker(Params, ABC):
         document, ids, locate = explanation.document, IdGenerator(), Locator(explanation.document)
         source, writer = document.source, MetadataWriter(document.metadata)
         ran: dict[str, Any] = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
-        detected = self.add_scores and "language" not in document.metadata and (language or tell_language(document.text))
+        detected = (
+            self.add_scores and "language" not in document.metadata and (language or tell_language(document.text))
+        )
         if self.add_signal:
             ran |= replace(explanation, chunker=self.algorithm).signal.metadata()
         describes_more, chunks = type(self).chunk_metadata is not Chunker.chunk_metadata, list[Chunk]()
