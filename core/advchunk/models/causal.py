@@ -13,7 +13,6 @@ import numpy as np
 from advchunk import errors
 from advchunk.engine import call_in_thread
 from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, import_extra, require
-from advchunk.models import gguf
 from advchunk.models.huggingface import HuggingFaceLM
 from advchunk.models.tokens import TokenReader
 from advchunk.records import Floats, Ints
@@ -205,14 +204,11 @@ def _load(name: str) -> TokenReader:
     folder, file = _locate(name)
     device, dtype = _select_device(torch)
     try:
-        if name == "smollm2" and file:
-            model, tokenizer = gguf.load_llama(Path(folder, file), dtype)
-        else:
-            options: dict[str, Any] = {"gguf_file": file} if file else {}
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **options)
-            if file and hasattr(transformers, "GgufConfig"):  # since version 5 weights stay packed otherwise, and slow
-                options["quantization_config"] = transformers.GgufConfig(dequantize=True)
-            model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **options)
+        options: dict[str, Any] = {"gguf_file": file} if file else {}
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **options)
+        if file and hasattr(transformers, "GgufConfig"):  # since version 5 weights stay packed otherwise, and slow
+            options["quantization_config"] = transformers.GgufConfig(dequantize=True)
+        model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **options)
     except ImportError as error:  # of the libraries that read GGUF
         raise MissingExtra(f"the reader of {name!r} ({errors.first_line(error)})", "gguf") from error  # noqa: EM102
     except (OSError, ValueError) as error:
