@@ -94,7 +94,7 @@ class HuggingFaceLM:
         """Return the (t - 1,) surprise of each of t tokens but the first."""
         torch, reader = import_extra("torch", "transformers"), self.reader
         block = max(MAX_LOGIT_BYTES // (4 * int(reader.config.vocab_size)), MIN_BLOCK)
-        tokens, cache, nats = torch.tensor(ids), None, [np.zeros(0)]
+        tokens, cache, nats = torch.tensor(ids), None, list[Floats]([np.zeros(0)])
         for start in range(0, len(ids) - 1, block):
             following = tokens[start + 1 : start + block + 1]
             logits, cache = reader.run(tokens[None, start : start + len(following)], cache, len(following))

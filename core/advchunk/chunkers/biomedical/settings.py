@@ -14,7 +14,13 @@ from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams
 from advchunk.errors import ConfigurationError, did_you_mean, require
 from advchunk.records import written_metadata
 
-BOOSTS: Mapping[str, float] = {"Results": 0.15, "Conclusions": 0.12, "Methods": 0.05, "Background": 0.02, "quality": 0.1}
+BOOSTS: Mapping[str, float] = {
+    "Results": 0.15,
+    "Conclusions": 0.12,
+    "Methods": 0.05,
+    "Background": 0.02,
+    "quality": 0.1,
+}
 """The published boosts, as shares of a score: of sections, and of a source of the best quality."""
 
 _RECENCY = ((2, 0.1), (5, 0.05), (10, 0.02))  # years since publication, and the boost of articles of at most that age
@@ -69,7 +75,9 @@ def boost(metadata: Mapping[str, Any], year: int, boosts: Mapping[str, float] = 
     return share
 
 
-def _read(names: Mapping[str, str], defaults: Mapping[str, Any], environment: Mapping[str, str] | None) -> dict[str, Any]:
+def _read(
+    names: Mapping[str, str], defaults: Mapping[str, Any], environment: Mapping[str, str] | None
+) -> dict[str, Any]:
     values, known = os.environ if environment is None else environment, (*_PARAMETERS, *_BOOSTS)
     for variable in values:
         is_known = variable in known or not variable.startswith(_PREFIXES)
