@@ -485,9 +485,17 @@ def test_settings_default_to_this_process(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "value", "rule"),
     [
-        ("BIO_MCP_CHUNKER_MAX_TOKENS", "many", "BIO_MCP_CHUNKER_MAX_TOKENS must be a whole number, got 'many'"),
-        ("BIO_MCP_BOOST_RESULTS_SECTION", "", "BIO_MCP_BOOST_RESULTS_SECTION must be a number, got ''"),
-        ("BIO_MCP_CHUNKER_MAX_TOKEN", "1", "no such setting; did you mean 'BIO_MCP_CHUNKER_MAX_TOKENS'"),
+        ("BIO_MCP_CHUNKER_MAX_TOKENS", "many", "BIO_MCP_CHUNKER_MAX_TOKENS must be a whole number >= 0, got 'many'"),
+        (
+            "BIO_MCP_BOOST_RESULTS_SECTION",
+            "nan",
+            "BIO_MCP_BOOST_RESULTS_SECTION must be a finite number >= 0, got 'nan'",
+        ),
+        (
+            "BIO_MCP_CHUNKER_MAX_TOKEN",
+            "1",
+            "no setting BIO_MCP_CHUNKER_MAX_TOKEN; did you mean 'BIO_MCP_CHUNKER_MAX_TOKENS'",
+        ),
     ],
 )
 def test_a_bad_setting_is_an_error(name, value, rule):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams
-from advchunk.errors import ConfigurationError, did_you_mean, require
+from advchunk.errors import ConfigurationError, did_you_mean, is_number, require
 from advchunk.records import written_metadata
 
 BOOSTS: Mapping[str, float] = {
@@ -78,17 +78,18 @@ def boost(metadata: Mapping[str, Any], year: int, boosts: Mapping[str, float] = 
 def _read(
     names: Mapping[str, str], defaults: Mapping[str, Any], environment: Mapping[str, str] | None
 ) -> dict[str, Any]:
-    values, known = os.environ if environment is None else environment, (*_PARAMETERS, *_BOOSTS)
-    for variable in values:
-        is_known = variable in known or not variable.startswith(_PREFIXES)
-        require(is_known, f"there is no such setting{did_you_mean(variable, known)}", variable)
-    settings = dict[str, Any]()
-    for variable, name in names.items():
-        if (value := values.get(variable)) is not None:
-            kind = type(defaults[name])
-            try:
-                settings[name] = kind(value)
-            except ValueError:
-                msg = f"{variable} must be a {'whole ' if kind is int else ''}number, got {value!r}"
-                raise ConfigurationError(msg) from None
-    return settings
+    values, variables = os.environ if environment is None else environment, (*_PARAMETERS, *_BOOSTS)
+    if unknown := sorted(name for name in values if name.startswith(_PREFIXES) and name not in variables):
+        msg = f"there is no setting {unknown[0]}{did_you_mean(unknown[0], variables)}"
+        raise ConfigurationError(msg)
+    return {name: _convert(key, values[key], type(defaults[name])) for key, name in names.items() if key in values}
+
+
+def _convert(variable: str, text: str, kind: type) -> Any:
+    rule = f"{variable} must be a {'whole' if kind is int else 'finite'} number >= 0"
+    try:
+        value = kind(text)
+    except ValueError:
+        value = None
+    require(kind is str or is_number(value), rule, text)
+    return value
