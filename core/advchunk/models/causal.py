@@ -115,14 +115,6 @@ def per_unit(ends: Ints, nats: Floats, edges: Ints, measure: SurpriseMeasure = "
     return np.asarray(mean[scored[nearest]])
 
 
-class _Model(Protocol):
-    def forward(self, *args: Any, **kwargs: Any) -> Any: ...
-
-
-class _Tokenizer(Protocol):
-    def convert_tokens_to_ids(self, *args: Any, **kwargs: Any) -> Any: ...
-
-
 class _Pipeline(Protocol):
     model: Any
     tokenizer: Any
@@ -138,7 +130,7 @@ class _LlamaIndexPair(Protocol):
 
 
 # A model of transformers with its tokenizer, or a pipeline of them.
-_Transformers: TypeAlias = tuple[_Model, _Tokenizer] | _Pipeline | _LangChainPipeline | _LlamaIndexPair
+_Transformers: TypeAlias = tuple[Any, Any] | _Pipeline | _LangChainPipeline | _LlamaIndexPair
 CausalLMLike: TypeAlias = str | Path | _Transformers | _Scores | _Chooses | CausalLM
 
 
