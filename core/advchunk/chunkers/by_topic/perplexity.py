@@ -20,8 +20,8 @@ from advchunk.records import Chunk, Document, Floats, Segmentation, Span, Streng
 class PerplexityParams(Params):
     """Cut after each minimum of surprise, then join meta-chunks up to ``max_tokens``.
 
-    A causal language model reads the text once. The surprise of a sentence is the mean over its tokens, each in the
-    context of all text before it (`models.causal.per_unit`). Where surprise falls and rises again, the sentence ends a
+    A causal language model reads the text. The surprise of a sentence is the mean over its tokens, each in the context of
+    all text before it (`models.causal.per_unit`), as far as it fits ``max_context``. Where surprise falls and rises again, the sentence ends a
     meta-chunk: it follows best from the text before it, and so completes the idea. A minimum is lower than both its
     neighbors, and than one of them by at least ``threshold``; or it equals the next sentence, and is lower than the
     previous one by at least as much.
@@ -42,7 +42,7 @@ class PerplexityParams(Params):
     combine : join neighboring meta-chunks, from the left, while they fit ``max_tokens``.
     max_context : maximum context of a token, in tokens, >= 16; None is the model's limit, at most 8192.
     max_memory : maximum MiB of the model's keys and values, >= 1, which may lower the context; None is unlimited.
-    evict : share of a full context to drop, oldest tokens first, > 0 and < 1; bounds memory, and the time per token.
+    evict : share of a full context to drop, oldest tokens first, > 0 and < 1; the rest is read again, so less takes longer.
 
     References
     ----------
@@ -51,6 +51,7 @@ class PerplexityParams(Params):
     """
 
     algorithm: ClassVar[str] = "perplexity"
+    version: ClassVar[int] = 3
     threshold: float = 0.0
     threshold_percentile: float | None = None
     boundary: Literal["after", "overlap"] = "after"
