@@ -63,7 +63,7 @@ BASES: dict[type, Base] = {
     advchunk.Chunker: Base(
         "Chunkers",
         (
-            "chunk", "achunk", "chunk_many", "achunk_many", "stream", "astream", "chunk_stream", "rechunk", "explain", "read_file",
+            "chunk", "achunk", "chunk_many", "achunk_many", "stream", "astream", "rechunk", "explain", "read_file",
             "read_documents", "fingerprint", "chunk_corpus", "achunk_corpus", "update", "aupdate",
         ),
         (

@@ -486,16 +486,6 @@ class Headings:
         return self._above[place - 1] if place and self._starts[place - 1] == offset else self._paths[place]
 
 
-def headings_above(document: Document, offset: int) -> tuple[tuple[int, str], ...]:
-    """Return level and title of each heading that a text from ``offset`` on is under, outermost first."""
-    headings = OpenHeadings(document.text, document.above)
-    for block in document.blocks or ():
-        if block.span.start >= offset:
-            break
-        headings.enter(block)
-    return headings.open
-
-
 def _heading(text: str, block: Block) -> tuple[int, str]:
     """Return the level and the title of a heading."""
     return block.level, " ".join(text[slice(*block.span)].split()) if block.title is None else block.title

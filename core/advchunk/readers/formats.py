@@ -285,15 +285,6 @@ def _restoring() -> tuple[Registration, ...]:
     return tuple(row for row in registry.rows("reader") if row.metadata_keys)
 
 
-def may_be_refined(text: str, markup: str) -> bool:
-    """Return True if another reader may find more blocks in a text of a format, judging by its beginning.
-
-    >>> may_be_refined("Tea.", "markdown")
-    False
-    """
-    return any(begins.match(text[:_HEAD]) for begins in _refined_beginnings(markup))
-
-
 def refine_document(document: Document, markup: str) -> Document:
     """Return a document in a format with the blocks that other readers find in it."""
     for row in _refining(markup):
