@@ -64,7 +64,7 @@ BASES: dict[type, Base] = {
         "Chunkers",
         (
             "chunk", "achunk", "chunk_many", "achunk_many", "stream", "astream", "rechunk", "explain", "read_file",
-            "read_documents", "fingerprint", "chunk_corpus", "achunk_corpus", "update", "aupdate",
+            "read_documents", "fingerprint", "chunk_corpus", "achunk_corpus",
         ),
         (
             "plan", "check", "read", "limits", "tile", "fit_units", "chunk_metadata", "postprocess", "chunk_empty", "load",

@@ -1,11 +1,9 @@
 """The tree of a corpus: a root, communities of entities, and leaves."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
 
-from advchunk.building.ids import hashed_id
 from advchunk.chunkers.graphrag.communities import Community
 
 
@@ -27,9 +25,7 @@ class Node:
     leaves: tuple[int, ...]
 
 
-def place_leaves(
-    communities: Sequence[Community], leaves: Sequence[Mapping[str, int]], homes: Iterable[int] = ()
-) -> list[int]:
+def place_leaves(communities: Sequence[Community], leaves: Sequence[Mapping[str, int]]) -> list[int]:
     """Return the number of the community of each leaf: the finest one to which most of its mentions belong.
 
     A leaf goes from level to level into the community of most of its mentions (ties to the lower number), as far as any of
@@ -39,21 +35,15 @@ def place_leaves(
     ----------
     communities : by level.
     leaves : number of mentions, or of sentences with a mention, by canonical name, for each leaf.
-    homes : the communities where the leaves were before an update, from which they go on while they mention one of its
-        entities; without, all start from the root.
     """
-    members = {community.number: frozenset(community.members) for community in communities}
     parts = defaultdict[int, dict[str, int]](dict)  # by community, the part of each of its members
     for community in communities:
         parts[community.parent].update(dict.fromkeys(community.members, community.number))
-    starts = chain(homes, repeat(-1))
-    return [
-        _finest(home if members.get(home, frozenset()) & mentions.keys() else -1, mentions, parts)
-        for mentions, home in zip(leaves, starts, strict=False)
-    ]
+    return [_finest(mentions, parts) for mentions in leaves]
 
 
-def _finest(number: int, mentions: Mapping[str, int], parts: Mapping[int, Mapping[str, int]]) -> int:
+def _finest(mentions: Mapping[str, int], parts: Mapping[int, Mapping[str, int]]) -> int:
+    number = -1
     while True:
         votes = Counter[int]()
         inner = parts.get(number, {})
@@ -124,17 +114,3 @@ def leaves_below(tree: Sequence[Node]) -> list[list[int]]:
         if node.parent is not None:
             below[node.parent] += leaves
     return [sorted(leaves) for leaves in below]
-
-
-def digest_nodes(tree: Sequence[Node], leaves: Sequence[str]) -> list[str]:
-    """Return a digest of the entities, leaves and parts of each node.
-
-    Parameters
-    ----------
-    leaves : ids of the leaves.
-    """
-    parts, digests = [list[str]() for _ in tree], [""] * len(tree)
-    for i in range(len(tree) - 1, -1, -1):
-        digests[i] = hashed_id(*tree[i].members, "", *(leaves[leaf] for leaf in tree[i].leaves), "", *parts[i])
-        parts[tree[i].parent or 0].append(digests[i])
-    return digests
