@@ -16,6 +16,7 @@ from typing import Any
 
 TARGET = Path(__file__).parents[1] / "tests/data/golden_graphrag.json"
 SETTINGS = (
+    (10, True, 0xDEADBEEF),
     (10, False, 0xDEADBEEF),
     (5, False, 7),
 )  # maximum size, largest component only, seed

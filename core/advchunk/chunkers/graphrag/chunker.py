@@ -26,7 +26,7 @@ from advchunk.chunkers.graphrag.corpus import Corpus, Leaf, find_entities, make_
 from advchunk.chunkers.graphrag.extraction import Extractor, LeafText, RuleExtractor, as_extractor
 from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, MergedDescription, Weighting, build_graph
 from advchunk.chunkers.graphrag.phases import PhasedRunner, Phases, arun_phases, run_phases
-from advchunk.chunkers.graphrag.tree import Node, build_tree, leaves_below, place_leaves
+from advchunk.chunkers.graphrag.tree import Node, build_tree, place_leaves
 from advchunk.chunkers.model_bases import ChatParams
 from advchunk.chunkers.params import RESOURCE, at_least, at_most_chunk
 from advchunk.engine import Job, Plan, completed
@@ -264,7 +264,9 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         (communities,) = yield [Job(self._communities(graph), self.timeout, self._without_communities)]
         if not every:
             return Corpus([], leaves, tuple(communities), (), graph)
-        sentences = [find_entities(leaf, name, graph, self.language) for name, leaf in every]
+        sentences = [
+            find_entities(leaf, name, documents[name].document.text, graph, self.language) for name, leaf in every
+        ]
         mentions = [Counter(name for s in own for name in s.entities) for own in sentences]
         tree = build_tree(communities, mentions, place_leaves(communities, mentions))
         summaries = yield from self._summarize(tree, sentences, graph)
@@ -348,12 +350,10 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         """Return the summaries of the nodes."""
         counter, most = self.counter, self.size("summary_tokens")
         names = {key: entity.name for key, entity in graph.entities.items()}
-        summaries = [
-            summarize(
-                [s for leaf in below for s in sentences[leaf]], graph.strengths(node.members), names, most, counter
-            )
-            for node, below in zip(tree, leaves_below(tree), strict=True)
-        ]
+        summaries = list[Summary]()
+        for node in tree:
+            below = [sentence for leaf in node.below for sentence in sentences[leaf]]
+            summaries.append(summarize(below, graph.strengths(node.members), names, most, counter))
         if self._asker is None:
             return summaries
         writer = ReportWriter(self._asker, most, self.material_tokens, counter)

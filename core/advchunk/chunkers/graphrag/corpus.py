@@ -1,7 +1,7 @@
 """A corpus as a tree of chunks; its leaves are chunks of documents, with their sentences and entities."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -55,18 +55,14 @@ def split_sentences(chunk: Chunk, edges: Sequence[int], text: str) -> tuple[Span
     edges : offsets of the sentences of the document.
     text : of the document.
     """
-    spans = (pair for span in chunk.spans for pair in pairwise(_edges_in(span, edges)))
-    return tuple(Span(*stripped) for stripped in (_strip(text, *span) for span in spans) if stripped[0] < stripped[1])
-
-
-def _edges_in(span: Span, edges: Sequence[int]) -> list[int]:
-    start, end = span
-    return [start, *edges[bisect_right(edges, start) : bisect_left(edges, end)], end]
-
-
-def _strip(text: str, start: int, end: int) -> tuple[int, int]:
-    part = text[start:end]
-    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
+    spans = list[Span]()
+    for first, last in chunk.spans:
+        inside = [first, *edges[bisect_right(edges, first) : bisect_left(edges, last)], last]
+        for start, end in pairwise(inside):
+            part = text[start:end]
+            if part.strip():
+                spans.append(Span(start + len(part) - len(part.lstrip()), start + len(part.rstrip())))
+    return tuple(spans)
 
 
 def make_passage(chunk: Chunk, sentences: Iterable[Span], text: str) -> LeafText:
@@ -75,23 +71,17 @@ def make_passage(chunk: Chunk, sentences: Iterable[Span], text: str) -> LeafText
     return LeafText(text[start : chunk.end], tuple(Span(a - start, b - start) for a, b in sentences))
 
 
-def find_entities(leaf: Leaf, document: str, graph: KnowledgeGraph, language: str) -> list[Sentence]:
-    """Return the sentences of a leaf, with the canonical names of those of their entities that are in the graph."""
+def find_entities(leaf: Leaf, name: str, text: str, graph: KnowledgeGraph, language: str) -> list[Sentence]:
+    """Return the sentences of a leaf, with the canonical names of those of their entities that are in the graph.
+
+    Parameters
+    ----------
+    name, text : of the document.
+    """
     entities, starts = [set[str]() for _ in leaf.sentences], [span.start for span in leaf.sentences]
     for mention in leaf.extraction.mentions:
         place = bisect_right(starts, leaf.chunk.start + mention.start)
-        if place and (name := canonical_name(mention.name, language)) in graph.entities:
-            entities[place - 1].add(name)
-    rows = zip(leaf.sentences, _texts(leaf), entities, strict=True)
-    return [Sentence(document, span, text, frozenset(names)) for span, text, names in rows]
-
-
-def _texts(leaf: Leaf) -> Iterator[str]:
-    passages = list(zip(leaf.chunk.spans, leaf.chunk.passages, strict=True))
-    for start, end in leaf.sentences:
-        (text,) = (passage[start - span.start : end - span.start] for span, passage in passages if _is_in(start, span))
-        yield text
-
-
-def _is_in(offset: int, span: Span) -> bool:
-    return span.start <= offset < span.end
+        if place and (key := canonical_name(mention.name, language)) in graph.entities:
+            entities[place - 1].add(key)
+    rows = zip(leaf.sentences, entities, strict=True)
+    return [Sentence(name, span, text[slice(*span)], frozenset(names)) for span, names in rows]

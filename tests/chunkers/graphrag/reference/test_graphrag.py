@@ -14,7 +14,7 @@ from advchunk.chunkers.graphrag.central_sentences import Sentence, summarize
 from advchunk.chunkers.graphrag.communities import SEED, Community, detect_hierarchy, leiden_version
 from advchunk.chunkers.graphrag.extraction import relate
 from advchunk.chunkers.graphrag.graph import Mention, build_graph
-from advchunk.chunkers.graphrag.tree import build_tree, leaves_below, place_leaves
+from advchunk.chunkers.graphrag.tree import build_tree, place_leaves
 from advchunk.records import Span
 from advchunk.text.counters import WORDS
 
@@ -125,8 +125,9 @@ def test_a_tree_has_all_leaves_below_the_communities_of_most_of_their_mentions(e
 
     assert places == [smallest(mentions) for mentions in leaves]
     members = {community.number: set(community.members) for community in communities}
-    for i, below in enumerate(leaves_below(tree)):
-        assert set(tree[i].members) <= {name for leaf in below for name in leaves[leaf]}
+    for i, node in enumerate(tree):
+        assert set(node.members) <= {name for leaf in node.below for name in leaves[leaf]}
+        assert node.below == tuple(sorted([*node.leaves, *(j for n in tree if n.parent == i for j in n.below)]))
     for leaf, number in enumerate(places):
         if number >= 0 and parents[leaf]:
             assert members[number] & leaves[leaf].keys() <= set(tree[parents[leaf]].members)
