@@ -116,9 +116,9 @@ def workers(texts: list[str], documents: int, method: str) -> dict[str, Any]:
         for _ in chunker.stream(rows, workers=number):
             pass
         seconds.append(time.perf_counter() - start)
-    one, two = seconds
-    return {"documents": documents, "method": method, "one process, s": round(one, 3),
-            "2 processes, s": round(two, 3), "times as fast": round(one / two, 2)}  # fmt: skip
+    alone, two = seconds
+    return {"documents": documents, "method": method, "one process, s": round(alone, 3),
+            "2 processes, s": round(two, 3), "times as fast": round(alone / two, 2)}  # fmt: skip
 
 
 def plot(figures: Mapping[str, Any], file: Path) -> None:

@@ -81,7 +81,7 @@ def largest_component(edges: Iterable[tuple[str, str, float]]) -> list[tuple[str
         first, other = sorted(html.unescape(name).upper().strip() for name in (a, b))
         if not graph.has_edge(first, other):
             graph.add_edge(first, other, weight=weight)
-    largest = max(nx.connected_components(graph), key=len, default=set())
+    largest = max(nx.connected_components(graph), key=len, default=set[str]())
     return [(a, b, weight) for a, b, weight in graph.edges(data="weight") if a in largest]
 
 

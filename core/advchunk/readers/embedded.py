@@ -60,10 +60,6 @@ _NOT_PROSE = re.compile(
     r"|<(?:table|pre|h[1-6]|t[rdh]|img)(?![\w-])|<!--|!\[|\f",
     re.IGNORECASE,
 )
-# A table of Pandoc between lines of dashes, which may contain blank lines.
-_FRAME = re.compile(
-    r"(?:\A|(?<=\n))[ \t>]*+-{3,}+[ \t]*\n(?:[ \t]*+[^\s][^\n]*+\n){1,7}?[ \t>]*+-{2,}+(?:[ \t]++-{2,}+)++[ \t]*(?:\n|\Z)"
-)
 _AT_LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
 _BLANK_LINE = re.compile(r"\n[ \t>]*(?=\n)|\Z")
 

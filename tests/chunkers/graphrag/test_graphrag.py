@@ -18,7 +18,7 @@ from advchunk.chunkers.graphrag import communities as leiden
 from advchunk.chunkers.graphrag.chat import Asker, DescriptionMerger, parse_extraction
 from advchunk.chunkers.graphrag.chunker import GraphRAGChunker
 from advchunk.chunkers.graphrag.communities import detect_hierarchy
-from advchunk.chunkers.graphrag.extraction import LeafText, RuleExtractor, as_extractor
+from advchunk.chunkers.graphrag.extraction import LeafText, RuleExtractor
 from advchunk.chunkers.graphrag.graph import Extraction, Mention, Relation, build_graph, canonical_name
 from advchunk.engine import Job, drive
 from advchunk.errors import ConfigurationError
@@ -43,8 +43,8 @@ def passage(text):
     return LeafText(text, tuple(Span(a, b) for a, b in pairwise(edges)))
 
 
-def extract(text, extractor=None):
-    (extraction,) = drive([Job(as_extractor(extractor).plan(passage(text)))])
+def extract(text):
+    (extraction,) = drive([Job(RuleExtractor().plan(passage(text)))])
     return extraction
 
 
@@ -279,7 +279,7 @@ def test_summaries_have_vectors_if_chunks_have():
         ({"resolution": 0.0}, "resolution must be in"),
         ({"gleanings": -1}, "gleanings must be >= 0"),
         ({"weighting": "count"}, "weighting must be one of"),
-        ({"extractor": 3}, "an extractor must have identity and plan"),
+        ({"extractor": 3}, "an extractor must have the method plan"),
     ],
 )
 def test_bad_parameters_are_refused(options, rule):
@@ -478,8 +478,6 @@ def test_strengths_of_a_model_are_limited(strength):
 
 def test_an_extractor_of_ones_own():
     class Words:
-        identity = "words"
-
         def plan(self, passage):
             yield from ()
             mentions = [Mention(m.group(), *m.span()) for m in re.finditer(r"\w+", passage.text)]
@@ -492,7 +490,6 @@ def test_an_extractor_of_ones_own():
         "hunt"
         in GraphRAGChunker(max_tokens=16, extractor=Words(), min_mentions=1).chunk_corpus(DOCUMENTS).graph.entities
     )
-    assert RuleExtractor().identity == "rules-1 en"
 
 
 def test_rules_extract_where_no_name_of_a_model_is_in_the_text(caplog):

@@ -23,7 +23,7 @@ from advchunk.chunkers.graphrag.central_sentences import Sentence, Summary, summ
 from advchunk.chunkers.graphrag.chat import Asker, ChatExtractor, DescriptionMerger, ReportWriter, material
 from advchunk.chunkers.graphrag.communities import Community
 from advchunk.chunkers.graphrag.corpus import Corpus, Leaf, find_entities, make_passage, split_sentences
-from advchunk.chunkers.graphrag.extraction import Extractor, LeafText, RuleExtractor, as_extractor
+from advchunk.chunkers.graphrag.extraction import Extractor, LeafText, RuleExtractor
 from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, MergedDescription, Weighting, build_graph
 from advchunk.chunkers.graphrag.phases import PhasedRunner, Phases, arun_phases, run_phases
 from advchunk.chunkers.graphrag.tree import Node, build_tree, place_leaves
@@ -158,7 +158,9 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     def check(self) -> None:
         """Add the rules for ``llm`` and ``extractor``."""
         super().check()
-        _ = self._asker, as_extractor(self.extractor)
+        _ = self._asker
+        is_one = self.extractor is None or callable(getattr(self.extractor, "plan", None))
+        require(is_one, "an extractor must have the method plan", self.extractor)
 
     def load(self) -> None:
         """Import the library of communities, and the client of an endpoint, too."""
@@ -176,9 +178,11 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
 
     @property
     def _extractor(self) -> Extractor:
-        if self.extractor is None and self._asker is not None:
+        if self.extractor is not None:
+            return self.extractor
+        if self._asker is not None:
             return ChatExtractor(self._asker, self.entity_kinds, self.gleanings)
-        return as_extractor(self.extractor, self.language)
+        return RuleExtractor(self.language)
 
     def _graph(self, leaves: Iterable[Leaf]) -> KnowledgeGraph:
         return build_graph(

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Protocol
 
 from advchunk.chunkers.graphrag.graph import Extraction, Mention, Relation, canonical_name
 from advchunk.engine import Plan
-from advchunk.errors import require
 from advchunk.records import Span
 from advchunk.text.terms import stop_words
 
@@ -40,11 +39,6 @@ class Extractor(Protocol):
     A plan (see `engine`) may request answers of models; one without a model is a generator that yields nothing.
     """
 
-    @property
-    def identity(self) -> str:
-        """A name that changes when results may change."""
-        ...
-
     def plan(self, passage: LeafText) -> Plan[Extraction]:
         """Return the entities and relations of a passage; offsets are in its text."""
         ...
@@ -62,11 +56,6 @@ class RuleExtractor:
 
     language: str = "en"
 
-    @property
-    def identity(self) -> str:
-        """Name and language."""
-        return f"rules-1 {self.language}"
-
     def plan(self, passage: LeafText) -> Plan[Extraction]:
         """Return the entities of each sentence, related to one another."""
         yield from ()
@@ -80,15 +69,6 @@ class RuleExtractor:
                 if words := trim(list(group)):
                     start, end = words[0].start, words[-1].end
                     yield Mention(" ".join(text[start:end].split()), start, end)
-
-
-def as_extractor(extractor: Extractor | None, language: str = "en") -> Extractor:
-    """Return an extractor, or `RuleExtractor` for None."""
-    if extractor is None:
-        return RuleExtractor(language)
-    is_one = callable(getattr(extractor, "plan", None)) and isinstance(getattr(extractor, "identity", None), str)
-    require(is_one, "an extractor must have identity and plan", type(extractor).__qualname__)
-    return extractor
 
 
 def relate(by_sentence: Iterable[tuple[Span, Sequence[Mention]]], language: str = "en") -> Extraction:

@@ -73,7 +73,7 @@ class Provenance(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class _Described:
-    """What a corpus says in several places.
+    """Statements of a corpus about an entity or an edge.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def _edge(
     weight = sum(relation.weight for relation, _ in stated)
     if weighting == "association":
         weight /= math.sqrt(math.prod(len(entities[name].places) for name in pair))
-    return Edge(weight=weight, **_said(stated))
+    return Edge(weight=weight, **_collected(stated))
 
 
 def _entity(named: list[tuple[Mention, Provenance]]) -> Entity:
@@ -242,9 +242,9 @@ def _entity(named: list[tuple[Mention, Provenance]]) -> Entity:
     kinds = Counter(mention.kind for mention, _ in named if mention.kind)
     kind = min(kinds, key=lambda name: (-kinds[name], name), default="")
     name = min(names, key=lambda name: (-names[name], name))
-    return Entity(name=name, kind=kind, **_said(named))
+    return Entity(name=name, kind=kind, **_collected(named))
 
 
-def _said(stated: Sequence[tuple[Mention | Relation, Provenance]]) -> dict[str, Any]:
+def _collected(stated: Sequence[tuple[Mention | Relation, Provenance]]) -> dict[str, Any]:
     descriptions = dict.fromkeys(record.description for record, _ in stated if record.description)
     return {"descriptions": tuple(descriptions), "places": tuple(place for _, place in stated)}
