@@ -18,7 +18,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -39,7 +39,6 @@ from advchunk.building.sizes import Limits
 from advchunk.chunkers.evidence import measure_evidence, planned_measure
 from advchunk.chunkers.explanations import MANY, Chance, Explanation
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
-from advchunk.chunkers.rechunked import Rechunked, compare_chunks
 from advchunk.chunkers.vectors import KINDS, ChunkVectors, Vectors
 from advchunk.engine import Job, Plan, completed, drive
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner, raise_failure
@@ -58,6 +57,9 @@ from advchunk.text.detection import AUTO, declared_language, language_of, tell_l
 from advchunk.text.sentences import sentences
 from advchunk.text.splitters import SplitterLike, as_tiler
 from advchunk.text.tiling import Tiler
+
+if TYPE_CHECKING:
+    from advchunk.chunkers.rechunked import Rechunked
 
 _DIMENSIONS = 2048  # of vectors of words: few enough to hold, and little noise (benchmarks/LANGUAGES.md)
 _log = logging.getLogger("advchunk")
@@ -194,6 +196,8 @@ class Chunker(Params, ABC):
         ----------
         old_chunks : all chunks of the document before, made by an equal chunker.
         """
+        from advchunk.chunkers.rechunked import compare_chunks
+
         return compare_chunks(old_chunks, self.chunk(document))
 
     def jobs(
