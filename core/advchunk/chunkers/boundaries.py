@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from advchunk.building.layout import OpenHeadings
 from advchunk.chunkers.explanations import Chance, Explanation, total_evidence
 from advchunk.engine import Plan, gather
-from advchunk.records import Chunk, Document, Ints, Origin, Segmentation, Span, Strength, Units, complete
+from advchunk.records import Chunk, Document, Ints, Origin, Segmentation, Span, Strength, Units, evolve
 from advchunk.text.patterns import Patterns, find_all, named
 
 
@@ -43,8 +43,8 @@ def plan_parts(
         first = len(chunks)
         for chunk in explanation.chunks:
             spans = tuple(Span(start + a, start + b) for a, b in chunk.spans)
-            complete(chunk, spans=spans, parent=None if chunk.parent is None else first + chunk.parent)
-            chunks.append(chunk)
+            parent = None if chunk.parent is None else first + chunk.parent
+            chunks.append(evolve(chunk, spans=spans, parent=parent))
     units = _join_units(document.text, starts, explanations)
     sections = [
         (int(units.edges.searchsorted(a)), int(units.edges.searchsorted(b)))
