@@ -196,11 +196,6 @@ def _ends_in_question(text: str, block: Block) -> bool:
     return last.rstrip(" \"'”’»)]*_").endswith(("?", "？", "؟"))
 
 
-def is_uncut(block: Block) -> bool:
-    """Return True for a block that is one unit, unless it is over the limits."""
-    return block.kind in _UNCUT or (block.kind == "quote" and block.title is not None)
-
-
 def _last_inside(text: str, block: Block) -> int:
     """Return the last offset that only the block's own edges may have: in its first character, its label, or all of it."""
     (start, end), is_titled = block.span, block.title is not None
