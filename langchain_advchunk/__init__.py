@@ -28,5 +28,4 @@ __getattr__, __dir__, _ = lazy_names(__name__, {
     ".splitters": "splitter_class",
     ".surroundings": "MetadataRange StoreChunks mapping_filter qdrant_filter",
     ".vectors": "avectors_for vectors_for",
-    ".writers": "ChunkWriter",
 }, classes=".splitters:Splitter")  # fmt: skip

@@ -46,4 +46,3 @@ from langchain_advchunk.surroundings import mapping_filter as mapping_filter
 from langchain_advchunk.surroundings import qdrant_filter as qdrant_filter
 from langchain_advchunk.vectors import avectors_for as avectors_for
 from langchain_advchunk.vectors import vectors_for as vectors_for
-from langchain_advchunk.writers import ChunkWriter as ChunkWriter

@@ -29,5 +29,4 @@ __getattr__, __dir__, _ = lazy_names(__name__, {
     ".sparse": "qdrant_words",
     ".surroundings": "StoreNodes document_filter",
     ".vectors": "avectors_for vectors_for",
-    ".writers": "NodeWriter",
 }, classes=".node_parsers:NodeParser")  # fmt: skip

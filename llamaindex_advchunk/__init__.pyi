@@ -42,4 +42,3 @@ from llamaindex_advchunk.surroundings import StoreNodes as StoreNodes
 from llamaindex_advchunk.surroundings import document_filter as document_filter
 from llamaindex_advchunk.vectors import avectors_for as avectors_for
 from llamaindex_advchunk.vectors import vectors_for as vectors_for
-from llamaindex_advchunk.writers import NodeWriter as NodeWriter

@@ -63,8 +63,8 @@ BASES: dict[type, Base] = {
     advchunk.Chunker: Base(
         "Chunkers",
         (
-            "chunk", "achunk", "chunk_many", "achunk_many", "stream", "astream", "chunk_stream", "rechunk", "explain", "read_file",
-            "read_documents", "fingerprint", "chunk_corpus", "achunk_corpus", "update", "aupdate",
+            "chunk", "achunk", "chunk_many", "achunk_many", "stream", "astream", "rechunk", "explain", "read_file",
+            "read_documents", "fingerprint", "chunk_corpus", "achunk_corpus",
         ),
         (
             "plan", "check", "read", "limits", "tile", "fit_units", "chunk_metadata", "postprocess", "chunk_empty", "load",

@@ -8,8 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 from langchain_core.documents import Document
 from langchain_core.indexing import InMemoryRecordManager, index
@@ -17,14 +15,13 @@ from llama_index.core import Document as LlamaDocument
 from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
-from advchunk import ConfigurationError, RecursiveChunker
+from advchunk import ConfigurationError
 from advchunk.errors import StoreUnavailable
 from advchunk.retrieval import PassageCutter, SqlTable, as_surroundings
-from advchunk.tables import chunk_batches, read_chunks, store_shards, storing
-from langchain_advchunk import ChunkWriter, DefaultEmbeddings, RecursiveSplitter, StoreChunks, record_key
+from langchain_advchunk import DefaultEmbeddings, RecursiveSplitter, StoreChunks, record_key
 from langchain_advchunk.collection import to_hit as chunk_to_hit
 from langchain_advchunk.surroundings import mapping_filter
-from llamaindex_advchunk import DefaultEmbedding, NodeWriter, RecursiveNodeParser, StoreNodes
+from llamaindex_advchunk import DefaultEmbedding, RecursiveNodeParser, StoreNodes
 from llamaindex_advchunk.collection import to_hit as node_to_hit
 from llamaindex_advchunk.surroundings import document_filter
 from servers import Postgres
@@ -318,39 +315,3 @@ def test_a_docstore_that_was_not_saved_makes_nodes_twice(server):
     rows = run(server, "SELECT count(*), count(DISTINCT node_id) FROM data_own_nodes")
     assert rows == [(2 * len(parsed()), len(parsed()))]
     store._engine.dispose()
-
-
-@pytest.mark.parametrize("framework", ["langchain", "llamaindex"])
-def test_shards_are_neither_lost_nor_twice(server, framework, tmp_path, monkeypatch):
-    """The server dies after it has some documents of a shard."""
-    chunker = RecursiveChunker(max_tokens=9, vectors="plain")
-    table = pa.table({"id": [*TEXTS], "text": [*TEXTS.values()]})
-    pa.parquet.write_table(pa.Table.from_batches(chunk_batches(table, chunker)), tmp_path / "0.parquet")
-    if framework == "langchain":
-        store, close = langchain_store(server)
-        write, column = ChunkWriter(lambda _: store, DefaultEmbeddings()), "own_chunks"
-    else:
-        store = llamaindex_store(server)
-        store.add([])  # connects
-        write, column, close = NodeWriter(lambda: store), "data_own_nodes", store._engine.dispose
-    monkeypatch.setattr(storing, "_BATCH", 1)
-    written = []
-
-    def dying(documents):
-        if written:
-            server.kill()
-        write(documents)
-        written.extend(documents)
-
-    try:
-        with pytest.raises(Exception, match=r"connection|terminat"):
-            store_shards(tmp_path, dying, records=tmp_path / "_stored")
-    finally:
-        server.start()
-    texts = sorted(chunk.text for text in TEXTS.values() for chunk in chunker.chunk(text))
-    for _ in range(2):
-        store_shards(tmp_path, write, records=tmp_path / "_stored")
-        write(dict(read_chunks(pa.parquet.read_table(tmp_path / "0.parquet"))))  # again, whatever was noted
-        rows = run(server, f"SELECT {'content' if framework == 'langchain' else 'text'} FROM {column}")
-        assert sorted(text for (text,) in rows) == texts
-    close()
