@@ -21,6 +21,7 @@ _WARNINGS = (
     "experimental: results, parameters and speed may change in any release, and are not guaranteed",
     "for production use a stable chunker such as universal-semantic, which is also the fallback of this one",
 )
+_FEW_KINDS = 3  # kinds of texts below which sensitivity is little known
 _DEFAULTS = ("universal-semantic", "recursive")  # the second if the first is not there
 
 
@@ -157,7 +158,10 @@ def _sensitivity_warnings(name: str) -> list[str]:
     models = [
         f"sensitivity to parameters was measured with {row['model']} only" for row in rows.values() if "model" in row
     ]
-    return [row["warning"] for row in rows.values() if "warning" in row] + models
+    kinds, every = rows.get(name, {}).get("types"), sensitivities()["types"]
+    few = kinds is not None and len(kinds) < _FEW_KINDS
+    texts = [f"sensitivity to parameters was measured on {len(kinds)} of {len(every)} kinds of texts only"] * few
+    return [row["warning"] for row in rows.values() if "warning" in row] + models + texts
 
 
 @cache

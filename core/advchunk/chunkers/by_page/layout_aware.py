@@ -60,6 +60,7 @@ class LayoutAwareParams(Params):
     """
 
     algorithm: ClassVar[str] = "layout-aware"
+    version: ClassVar[int] = 3
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "published": {"outline": False, "layout_weight": 0.0, "min_tokens": 0}
     }
@@ -202,10 +203,12 @@ def _has_whole(group: Iterable[Block]) -> bool:
 
 
 def _is_elsewhere(above: Sequence[Place], below: Sequence[Place]) -> bool:
-    """Return True if the place below is on another page or, beginning higher up, in another column."""
+    """Return True if the place below is on another page or in another column: higher up, or beside the one above."""
     if not above or not below:
         return False
     last, first = above[-1], below[0]
     if last.page != first.page or last.box is None or first.box is None:
         return last.page != first.page
-    return first.box[1] < last.box[1] - _MAX_OVERLAP or first.box[0] > last.box[2] or first.box[2] < last.box[0]
+    shared = min(last.box[2], first.box[2]) - max(last.box[0], first.box[0])
+    narrower = min(last.box[2] - last.box[0], first.box[2] - first.box[0])
+    return first.box[1] < last.box[1] - _MAX_OVERLAP or 2 * shared < narrower
