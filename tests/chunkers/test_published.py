@@ -281,7 +281,7 @@ def c99(_, chunker, units):
 def bayesseg(_, chunker, units):
     """Eisenstein and Barzilay 2008: the cheapest segmentation under Dirichlet compound multinomials."""
     counts, a = counts_of(chunker, units), chunker.prior_strength
-    size = len(set().union(*counts))
+    size = chunker.terms(units.strings()).size  # stop words included
 
     def cost(segment):
         total = sum(segment.values())
