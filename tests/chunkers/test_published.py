@@ -331,8 +331,8 @@ def partition(_, chunker, units):
     rows, graph = embed(units.strings()), nx.empty_graph(len(units))
     likeness = {(i, j): round(float(rows[i] @ rows[j]), 6) for i, j in combinations(range(len(rows)), 2)}
     graph.add_weighted_edges_from((i, j, s) for (i, j), s in likeness.items() if s > chunker.threshold)
-    found = nx.community.louvain_communities(graph, resolution=1.0, seed=0)
-    return of_labels(units, [next(k for k, group in enumerate(found) if i in group) for i in range(len(rows))])
+    communities = nx.community.louvain_communities(graph, resolution=1.0, seed=0)
+    return of_labels(units, [next(k for k, group in enumerate(communities) if i in group) for i in range(len(rows))])
 
 
 ORIGINALS = {

@@ -158,9 +158,10 @@ def _sensitivity_warnings(name: str) -> list[str]:
     models = [
         f"sensitivity to parameters was measured with {row['model']} only" for row in rows.values() if "model" in row
     ]
-    kinds, every = rows.get(name, {}).get("types"), sensitivities()["types"]
-    few = kinds is not None and len(kinds) < _FEW_KINDS
-    texts = [f"sensitivity to parameters was measured on {len(kinds)} of {len(every)} kinds of texts only"] * few
+    every = sensitivities()["types"]
+    kinds = rows.get(name, next(iter(rows.values()))).get("types", every)  # of the defaults; left out if they are all
+    few = f"sensitivity to parameters was measured on {len(kinds)} of {len(every)} kinds of texts only"
+    texts = [few] * (len(kinds) < _FEW_KINDS)
     return [row["warning"] for row in rows.values() if "warning" in row] + models + texts
 
 

@@ -56,7 +56,7 @@ class MarginSamplingParams(LanguageModelParams):
 
     Parameters
     ----------
-    preset : "published": the published code but for the prompts, on plain text.
+    preset : "published": the published code with other prompts, on plain text.
     threshold : margin that a cut exceeds while there are fewer than ``window`` margins, -1..1.
     window : number of the latest margins whose mean is the threshold, >= 1; None always uses ``threshold``.
     context : text shown before the gap: "chunk", all of the current chunk, which takes a call per gap; or "pair", the
