@@ -50,7 +50,7 @@ class AutoParams(Params):
     """
 
     algorithm: ClassVar[str] = "auto"
-    version: ClassVar[int] = 10  # the sum of those of the chunkers
+    version: ClassVar[int] = 11  # the sum of those of the chunkers
     max_tokens: int = 3000
     markup: str = "auto"
     experimental: bool | None = None

@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, MergedD
 from advchunk.chunkers.graphrag.phases import PhasedRunner, Phases, arun_phases, run_phases
 from advchunk.chunkers.graphrag.tree import Node, build_tree, place_leaves
 from advchunk.chunkers.model_bases import ChatParams
-from advchunk.chunkers.params import RESOURCE, at_least, at_most_chunk
+from advchunk.chunkers.params import AS_PUBLISHED, RESOURCE, at_least, at_most_chunk
 from advchunk.engine import Job, Plan, completed
 from advchunk.engine.runner import Failure, OnError, Runner, error_handler
 from advchunk.errors import ConfigurationError, first_line, require
@@ -56,7 +56,7 @@ class GraphRAGParams(ChatParams):
     chunks of documents in order. ``level`` is the depth, and ``parent`` an index in that list; methods that return the
     chunks of each document return the root and the communities with those of the first. In the metadata, ``granularity`` is
     "document" for the root, "section" for a community, "paragraph" for the chunks of documents, which have the ids and
-    texts of `RecursiveChunker`'s: there are no presets for these cuts.
+    texts of `RecursiveChunker`'s.
 
     A summary consists of the sentences whose entities have the strongest ties in the community, verbatim: ``sources`` in the
     metadata has the document and the span of each. Sentences of several documents have no place in one, so the summary is
@@ -78,8 +78,14 @@ class GraphRAGParams(ChatParams):
     ``timeout`` bounds the cuts of each document, the search for communities, and what a model is asked about each chunk, entity,
     and community. A `models.chat.Budget` bounds all that a model is asked.
 
+    Departs from the paper by default: chunks end at the layout (``layout_weight``, ``outline``, ``markup``) and have 256 tokens without overlap, not
+    600 with 100 (``max_tokens``, ``overlap_tokens``); an edge weighs its relations over the mentions of its ends, not their
+    number (``weighting``); and entities that rules found once are left out (``min_mentions``). ``preset="published"`` sets all of
+    this back. Always: chunks end at sentences where they can, and without an ``llm`` rules extract, which the paper does not.
+
     Parameters
     ----------
+    preset : "published", the numbers of the paper, on plain text.
     max_tokens : maximum tokens of a chunk, context included, >= 1.
     summary_tokens : maximum tokens of a summary, 1..max_tokens.
     max_community : number of entities from which a community is divided, >= 2.
@@ -101,6 +107,10 @@ class GraphRAGParams(ChatParams):
     """
 
     algorithm: ClassVar[str] = "graphrag"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "published": {**AS_PUBLISHED, "max_tokens": 600, "overlap_tokens": 100, "weighting": "sum", "min_mentions": 1},
+    }
+    preset: Literal["published"] | None = None
     max_tokens: int = 256
     summary_tokens: int = 192
     max_community: int = 10
