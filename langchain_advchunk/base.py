@@ -80,6 +80,8 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        rule = "split_text must not be overridden, as documents are not split by it: override core, or write a chunker"
+        require(cls.split_text is AdvchunkSplitter.split_text, rule, cls.__name__)
         cls.__doc__ = with_inherited_parameters(cls)
 
     def __post_init__(self) -> None:
@@ -105,6 +107,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
     def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
         """Return the chunks of ``texts``, with metadata."""
+        require(not isinstance(texts, str), "texts must be a list of texts", texts)
         count = len(texts) if metadatas is None else len(metadatas)
         require(count == len(texts), f"metadatas must have one entry per text, {len(texts)}", count)
         pairs = zip(texts, metadatas or [{} for _ in texts], strict=True)
@@ -489,5 +492,7 @@ class _WithSpecial:
 
 def source_of(document: Document) -> Source:
     """Return a document for a core chunker."""
+    rule = "documents must be documents of LangChain; pass texts to create_documents"
+    require(isinstance(document, Document), rule, document)
     # The id omits the page number, which changes when a page is inserted; equal texts are numbered anyway.
     return Source(document.page_content, document.id or "", metadata=document.metadata)

@@ -20,7 +20,7 @@ from llama_index.core.schema import (
 )
 from llama_index.core.storage.docstore import BaseDocumentStore
 from llama_index.core.vector_stores import MetadataFilters
-from pydantic import ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
 from advchunk.chunkers.other_names import check_names
 from advchunk.errors import is_integer, require
@@ -33,8 +33,9 @@ from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.detection import AUTO
-from llamaindex_advchunk.base import UNCHECKED, first_error
-from llamaindex_advchunk.collection import Pool, PoolReader, check_nodes, nodes_in, with_sections
+from llamaindex_advchunk.base import check_nodes, first_error
+from llamaindex_advchunk.collection import Pool, PoolReader, nodes_in, with_sections
+from llamaindex_advchunk.plain import UNCHECKED, PlainFields
 from llamaindex_advchunk.surroundings import AnySource, can_find, surroundings_of
 
 _log = logging.getLogger("advchunk")
@@ -288,7 +289,7 @@ class AdvchunkRetriever(BaseRetriever):
         return pool.respond(query_bundle.query_str, hits, search, order=self._order, **sizes)
 
 
-class NodePostprocessor(BaseNodePostprocessor):
+class NodePostprocessor(PlainFields, BaseNodePostprocessor):
     """Base of the postprocessors, which know more nodes than those that a retriever found."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", strict=True)
@@ -438,8 +439,8 @@ class PassagePostprocessor(NodePostprocessor):
     language: str = Field(
         default=AUTO, description="Code of the language of sentences, stems and stop words; auto is that of each text."
     )
-    cutter: Annotated[PassageCutter | None, UNCHECKED] = Field(
-        default=None, exclude=True, description="Has the rest of the settings of passages; None is the usual one."
+    cutter: Annotated[PassageCutter, UNCHECKED, BeforeValidator(as_cutter)] = Field(
+        default=PassageCutter(), exclude=True, description="Has the rest of the settings of passages."
     )
 
     def _postprocess_nodes(
@@ -455,4 +456,4 @@ class PassagePostprocessor(NodePostprocessor):
 
     def _reader(self) -> PoolReader:
         reader = super()._reader()
-        return replace(reader, cutter=as_cutter(self.cutter).within(self.language, reader.counter))
+        return replace(reader, cutter=self.cutter.within(self.language, reader.counter))

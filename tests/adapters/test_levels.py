@@ -160,7 +160,7 @@ def test_communities_of_a_corpus_come_first_in_both_frameworks():
         chunk.metadata["granularity"] == "paragraph"
         for chunk in retriever.model_copy(update={"levels": "both"}).invoke("Judge Judy", k=9)
     )
-    parsed = GraphRAGNodeParser(**sizes)(
+    parsed = GraphRAGNodeParser(**sizes).get_nodes_from_documents(
         [Document(text=text, id_=name) for name, text in {"sea": SEA, "law": LAW}.items()]
     )
     index = VectorStoreIndex(parsed, embed_model=DefaultEmbedding())

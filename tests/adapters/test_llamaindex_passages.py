@@ -321,7 +321,7 @@ def test_a_postprocessor_follows_its_fields_and_is_serialized(nodes):
     processor.texts = TEXTS
     assert len(processor.postprocess_nodes(hits, query_str="sheep")[0].text) > len(before.text)
     read = PassagePostprocessor.from_dict(processor.to_dict())
-    assert (read.budget, read.language, read.texts) == (300, "de", None)
+    assert (read.budget, read.language, read.texts) == (300, "de", processor.texts)
 
 
 @pytest.mark.parametrize(

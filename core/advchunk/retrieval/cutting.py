@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import PurePath
 from types import MappingProxyType
@@ -461,8 +461,20 @@ def _alone(hit: Hit, evidence: float, name: str) -> _Source:
     return _Source(hit.document, [(hit, evidence)], runs_of_chunks([chunk], name), is_placed=False)
 
 
-def as_cutter(cutter: PassageCutter | None) -> PassageCutter:
-    """Return a cutter, the usual one for None; raise `ConfigurationError` for anything else."""
+def as_cutter(cutter: PassageCutter | Mapping[str, Any] | None) -> PassageCutter:
+    """Return a cutter: the usual one for None, or one with the parameters that a mapping has, such as one from JSON.
+
+    Raises `ConfigurationError` for anything else.
+
+    >>> from dataclasses import asdict
+    >>> as_cutter(asdict(PassageCutter(around=50))) == PassageCutter(around=50)
+    True
+    """
+    if isinstance(cutter, Mapping):
+        scoring = cutter.get("scoring") or {}
+        values = scoring if isinstance(scoring, Mapping) else asdict(scoring)
+        lengths = tuple(values.get("lengths", WindowScoring().lengths))
+        return PassageCutter(**{**cutter, "scoring": WindowScoring(**{**values, "lengths": lengths})})
     require(cutter is None or isinstance(cutter, PassageCutter), "cutter must be a PassageCutter or None", cutter)
     return cutter or PassageCutter()
 
