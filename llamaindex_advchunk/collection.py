@@ -79,7 +79,7 @@ class Pool:
         depth: int,
         size: int,
         budget: int | None,
-        order: PassageOrder,
+        order: PassageOrder = "rank",
         distances: bool | None = None,
     ) -> list[NodeWithScore]:
         """Return the first nodes for a query, or passages within a budget, from hits by vectors.

@@ -208,12 +208,6 @@ def test_all_levels_of_a_corpus_are_split_once_in_langchain():
             assert "\n".join(CORPUS[name][start:end] for name, start, end in sources) == piece.page_content
     by_hand = ChunkerSplitter(GraphRAGChunker(**SIZES))
     assert by_hand.split_documents(documents) == pieces
-    vectored, embeddings = splitter.split_with_vectors(documents)
-    assert vectored == pieces
-    assert len(embeddings.embed_documents([piece.page_content for piece in pieces])) == len(pieces)
-    own, rows, _ = splitter.split_with_rows(documents)
-    assert own == pieces
-    assert {row.metadata["doc_id"] for row in rows} == {piece.id for piece in pieces}
 
 
 def test_nodes_of_a_corpus_are_linked_across_documents():

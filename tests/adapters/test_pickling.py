@@ -92,7 +92,7 @@ CASES = {
         (lambda _: lc.AdvchunkRetriever(vectorstore=vector_store()), invoke),
         (lambda _: lc.AdvchunkRetriever(chunks=CHUNKS, budget=12, texts={"pets.md": TEXT}), invoke),
     ],
-    "lc.ChunkEmbeddings": [(lambda _: lc.MSTSemanticSplitter().split_with_vectors([Document(TEXT)])[1], embed)],
+    "lc.ChunkEmbeddings": [(lambda _: lc.vectors_for(CHUNKS, "plain")[2], embed)],
     "lc.ChunkEnricher": [
         (lambda _: lc.ChunkEnricher(ContextualEnricher()), lambda own: own.transform_documents(CHUNKS))
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import PurePath
 from types import MappingProxyType
@@ -471,12 +471,22 @@ def as_cutter(cutter: PassageCutter | Mapping[str, Any] | None) -> PassageCutter
     True
     """
     if isinstance(cutter, Mapping):
-        scoring = cutter.get("scoring") or {}
-        values = scoring if isinstance(scoring, Mapping) else asdict(scoring)
-        lengths = tuple(values.get("lengths", WindowScoring().lengths))
-        return PassageCutter(**{**cutter, "scoring": WindowScoring(**{**values, "lengths": lengths})})
+        values = dict(_known(PassageCutter, cutter))
+        if isinstance(scoring := values.get("scoring"), Mapping):
+            own = dict(_known(WindowScoring, scoring))
+            if isinstance(own.get("lengths"), list):  # of JSON
+                own["lengths"] = tuple(own["lengths"])
+            values["scoring"] = WindowScoring(**own)
+        return PassageCutter(**values)
     require(cutter is None or isinstance(cutter, PassageCutter), "cutter must be a PassageCutter or None", cutter)
     return cutter or PassageCutter()
+
+
+def _known(cls: type, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return values of a mapping; raise `ConfigurationError` for one that is no parameter of a class."""
+    names = {own.name for own in fields(cls)}
+    require(values.keys() <= names, f"a mapping must have parameters of {cls.__name__} only", values)
+    return values
 
 
 def soften_hits(hits: Sequence[Hit]) -> list[float]:
