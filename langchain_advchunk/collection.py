@@ -167,11 +167,14 @@ class ChunkTable:
         """Return the number of the chunk with an id, or with a key of `chunk_key`."""
         return self._by_id[name] if name in self._by_id else self._by_key.get(name)
 
-    def numbers_of(self, hits: Sequence[Document]) -> list[int | None]:
+    def numbers_of(self, hits: Sequence[Document], id_key: str | None = None) -> list[int | None]:
         """Return the numbers of the chunks that a store returned, by their ids, or else by their texts and places.
 
-        A hit that has the id of a chunk, but another text, has none.
+        A hit that has the id of a chunk, but another text, has none. With ``id_key``, hits are rows that have the id of their
+        chunk under this key.
         """
+        if id_key is not None:
+            return [self.number_of_id(hit.metadata.get(id_key)) for hit in hits]
         numbers = list[int | None]()
         for hit in hits:
             number = self.number_of_id(_id_in_store(hit))

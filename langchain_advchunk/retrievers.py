@@ -49,6 +49,7 @@ from langchain_advchunk.settings import CheckedModel
 from langchain_advchunk.surroundings import AnySource, can_find, surroundings_of
 
 _K = 5
+_ROWS = 4  # times more rows (sentences) than chunks are asked for
 _LEVELS = 2  # times more chunks of several levels than of each are asked for
 _FILTERED = 10  # times more chunks than are asked for are filtered, if a store filters only what it found
 _FILTERS = {"expr", "namespace", "partition_names", "tenant", "where", "where_document"}  # and *filter*
@@ -69,7 +70,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     (`advchunk.retrieval.rerank_by_neighbors`). They come from ``chunks``, from ``texts``, or from the store, which is asked once
     a query if it is an `InMemoryVectorStore`, `Chroma`, or `QdrantVectorStore`. ``chunks`` are also searched by their words
     (BM25). The index of words is built at once, and does not follow the store: make a new retriever after changes. A hit that
-    is not among the chunks, or has another text there, is ranked with them, and the log says so.
+    is not among the chunks, or has another text there, is ranked with them, and the log says so; such a row is left out.
 
     The place of a chunk is read from our metadata (`chunk_spans`) or from ``start_index``, or is found in ``texts``. Other
     ``chunks`` are taken in the order in which they are passed, and other hits have no neighbors; the log says so.
@@ -87,9 +88,10 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     Parameters
     ----------
     vectorstore : any vector store whose ``similarity_search_with_score`` returns similarities or distances.
-    retriever : any other retriever, in place of the vector store, such as LangChain's ``MultiVectorRetriever`` over the sentences
-        of chunks (`vectors_for`); the order of its results counts.
+    retriever : any other retriever, in place of the vector store; the order of its results counts.
     chunks : the chunks that were indexed, each document's in reading order.
+    id_key : for a store of rows, such as the sentences of `vectors_for`: the metadata key of the id of a row's chunk, such as
+        "doc_id". A chunk ranks by its best row; ``chunks`` must be given.
     search : how to search (`advchunk.retrieval.Search`), such as ``Search("hybrid", neighbors=True, merge=.5)``; None is by
         vectors and words with chunks, by words with nothing else, by vectors without them, each with neighbors. Leave out
         neighbors if vectors include the text around chunks already.
@@ -129,6 +131,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     vectorstore: VectorStore | None = None
     retriever: BaseRetriever | None = None
     chunks: Sequence[Document] | None = Field(default=None, repr=False)
+    id_key: str | None = None
     search: Search | None = None
     k: SkipValidation[int | None] = None
     budget: SkipValidation[int | None] = None
@@ -172,6 +175,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         self._check_mode(self._search)
         _check_size(self.k, self.budget)
         require(is_integer(self.depth, 1), "depth must be a whole number >= 1", self.depth)
+        require(self.id_key is None or self._has_chunks, "id_key needs chunks", self.id_key)
         self._filter(self.search_kwargs, self.chunk_filter)  # raises if a filter cannot be applied to chunks
         _ = self._counter  # raises on anything else
 
@@ -278,7 +282,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
 
     def _sizes(self, store: VectorStore, search_kwargs: Mapping[str, Any], depth: int) -> dict[str, int]:
         """Return the number of chunks or rows to find and, if the store filters only what it found, to filter."""
-        size = depth * (1 if self._collection.hierarchy.is_flat else _LEVELS)
+        size = depth * (_ROWS if self.id_key else 1) * (1 if self._collection.hierarchy.is_flat else _LEVELS)
         parameters = signature(store.similarity_search_with_score).parameters
         filters_after = "fetch_k" in parameters and any(map(_is_filter, search_kwargs))
         return {"k": size} | ({"fetch_k": _FILTERED * size} if filters_after else {})
@@ -319,12 +323,14 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     def _rank(self, hits: _Hits, call: _Call, around: Neighborhood) -> tuple[Collection[Document], Ranking]:
         """Return the chunks, with the hits that are not among them, and the ranking of the hits."""
         collection = replace(self._collection, allowed=self._allowed(self._table, call, 0))
-        numbers = self._table.numbers_of([hit for hit, _ in hits])
+        numbers = self._table.numbers_of([hit for hit, _ in hits], self.id_key)
         missing = [i for i, number in enumerate(numbers) if number is None]
         if missing and self._has_chunks:
             reason = "%d of %d hits are not among the chunks, or have another text there, such as %r: make a new retriever with those of the store"
             self._warnings.warn("chunks", reason, len(missing), len(hits), hits[missing[0]][0].page_content[:60])
-        if missing:
+        if self.id_key is not None:  # a row alone is not a chunk
+            hits = [hit for hit, number in zip(hits, numbers, strict=True) if number is not None]
+        elif missing:
             missing.sort(key=lambda i: sort_key(hits[i][0], self._name))  # so that all stores answer alike
             others, alone = read_hits([hits[i][0] for i in missing], self._name, self._counter, around)
             if (call.search.neighbors or call.budget) and not self._has_chunks and alone:

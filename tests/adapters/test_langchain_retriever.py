@@ -7,7 +7,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from langchain_classic.retrievers import MultiVectorRetriever
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.stores import InMemoryStore
@@ -241,13 +240,8 @@ def test_rows_rank_their_chunks():
     documents = [Document(" ".join([*FILLER, *PLANTED]), id="town", metadata={"source": "town"})]
     chunks = OptimalSemanticSplitter(max_tokens=40).split_documents(documents)
     chunks, rows, embeddings = vectors_for(chunks, "units", documents=documents)
-    inner = MultiVectorRetriever(
-        vectorstore=InMemoryVectorStore.from_documents(rows, embeddings),
-        docstore=InMemoryStore(),
-        search_kwargs={"k": 100},
-    )
-    inner.docstore.mset([(chunk.id, chunk) for chunk in chunks])
-    retriever = AdvchunkRetriever(retriever=inner, chunks=chunks)
+    store = InMemoryVectorStore.from_documents(rows, embeddings)
+    retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks, id_key="doc_id")
     results = retriever.invoke(QUESTION, k=20)
     assert sorted(chunk.id for chunk in results) == sorted(chunk.id for chunk in chunks)
     assert PLANTED[0] in results[0].page_content

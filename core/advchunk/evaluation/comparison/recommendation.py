@@ -226,7 +226,8 @@ def python_code(
     how = {"mode": repr(search.mode), "neighbors": str(search.neighbors)}
     levels = {name: getattr(search, name) for name in ("levels", "answer", "section_weight", "merge")}
     how |= {name: repr(value) for name, value in levels.items() if value != getattr(Search(), name)}
-    how |= {"language": repr(language)} if search.mode != "dense" and language != AUTO else {}
+    own = {"language": repr(language)} if search.mode != "dense" and language != AUTO else {}
+    cutter = {"cutter": f"PassageCutter({_arguments(own)})"} if own else {}
     values: dict[str, Any] = {
         "name": repr(name),
         "kind": catalog.chunker_class(name).__name__.removesuffix("Chunker"),
@@ -234,7 +235,9 @@ def python_code(
         "settings": {key: value for key, value in parameters.items() if key != "embedder"},
         "plain": {key: value for key, value in parameters.items() if key not in ("embedder", "vectors")},
         "vectors": parameters.get("vectors"),
-        "search": how,
+        "search": how | own,
+        "framework_search": {"search": f"Search({_arguments(how)})"} | cutter,
+        "language": own,
         "words": search.mode == "lexical",
         "budget": budget,
         "arguments": _arguments,
