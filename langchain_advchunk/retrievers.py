@@ -288,7 +288,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         return {"k": size} | ({"fetch_k": _FILTERED * size} if filters_after else {})
 
     def _filter(self, search_kwargs: Mapping[str, Any], chunk_filter: _Filter | None) -> _Filter | None:
-        """Return what restricts words and neighbors: ``chunk_filter``, or else the filter for the store; None for nothing."""
+        """Return the filter of words and neighbors: ``chunk_filter``, or else that of the store; None if there is none."""
         rule = "search_kwargs of a vectorstore must not have 'k': k is the number of results, and depth that of the store's hits"
         require(self.vectorstore is None or "k" not in search_kwargs, rule, search_kwargs)
         own = self.retriever.search_kwargs if isinstance(self.retriever, VectorStoreRetriever) else {}

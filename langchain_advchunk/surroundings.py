@@ -110,11 +110,11 @@ class StoreChunks:
         if not ranges:
             return Neighborhood()
         find: Any = self._store if callable(self._store) else _finder(self._store)
-        found = list(find(ranges))
-        if len(found) >= _MOST:
+        stored = list(find(ranges))
+        if len(stored) >= _MOST:
             reason = "%s has %d chunks or more around %d hits, and others may be left out"
             self._warnings.warn("most", reason, self.name, _MOST, len(hits))
-        chunks = [chunk for chunk in found if _level(chunk.metadata) in levels]
+        chunks = [chunk for chunk in stored if _level(chunk.metadata) in levels]
         return Neighborhood([to_hit(chunk, self._name) for chunk in chunks], items=chunks)
 
     def _name(self, document: Document) -> str:

@@ -43,7 +43,6 @@ _log = logging.getLogger("advchunk")
 _ROWS = 4  # times more rows (sentences) than chunks are fetched
 _LEVELS = 2  # times more nodes of several levels than of each are fetched
 _READ = {"nodes", "docstore", "texts", "cutter"}  # fields on which what is known depends
-_BY_NEIGHBORS = Search("dense", neighbors=True)
 _EXPONENTIAL = ("ChromaVectorStore",)  # vector stores whose scores are exp(-distance)
 
 
@@ -257,8 +256,29 @@ class AdvchunkRetriever(BaseRetriever):
         return pool.respond(query_bundle.query_str, hits, search, order=self._order, **sizes)
 
 
-class NodePostprocessor(PlainFields, BaseNodePostprocessor):
-    """Base of the postprocessors, which know more nodes than those that a retriever found."""
+class PassagePostprocessor(PlainFields, BaseNodePostprocessor):
+    """Cuts passages for the query from the nodes that any retriever found, in any query engine.
+
+    Retrieve many nodes, such as ``similarity_top_k=50``. Their text, and the text around them in ``nodes``, a ``docstore``
+    or ``texts``, is cut again: the sentences that answer the query fill the ``budget``, and those that touch are one passage
+    (`advchunk.retrieval.PassageCutter`). Needs no model, and nothing is indexed again. The nodes may overlap, repeat each other
+    and come from any parser; those without text are left out. The order in which they come does not matter if they have
+    scores. A blank query takes the sentences of the best nodes.
+
+    A passage is a `TextNode` with the metadata of its first node, or of the nearest if it is beside nodes, and ``citation``,
+    ``token_count``, and ``node_ids``. Its place is ``start_char_idx`` to ``end_char_idx``, or `chunk_spans` if it has gaps. The
+    headings above it are its ``context``, which the language model sees before the text, and which counts toward the budget.
+    All else that is added is hidden from embedder and language model.
+
+    Raises `advchunk.ConfigurationError` for parameters that are unknown, out of range or contradict each other, and without a
+    query.
+
+    >>> from llama_index.core.schema import NodeWithScore, TextNode
+    >>> found = TextNode(text="Boil the water. Add green tea. Wait two minutes. Pour it into cups.", start_char_idx=0)
+    >>> hits = [NodeWithScore(node=found, score=0.5)]
+    >>> [hit.text for hit in PassagePostprocessor(budget=5).postprocess_nodes(hits, query_str="How long should I wait?")]
+    ['Wait two minutes.']
+    """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", strict=True)
     nodes: Annotated[Sequence[BaseNode] | None, UNCHECKED] = Field(
@@ -268,10 +288,21 @@ class NodePostprocessor(PlainFields, BaseNodePostprocessor):
         description="The nodes of the index, those of a document in reading order.",
     )
     docstore: Annotated[BaseDocumentStore | None, UNCHECKED] = Field(
-        default=None, exclude=True, repr=False, description="A docstore with the nodes, in place of nodes."
+        default=None, exclude=True, repr=False, description="A docstore with the documents, or with the nodes."
     )
+    texts: Annotated[AnySource | None, UNCHECKED] = Field(
+        default=None,
+        exclude=True,
+        repr=False,
+        description="The texts of documents, by their ids or names: a mapping, a function, a folder; or any source of the text around hits.",
+    )
+    budget: int = Field(default=1000, ge=1, description="Tokens of all passages.")
+    order: PassageOrder = Field(default="rank", description="Of passages: 'rank' or 'document'.")
+    depth: int = Field(default=DEPTH_TO_CUT, ge=1, le=DEPTH_TO_CUT, description="Nodes that are cut, best first.")
     distances: bool = Field(default=False, description="Scores are distances: lower is better.")
-    depth: int = Field(default=DEPTH, ge=1, description="Nodes that are used, best first.")
+    cutter: Annotated[PassageCutter, UNCHECKED, BeforeValidator(as_cutter)] = Field(
+        default=PassageCutter(), exclude=True, description="Cuts the passages, and has the language and the tokenizer."
+    )
 
     _pool: Pool | None = PrivateAttr(default=None)
     _is_partial: bool = PrivateAttr(default=False)
@@ -298,22 +329,26 @@ class NodePostprocessor(PlainFields, BaseNodePostprocessor):
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name under which LlamaIndex serializes this postprocessor, without nodes, docstore and the like."""
+        """Return the name under which LlamaIndex serializes this postprocessor, without nodes and docstore."""
         return f"advchunk.{cls.__name__}"
 
     def refresh(self) -> None:
         """Read the nodes again, after they have changed."""
         self._pool, self._is_partial = None, False
 
-    def _respond(
-        self, query: str, nodes: list[NodeWithScore], search: Search | None, **options: Any
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
+        rule = "a query must be given, for which passages are cut: pass query_str or query_bundle"
+        require(query_bundle is not None, rule, query_bundle)
         pool = self._read()
         if self.nodes is None and self.docstore is not None and not self._is_partial and pool.lacks(nodes):
             self.refresh()
             pool = self._read()
             self._is_partial = pool.lacks(nodes)
-        return pool.respond(query, nodes, search, depth=self.depth, distances=self.distances, **options)
+        sizes = {"depth": self.depth, "size": len(nodes), "budget": self.budget}
+        query = query_bundle.query_str if query_bundle else ""
+        return pool.respond(query, nodes, None, order=self.order, distances=self.distances, **sizes)
 
     def _read(self) -> Pool:
         if self._pool is None:
@@ -322,92 +357,5 @@ class NodePostprocessor(PlainFields, BaseNodePostprocessor):
         return self._pool
 
     def _reader(self) -> PoolReader:
-        source = surroundings_of(self._texts(), self._once)
-        return PoolReader(as_counter(None), self._once, source, source)
-
-    def _texts(self) -> AnySource | None:
-        """Return the source of the text around hits."""
-        return self.docstore
-
-
-class NeighborPostprocessor(NodePostprocessor):
-    """Re-ranks the nodes that any retriever found, in any query engine, by their neighbors.
-
-    Retrieve many nodes, such as ``similarity_top_k=100``, and keep the best ``top_n``; a `PassagePostprocessor` after it makes
-    passages of them. With ``nodes`` or a ``docstore``, nodes beside good hits are added; else hits are re-ranked among
-    themselves. Nodes are placed as by `AdvchunkRetriever`. The order in which hits come does not matter if they have scores.
-
-    Raises `advchunk.ConfigurationError` for parameters that are unknown, out of range or contradict each other.
-
-    >>> from llama_index.core import Document
-    >>> from llama_index.core.schema import NodeWithScore
-    >>> from llamaindex_advchunk import RecursiveNodeParser
-    >>> guide = Document(text="Boil the water. Add green tea. Wait two minutes. Pour it into cups. Drink.", id_="guide")
-    >>> nodes = RecursiveNodeParser(max_tokens=5).get_nodes_from_documents([guide])
-    >>> hits = [NodeWithScore(node=nodes[i], score=score) for i, score in [(0, 0.9), (2, 0.89), (4, 0.2)]]
-    >>> [hit.text for hit in NeighborPostprocessor(nodes=nodes).postprocess_nodes(hits)]
-    ['Boil the water. ', 'Wait two minutes. ', 'Add green tea. ']
-    """
-
-    top_n: int | None = Field(default=None, ge=1, description="Nodes to return; None is as many as were retrieved.")
-
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return self._respond("", nodes, _BY_NEIGHBORS, size=self.top_n or len(nodes), budget=None)
-
-
-class PassagePostprocessor(NodePostprocessor):
-    """Cuts passages for the query from the nodes that any retriever found, in any query engine.
-
-    Retrieve many nodes, such as ``similarity_top_k=50``. Their text, and the text around them in ``nodes``, a ``docstore``
-    or ``texts``, is cut again: the sentences that answer the query fill the ``budget``, and those that touch are one passage
-    (`advchunk.retrieval.PassageCutter`). Needs no model, and nothing is indexed again. The nodes may overlap, repeat each other
-    and come from any parser; those without text are left out. The order in which they come does not matter if they have
-    scores. A blank query takes the sentences of the best nodes.
-
-    A passage is a `TextNode` with the metadata of its first node, or of the nearest if it is beside nodes, and ``citation``,
-    ``token_count``, and ``node_ids``. Its place is ``start_char_idx`` to ``end_char_idx``, or `chunk_spans` if it has gaps. The
-    headings above it are its ``context``, which the language model sees before the text, and which counts toward the budget.
-    All else that is added is hidden from embedder and language model.
-
-    Raises `advchunk.ConfigurationError` for parameters that are unknown, out of range or contradict each other, and without a
-    query.
-
-    >>> from llama_index.core.schema import NodeWithScore, TextNode
-    >>> found = TextNode(text="Boil the water. Add green tea. Wait two minutes. Pour it into cups.", start_char_idx=0)
-    >>> hits = [NodeWithScore(node=found, score=0.5)]
-    >>> [hit.text for hit in PassagePostprocessor(budget=5).postprocess_nodes(hits, query_str="How long should I wait?")]
-    ['Wait two minutes.']
-    """
-
-    docstore: Annotated[BaseDocumentStore | None, UNCHECKED] = Field(
-        default=None, exclude=True, repr=False, description="A docstore with the documents, or with the nodes."
-    )
-    texts: Annotated[AnySource | None, UNCHECKED] = Field(
-        default=None,
-        exclude=True,
-        repr=False,
-        description="The texts of documents, by their ids or names: a mapping, a function, a folder; or any source of the text around hits.",
-    )
-    budget: int = Field(default=1000, ge=1, description="Tokens of all passages.")
-    depth: int = Field(default=DEPTH_TO_CUT, ge=1, le=DEPTH_TO_CUT, description="Nodes that are cut, best first.")
-    order: PassageOrder = Field(default="rank", description="Of passages: 'rank' or 'document'.")
-    cutter: Annotated[PassageCutter, UNCHECKED, BeforeValidator(as_cutter)] = Field(
-        default=PassageCutter(), exclude=True, description="Cuts the passages, and has the language and the tokenizer."
-    )
-
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        rule = "a query must be given, for which passages are cut: pass query_str or query_bundle"
-        require(query_bundle is not None, rule, query_bundle)
-        query = query_bundle.query_str if query_bundle else ""
-        return self._respond(query, nodes, None, size=len(nodes), budget=self.budget, order=self.order)
-
-    def _texts(self) -> AnySource | None:
-        return [self.texts, self.docstore]
-
-    def _reader(self) -> PoolReader:
-        counter = as_counter(self.cutter.tokenizer)
-        return replace(super()._reader(), counter=counter, cutter=self.cutter.within(AUTO, counter))
+        source, counter = surroundings_of([self.texts, self.docstore], self._once), as_counter(self.cutter.tokenizer)
+        return PoolReader(counter, self._once, source, source, cutter=self.cutter.within(AUTO, counter))

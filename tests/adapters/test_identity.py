@@ -204,7 +204,7 @@ def test_a_pipeline_with_an_enricher_stores_the_new_context():
 
 def test_the_sentences_of_a_chunk_keep_their_ids_wherever_it_is():
     (edited, _), _ = EDITS["offsets"]
-    parts = [SPLITTER.split_documents([Document(text, id="a")]) for text in (TEXT, edited)]
-    (_, before, _), (_, after, _) = map(vectors_for, parts)
+    sources = [[Document(text, id="a")] for text in (TEXT, edited)]
+    (_, before, _), (_, after, _) = (vectors_for(SPLITTER.split_documents(own), documents=own) for own in sources)
     assert len(before) > 3
     assert {row.id for row in before} < {row.id for row in after}

@@ -249,8 +249,8 @@ def test_rows_rank_their_chunks():
 
 
 def test_a_retriever_is_re_ranked_by_its_order():
-    found = stored(CHUNKS).similarity_search(QUESTION, k=len(CHUNKS))
-    assert place_of_answer(AdvchunkRetriever(retriever=Listed(documents=found))) < texts(found).index(ANSWER)
+    hits = stored(CHUNKS).similarity_search(QUESTION, k=len(CHUNKS))
+    assert place_of_answer(AdvchunkRetriever(retriever=Listed(documents=hits))) < texts(hits).index(ANSWER)
 
 
 def test_unknown_places_are_logged_once(caplog):

@@ -25,7 +25,7 @@ from advchunk.retrieval import LexicalIndex, Ranking, Search, fuse
 from llamaindex_advchunk import (
     AdvchunkRetriever,
     DefaultEmbedding,
-    NeighborPostprocessor,
+    PassagePostprocessor,
     RecursiveNodeParser,
 )
 from llamaindex_advchunk.base import users_metadata
@@ -101,7 +101,7 @@ def test_async_calls_equal_sync_ones(nodes):
         hits = retriever.retrieve(QUESTION)
         assert asyncio.run(retriever.aretrieve(QUESTION)) == hits
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    processor = NeighborPostprocessor(nodes=nodes)
+    processor = PassagePostprocessor(nodes=nodes, budget=60)
     hits = index.as_retriever(similarity_top_k=5).retrieve(QUESTION)
     again = asyncio.run(processor.apostprocess_nodes(hits, query_str=QUESTION))
     assert again == processor.postprocess_nodes(hits, query_str=QUESTION)
@@ -117,7 +117,7 @@ def test_nodes_come_back_with_a_citation_that_no_model_sees(nodes):
     index = index_of(nodes)
     before = {node.node_id: node.model_copy(deep=True) for node in nodes}
     hits = AdvchunkRetriever(index).retrieve(QUESTION)
-    for hit in [*hits, *NeighborPostprocessor(nodes=nodes).postprocess_nodes(hits)]:
+    for hit in hits:
         own = before[hit.node_id]
         start, end = own.start_char_idx, own.end_char_idx
         lines = lines_of({"town": TEXT, "north.pdf": OTHER}[own.ref_doc_id], start, end)
@@ -251,10 +251,10 @@ def test_rows_without_their_chunk_find_it_among_the_nodes(nodes):
 def test_nodes_in_part_of_a_docstore_are_read_once(nodes, monkeypatch):
     docstore = SimpleDocumentStore()
     docstore.add_documents(nodes[:-1])
-    processor, hits = NeighborPostprocessor(docstore=docstore), [NodeWithScore(node=nodes[-1], score=1.0)]
-    assert processor.postprocess_nodes(hits)[0].node_id == nodes[-1].node_id
-    monkeypatch.setattr(NeighborPostprocessor, "refresh", lambda _: pytest.fail("read again"))
-    assert processor.postprocess_nodes(hits)[0].node_id == nodes[-1].node_id
+    processor, hits = PassagePostprocessor(docstore=docstore), [NodeWithScore(node=nodes[-1], score=1.0)]
+    passages = processor.postprocess_nodes(hits, query_str=QUESTION)
+    monkeypatch.setattr(PassagePostprocessor, "refresh", lambda _: pytest.fail("read again"))
+    assert processor.postprocess_nodes(hits, query_str=QUESTION) == passages
 
 
 def test_hits_alone_are_re_ranked_and_the_log_says_so(nodes, warnings):
@@ -324,25 +324,18 @@ def test_documents_in_a_docstore_place_nodes_without_offsets(nodes):
     assert placed[0].node.start_char_idx == expected[0].node.start_char_idx
 
 
-def test_a_postprocessor_re_ranks_a_query_engine(nodes):
-    docstore = SimpleDocumentStore()
-    docstore.add_documents(nodes)
-    retriever = Found([(node, 0.9 if ASKED in node.text else 0.1) for node in nodes if ANSWER not in node.text])
-    for options in ({"nodes": nodes}, {"docstore": docstore}):
-        processor = NeighborPostprocessor(top_n=3, **options)
-        engine = RetrieverQueryEngine.from_args(retriever, llm=MockLLM(), node_postprocessors=[processor])
-        sources = texts(engine.query(QUESTION).source_nodes)
-        assert len(sources) == 3
-        assert ANSWER in "".join(sources)
-    alone = NeighborPostprocessor().postprocess_nodes(retriever.retrieve(QUESTION))
-    assert {hit.node_id for hit in alone} == {node.node_id for node, _ in retriever.hits}
-    assert NeighborPostprocessor.from_dict(processor.to_dict()).top_n == 3
+def test_a_retriever_re_ranks_another_in_a_query_engine(nodes):
+    inner = Found([(node, 0.9 if ASKED in node.text else 0.1) for node in nodes if ANSWER not in node.text])
+    retriever = AdvchunkRetriever(retriever=inner, nodes=nodes, search=BY_NEIGHBORS, similarity_top_k=3)
+    engine = RetrieverQueryEngine.from_args(retriever, llm=MockLLM())
+    sources = texts(engine.query(QUESTION).source_nodes)
+    assert len(sources) == 3
+    assert ANSWER in "".join(sources)
 
 
 def test_without_hits_there_are_no_results(nodes):
     assert AdvchunkRetriever(retriever=Found([])).retrieve(QUESTION) == []
     assert AdvchunkRetriever(nodes=nodes).retrieve("zzz") == []
-    assert NeighborPostprocessor(nodes=nodes).postprocess_nodes([]) == []
 
 
 @pytest.mark.parametrize(
@@ -376,22 +369,6 @@ def test_bad_parameters_are_errors(options, rule):
         AdvchunkRetriever(**options)
 
 
-@pytest.mark.parametrize(
-    ("options", "rule"),
-    [
-        ({"topn": 3}, "NeighborPostprocessor has no parameter 'topn'; did you mean 'top_n'?"),
-        ({"top_n": 0}, "top_n: .*greater than or equal to 1, got 0"),
-        ({"top_n": 2.5}, "top_n: .*valid integer, got 2.5"),
-        ({"nodes": ["a"]}, "nodes must be documents or nodes of LlamaIndex"),
-        ({"docstore": "x"}, "docstore must be a docstore of LlamaIndex, got 'x'"),
-        ({"nodes": [], "docstore": SimpleDocumentStore()}, "nodes and docstore must not both be given"),
-    ],
-)
-def test_bad_parameters_of_a_postprocessor_are_errors(options, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        NeighborPostprocessor(**options)
-
-
 def test_a_blank_query_has_no_results(nodes):
     index = index_of(nodes)
     for mode in ("dense", "lexical", "hybrid"):
@@ -404,13 +381,6 @@ def test_hits_with_another_text_than_their_node_are_ranked_as_they_are(nodes, wa
     changed = TextNode(id_=nodes[0].node_id, text="The ferry leaves at eight.", start_char_idx=0)
     changed.relationships = dict(nodes[0].relationships)
     hits = [(changed, 0.9), (nodes[0], 0.8), (nodes[-1], 0.1)]
-    docstore = SimpleDocumentStore()
-    docstore.add_documents(nodes)
-    for source in ({"nodes": nodes}, {"docstore": docstore}):
-        processor = NeighborPostprocessor(**source, top_n=9)
-        for _ in range(2):
-            results = processor.postprocess_nodes([NodeWithScore(node=node, score=score) for node, score in hits])
-            assert {changed.text, nodes[0].text} <= set(texts(results))
     for mode in ("dense", "hybrid"):
         retriever = AdvchunkRetriever(
             retriever=Found(hits[:1]), nodes=nodes, search=Search(mode, neighbors=True), similarity_top_k=50
@@ -418,7 +388,7 @@ def test_hits_with_another_text_than_their_node_are_ranked_as_they_are(nodes, wa
         results = texts(retriever.retrieve(QUESTION))
         assert changed.text in results
         assert nodes[0].text not in results
-    numbers = ["1 of 3", "1 of 3", "1 of 1", "1 of 1"]
+    numbers = ["1 of 1", "1 of 1"]
     assert [warning[:34] for warning in warnings()] == [f"{number} hits have another text than" for number in numbers]
 
 
@@ -427,14 +397,6 @@ def test_as_many_nodes_are_returned_as_asked_for(mode):
     many = [TextNode(text=f"Ferry number {i}.", id_=f"{i:03}") for i in range(300)]
     retriever = AdvchunkRetriever(index_of(many), search=Search(mode, neighbors=True), similarity_top_k=250, depth=10)
     assert len(retriever.retrieve("ferry")) == 250
-
-
-def test_a_postprocessor_follows_its_nodes(nodes):
-    hits = [NodeWithScore(node=nodes[2], score=0.9), NodeWithScore(node=nodes[0], score=0.8)]
-    processor = NeighborPostprocessor(top_n=9)
-    assert len(processor.postprocess_nodes(hits)) == 2
-    processor.nodes = nodes
-    assert len(processor.postprocess_nodes(hits)) > 2
 
 
 def test_nodes_are_read_once_whatever_the_hits(nodes, monkeypatch):
@@ -456,18 +418,6 @@ def test_nodes_are_read_once_whatever_the_hits(nodes, monkeypatch):
     (passage,) = passages.retrieve(QUESTION)
     assert passage.text == nodes[0].text.rstrip()
     assert passage.metadata["citation"] == f"town, line 1, characters 0-{len(passage.text)}"
-
-
-def test_a_postprocessor_takes_hits_in_any_order(nodes):
-    hits = [NodeWithScore(node=node, score=1 - i / 10) for i, node in enumerate(nodes[:4])]
-    distant = [NodeWithScore(node=hit.node, score=1 - hit.score) for hit in hits]
-    expected = [hit.node_id for hit in NeighborPostprocessor(nodes=nodes).postprocess_nodes(hits)]
-    for processor, ranked in [
-        (NeighborPostprocessor(nodes=nodes), hits[::-1]),
-        (NeighborPostprocessor(nodes=nodes, distances=True), distant),
-        (NeighborPostprocessor(nodes=nodes, distances=True), distant[::-1]),
-    ]:
-        assert [hit.node_id for hit in processor.postprocess_nodes(ranked)] == expected
 
 
 def test_passages_keep_the_templates_of_their_nodes(nodes):

@@ -127,7 +127,6 @@ CASES = {
     "li.DefaultEmbedding": [(lambda _: li.DefaultEmbedding(), embed)],
     "li.HybridEmbedding": [(lambda _: li.HybridEmbedding(), embed)],
     "li.IndexRetriever": [(lambda folder: li.IndexRetriever(stored(folder)), retrieve)],
-    "li.NeighborPostprocessor": [(lambda _: li.NeighborPostprocessor(nodes=NODES), process)],
     "li.NodeWriter": [(lambda _: li.NodeWriter(open_store), lambda writer: writer._open)],
     "li.PassagePostprocessor": [
         (lambda folder: li.PassagePostprocessor(budget=12, texts=folder), process),

@@ -42,7 +42,7 @@ def components():
         for package, suffix in ((lc, "Splitter"), (li, "NodeParser")):
             yield adapter(name, package, suffix), STAND_INS.get(name, {})
     enricher = {"enricher": ContextualEnricher()}
-    for cls in (lc.PassageCompressor, li.PassagePostprocessor, li.NeighborPostprocessor):
+    for cls in (lc.PassageCompressor, li.PassagePostprocessor):
         yield cls, {}
     yield li.ChunkEnricher, enricher
 

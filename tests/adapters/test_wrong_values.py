@@ -64,7 +64,6 @@ CASES = {
     "lc.ChunkEnricher": (lc.ChunkEnricher, {"enricher": None}),
     "li.AdvchunkRetriever": (li.AdvchunkRetriever, {"nodes": NODES}),
     "li.PassagePostprocessor": (li.PassagePostprocessor, {}),
-    "li.NeighborPostprocessor": (li.NeighborPostprocessor, {}),
     "li.IndexRetriever": (li.IndexRetriever, {"index": Retriever()}),
     "li.StoreNodes": (li.StoreNodes, {"store": VectorStoreIndex(NODES, embed_model=li.DefaultEmbedding()).docstore}),
     "li.RecursiveNodeParser": (li.RecursiveNodeParser, {}),

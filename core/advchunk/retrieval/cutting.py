@@ -471,9 +471,9 @@ def as_cutter(cutter: PassageCutter | Mapping[str, Any] | None) -> PassageCutter
     True
     """
     if isinstance(cutter, Mapping):
-        values = dict(_known(PassageCutter, cutter))
+        values = dict(_parameters_of(PassageCutter, cutter))
         if isinstance(scoring := values.get("scoring"), Mapping):
-            own = dict(_known(WindowScoring, scoring))
+            own = dict(_parameters_of(WindowScoring, scoring))
             if isinstance(own.get("lengths"), list):  # of JSON
                 own["lengths"] = tuple(own["lengths"])
             values["scoring"] = WindowScoring(**own)
@@ -482,8 +482,8 @@ def as_cutter(cutter: PassageCutter | Mapping[str, Any] | None) -> PassageCutter
     return cutter or PassageCutter()
 
 
-def _known(cls: type, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return values of a mapping; raise `ConfigurationError` for one that is no parameter of a class."""
+def _parameters_of(cls: type, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return values of a mapping; raise `ConfigurationError` for one that a class does not have."""
     names = {own.name for own in fields(cls)}
     require(values.keys() <= names, f"a mapping must have parameters of {cls.__name__} only", values)
     return values

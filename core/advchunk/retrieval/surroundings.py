@@ -158,11 +158,11 @@ class CheckedSurroundings:
 
     def _warn_of_missing(self, hits: Sequence[Hit], around: Neighborhood) -> None:
         """Log that documents of hits are not in a source, or that none is in texts by name."""
-        known = {*around.texts, *(hit.document for hit in around.beside)}
+        documents = {*around.texts, *(hit.document for hit in around.beside)}
         texts = self._texts
-        if texts is not None and (known or all(own.is_optional for own in texts)):
+        if texts is not None and (documents or all(own.is_optional for own in texts)):
             return
-        missing = [hit.document for hit in hits if hit.document not in known and (hit.chunk.spans or texts)]
+        missing = [hit.document for hit in hits if hit.document not in documents and (hit.chunk.spans or texts)]
         if missing:
             reason = "%s has nothing of %d of %d hits, such as one of %r: they are used as they are"
             values = (self.name, len(missing), len(hits), missing[0])
@@ -285,9 +285,10 @@ class TextSource:
         """Return for each document the text under the first of its names that has one, with one call."""
         named = {hit.document: list(self.naming(hit) if self.naming else (hit.document,)) for hit in hits}
         names = list(dict.fromkeys(name for own in named.values() for name in own))
-        known = {name: text for name, text in zip(names, self.find(names), strict=True) if text is not None}
+        contents = {name: text for name, text in zip(names, self.find(names), strict=True) if text is not None}
         firsts = {
-            document: next((known[name] for name in own if name in known), None) for document, own in named.items()
+            document: next((contents[name] for name in own if name in contents), None)
+            for document, own in named.items()
         }
         return Neighborhood(texts={document: text for document, text in firsts.items() if text is not None})
 
