@@ -67,48 +67,54 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks)  # adds words
 
     Chunks beside good hits are found even if they do not match the query themselves
-    (`advchunk.retrieval.rerank_by_neighbors`). They come from ``chunks``, from ``texts``, or from the store, which is asked once
-    a query if it is an `InMemoryVectorStore`, `Chroma`, or `QdrantVectorStore`. ``chunks`` are also searched by their words
-    (BM25). The index of words is built at once, and does not follow the store: make a new retriever after changes. A hit that
-    is not among the chunks, or has another text there, is ranked with them, and the log says so; such a row is left out.
+    (`advchunk.retrieval.rerank_by_neighbors`). They come from ``chunks``, from ``texts``, or from the store, which is
+    asked once a query if it is an `InMemoryVectorStore`, `Chroma`, or `QdrantVectorStore`. ``chunks`` are also
+    searched by their words (BM25). The index of words is built at once, and does not follow the store: make a new
+    retriever after changes. A hit that is not among the chunks, or has another text there, is ranked with them, and
+    the log says so; such a row is left out.
 
-    The place of a chunk is read from our metadata (`chunk_spans`) or from ``start_index``, or is found in ``texts``. Other
-    ``chunks`` are taken in the order in which they are passed, and other hits have no neighbors; the log says so.
+    The place of a chunk is read from our metadata (`chunk_spans`) or from ``start_index``, or is found in ``texts``.
+    Other ``chunks`` are taken in the order in which they are passed, and other hits have no neighbors; the log says
+    so.
 
-    Results are chunks with ``relevance_score`` and ``citation`` in their metadata or, with a ``budget``, passages that are cut
-    for the query (`advchunk.retrieval.PassageCutter`), which also have ``token_count``, ``chunk_ids``, and their place.
-    ``page_content`` of a passage begins with the headings above it. A key that the metadata has already is preceded by
-    ``advchunk_``.
+    Results are chunks with ``relevance_score`` and ``citation`` in their metadata or, with a ``budget``, passages
+    that are cut for the query (`advchunk.retrieval.PassageCutter`), which also have ``token_count``, ``chunk_ids``,
+    and their place. ``page_content`` of a passage begins with the headings above it. A key that the metadata has
+    already is preceded by ``advchunk_``.
 
     Of chunks of several levels, pass all as ``chunks``. The store may have all, or the leaves alone.
 
-    ``invoke`` and ``ainvoke`` take ``k``, ``budget``, ``search``, and ``chunk_filter`` for one query; other arguments are added
-    to ``search_kwargs``. Parameters are not assigned: ``model_copy(update=...)`` returns a retriever with others.
+    ``invoke`` and ``ainvoke`` take ``k``, ``budget``, ``search``, and ``chunk_filter`` for one query; other arguments
+    are added to ``search_kwargs``. Parameters are not assigned: ``model_copy(update=...)`` returns a retriever with
+    others.
 
     Parameters
     ----------
     vectorstore : any vector store whose ``similarity_search_with_score`` returns similarities or distances.
     retriever : any other retriever, in place of the vector store; the order of its results counts.
     chunks : the chunks that were indexed, each document's in reading order.
-    id_key : for a store of rows, such as the sentences of `vectors_for`: the metadata key of the id of a row's chunk, such as
-        "doc_id". A chunk ranks by its best row; ``chunks`` must be given.
-    search : how to search (`advchunk.retrieval.Search`), such as ``Search("hybrid", neighbors=True, merge=.5)``; None is by
-        vectors and words with chunks, by words with nothing else, by vectors without them, each with neighbors. Leave out
-        neighbors if vectors include the text around chunks already.
+    id_key : for a store of rows, such as the sentences of `vectors_for`: the metadata key of the id of a row's chunk,
+        such as "doc_id". A chunk ranks by its best row; ``chunks`` must be given.
+    search : how to search (`advchunk.retrieval.Search`), such as ``Search("hybrid", neighbors=True, merge=.5)``; None
+        is by vectors and words with chunks, by words with nothing else, by vectors without them, each with neighbors.
+        Leave out neighbors if vectors include the text around chunks already.
     k : chunks to return, >= 1; None is 5.
     budget : tokens of all results, >= 1; returns passages instead of ``k`` chunks.
     order : of passages: "rank", or "document" for reading order.
     whole_chunks : passages are whole chunks, as always over several levels (`advchunk.retrieval.assemble_passages`).
-    cutter : cuts passages, and has the language of the words and the tokenizer that counts; None is ``PassageCutter()``,
-        with the tokenizer of the store's embeddings.
-    depth : chunks that are taken from the store and from the search by words, >= 1, and at least ``k``, or 200 with a ``budget``.
-    search_kwargs : arguments for the vector store or retriever, such as ``filter``. Metadata keys with their values, such as
-        ``{"source": "guide.md"}``, also restrict words and neighbors; for any other filter, pass the same as ``chunk_filter``.
+    cutter : cuts passages, and has the language of the words and the tokenizer that counts; None is
+        ``PassageCutter()``, with the tokenizer of the store's embeddings.
+    depth : chunks that are taken from the store and from the search by words, >= 1, and at least ``k``, or 200 with a
+        ``budget``.
+    search_kwargs : arguments for the vector store or retriever, such as ``filter``. Metadata keys with their values,
+        such as ``{"source": "guide.md"}``, also restrict words and neighbors; for any other filter, pass the same as
+        ``chunk_filter``.
     chunk_filter : returns True for a chunk that may be returned.
-    document_key : metadata key of the name of a chunk's document, or a function that returns the name; None is the first of
-        "source", "document_id", "doc_id", and "file_path".
-    texts : the texts of documents by their names, or the chunks around hits: a mapping, a function, the path of a folder, a
-        ``BaseStore``, a vector store (`StoreChunks`), any `advchunk.retrieval.Surroundings`, or several of these. {} is nothing.
+    document_key : metadata key of the name of a chunk's document, or a function that returns the name; None is the
+        first of "source", "document_id", "doc_id", and "file_path".
+    texts : the texts of documents by their names, or the chunks around hits: a mapping, a function, the path of a
+        folder, a ``BaseStore``, a vector store (`StoreChunks`), any `advchunk.retrieval.Surroundings`, or several of
+        these. {} is nothing.
 
     Raises
     ------
@@ -116,8 +122,8 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
 
     >>> from langchain_advchunk import DefaultEmbeddings, RecursiveSplitter
     >>> from langchain_core.vectorstores import InMemoryVectorStore
-    >>> guide = Document("Boil the water. Add green tea. Wait two minutes. Pour it into cups.", metadata={"source": "guide"})
-    >>> chunks = RecursiveSplitter(max_tokens=8).split_documents([guide])
+    >>> text = "Boil the water. Add green tea. Wait two minutes. Pour it into cups."
+    >>> chunks = RecursiveSplitter(max_tokens=8).create_documents([text], [{"source": "guide"}])
     >>> store = InMemoryVectorStore.from_documents(chunks, DefaultEmbeddings())
     >>> retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks, k=1)
     >>> (chunk,) = retriever.invoke("How long should I wait?")
@@ -288,7 +294,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         return {"k": size} | ({"fetch_k": _FILTERED * size} if filters_after else {})
 
     def _filter(self, search_kwargs: Mapping[str, Any], chunk_filter: _Filter | None) -> _Filter | None:
-        """Return the filter of words and neighbors: ``chunk_filter``, or else that of the store; None if there is none."""
+        """Return the filter of words and neighbors: ``chunk_filter``, or else that of the store, or None."""
         rule = "search_kwargs of a vectorstore must not have 'k': k is the number of results, and depth that of the store's hits"
         require(self.vectorstore is None or "k" not in search_kwargs, rule, search_kwargs)
         own = self.retriever.search_kwargs if isinstance(self.retriever, VectorStoreRetriever) else {}

@@ -74,13 +74,14 @@ def mapping_filter(ranges: Sequence[MetadataRange]) -> dict[str, Any]:
 class StoreChunks:
     """The chunks around hits, from the vector store that has them, with one call for all hits of a question.
 
-    Chunks are recognized by the name of their document and by ``start_index`` in their metadata, which our splitters write, and
-    LangChain's with ``add_start_index=True``. Of chunks of several levels, those of the levels of hits count.
+    Chunks are recognized by the name of their document and by ``start_index`` in their metadata, which our splitters
+    write, and LangChain's with ``add_start_index=True``. Of chunks of several levels, those of the levels of hits
+    count.
 
     Parameters
     ----------
-    store : an `InMemoryVectorStore`, `Chroma` or `QdrantVectorStore`. Of any other store, a function that returns the chunks
-        whose metadata is in some ranges (`MetadataRange`), such as by the store's filter (`mapping_filter`)::
+    store : an `InMemoryVectorStore`, `Chroma` or `QdrantVectorStore`. Of any other store, a function that returns the
+        chunks whose metadata is in some ranges (`MetadataRange`), such as by the store's filter (`mapping_filter`)::
 
             StoreChunks(lambda ranges: store.similarity_search("text", k=1000, filter=mapping_filter(ranges)))
 
@@ -192,7 +193,8 @@ def surroundings_of(source: AnySource | None, document_key: Any, warnings: Warni
 
     Parameters
     ----------
-    source : besides those of the core, a ``BaseStore`` of strings or documents by name, or a vector store (`StoreChunks`).
+    source : besides those of the core, a ``BaseStore`` of strings or documents by name, or a vector store
+        (`StoreChunks`).
     """
     own: Any = source
     if isinstance(source, BaseStore):

@@ -17,8 +17,9 @@ from llamaindex_advchunk.plain import UNCHECKED
 
 _SUFFIX = "NodeParser"
 _CORPUS = """A call parses one corpus: the first nodes that it returns are the root and the communities. They belong to no document:
-they have no SOURCE and none of the metadata of documents; their ``sources`` are JSON, ``[[document id, start, end], ...]``. An edit
-may replace any of them: parse all documents again by ``get_nodes_from_documents``, and pass the nodes to `update_nodes`. The parser is no
+they have no SOURCE and none of the metadata of documents; their ``sources`` are JSON, ``[[document id, start, end],
+...]``. An edit may replace any of them: parse all documents again by ``get_nodes_from_documents``, and pass the nodes
+to `update_nodes`. The parser is no
 transformation of a pipeline or an index, which may pass some of the documents only."""
 
 

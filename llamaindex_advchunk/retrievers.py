@@ -55,41 +55,43 @@ class AdvchunkRetriever(BaseRetriever):
         retriever = AdvchunkRetriever(index, nodes=nodes)  # an index over a vector store that keeps the nodes to itself
 
     Nodes beside good hits are found even if they do not match the query themselves
-    (`advchunk.retrieval.rerank_by_neighbors`). Nodes that are known are also searched by their words (BM25). Nodes in the
-    docstore of an index are read at the first search, and again when the index has changed; after other changes, call
-    `refresh`. Hits that are not among the nodes are ranked with them, and the log says so. Without nodes, those beside hits
-    come from ``texts``, or from a vector store that has ``get_nodes`` (`StoreNodes`).
+    (`advchunk.retrieval.rerank_by_neighbors`). Nodes that are known are also searched by their words (BM25). Nodes in
+    the docstore of an index are read at the first search, and again when the index has changed; after other changes,
+    call `refresh`. Hits that are not among the nodes are ranked with them, and the log says so. Without nodes, those
+    beside hits come from ``texts``, or from a vector store that has ``get_nodes`` (`StoreNodes`).
 
-    The place of a node is read from our metadata (`chunk_spans`) or from ``start_char_idx``. Nodes without, and those of
-    LlamaIndex's `HierarchicalNodeParser`, which count from their parent, are located in their document if that is known;
-    others are in the order of their previous and next nodes. The log says so.
+    The place of a node is read from our metadata (`chunk_spans`) or from ``start_char_idx``. Nodes without, and those
+    of LlamaIndex's `HierarchicalNodeParser`, which count from their parent, are located in their document if that is
+    known; others are in the order of their previous and next nodes. The log says so.
 
-    Results are nodes with a ``citation`` in their metadata or, with a ``budget``, passages that are cut for the query, as by
-    `PassagePostprocessor`. What is added is hidden from embedder and language model; a key that the metadata has already is
-    preceded by ``advchunk_``. A blank query has no results in an index.
+    Results are nodes with a ``citation`` in their metadata or, with a ``budget``, passages that are cut for the
+    query, as by `PassagePostprocessor`. What is added is hidden from embedder and language model; a key that the
+    metadata has already is preceded by ``advchunk_``. A blank query has no results in an index.
 
-    Of nodes of several levels, the index may have all, or the leaves alone, with all in its docstore or in ``nodes``. Rows of a
-    chunk, such as those of ``vectors="units"``, count as their chunk, which is returned once and ranks by its best row.
+    Of nodes of several levels, the index may have all, or the leaves alone, with all in its docstore or in ``nodes``.
+    Rows of a chunk, such as those of ``vectors="units"``, count as their chunk, which is returned once and ranks by
+    its best row.
 
     Parameters
     ----------
     index : any index over vectors.
     retriever : any other retriever, in place of an index; it returns as many nodes as it is set to.
-    nodes : the nodes of the index, those of a document in reading order; documents among them are the text of their nodes. None
-        reads them from the docstore of the index.
-    search : how to search (`advchunk.retrieval.Search`), such as ``Search("hybrid", neighbors=True, merge=.5)``; None is by
-        words without an index or a retriever, by vectors and words if nodes are known, else by vectors, each with neighbors.
-        Leave out neighbors if vectors include the text around nodes already (``vectors="context"``).
+    nodes : the nodes of the index, those of a document in reading order; documents among them are the text of their
+        nodes. None reads them from the docstore of the index.
+    search : how to search (`advchunk.retrieval.Search`), such as ``Search("hybrid", neighbors=True, merge=.5)``; None
+        is by words without an index or a retriever, by vectors and words if nodes are known, else by vectors, each
+        with neighbors. Leave out neighbors if vectors include the text around nodes already (``vectors="context"``).
     similarity_top_k : nodes to return, >= 1; None is 5.
     budget : tokens of all passages, >= 1; returns passages instead of nodes.
     order : of passages: "rank", or "document" for reading order.
     whole_chunks : passages are whole nodes, as always over several levels (`advchunk.retrieval.assemble_passages`).
-    cutter : cuts passages, and has the language of the words and the tokenizer that counts; None is ``PassageCutter()``,
-        with the tokenizer of the embed model.
-    depth : nodes that are fetched from the index, and found by words, >= 1; at least similarity_top_k, and 200 for passages.
+    cutter : cuts passages, and has the language of the words and the tokenizer that counts; None is
+        ``PassageCutter()``, with the tokenizer of the embed model.
+    depth : nodes that are fetched from the index, and found by words, >= 1; at least similarity_top_k, and 200 for
+        passages.
     filters : restrict vectors, words, neighbors, and the text around hits.
-    texts : the texts of documents by their ids or names, or the nodes around hits: a mapping, a function, the path of a folder,
-        a docstore, `StoreNodes`, any `advchunk.retrieval.Surroundings`, or several of these.
+    texts : the texts of documents by their ids or names, or the nodes around hits: a mapping, a function, the path of
+        a folder, a docstore, `StoreNodes`, any `advchunk.retrieval.Surroundings`, or several of these.
 
     Raises
     ------
@@ -259,24 +261,25 @@ class AdvchunkRetriever(BaseRetriever):
 class PassagePostprocessor(PlainFields, BaseNodePostprocessor):
     """Cuts passages for the query from the nodes that any retriever found, in any query engine.
 
-    Retrieve many nodes, such as ``similarity_top_k=50``. Their text, and the text around them in ``nodes``, a ``docstore``
-    or ``texts``, is cut again: the sentences that answer the query fill the ``budget``, and those that touch are one passage
-    (`advchunk.retrieval.PassageCutter`). Needs no model, and nothing is indexed again. The nodes may overlap, repeat each other
-    and come from any parser; those without text are left out. The order in which they come does not matter if they have
-    scores. A blank query takes the sentences of the best nodes.
+    Retrieve many nodes, such as ``similarity_top_k=50``. Their text, and the text around them in ``nodes``, a
+    ``docstore`` or ``texts``, is cut again: the sentences that answer the query fill the ``budget``, and those that
+    touch are one passage (`advchunk.retrieval.PassageCutter`). Needs no model, and nothing is indexed again. The
+    nodes may overlap, repeat each other and come from any parser; those without text are left out. The order in which
+    they come does not matter if they have scores. A blank query takes the sentences of the best nodes.
 
-    A passage is a `TextNode` with the metadata of its first node, or of the nearest if it is beside nodes, and ``citation``,
-    ``token_count``, and ``node_ids``. Its place is ``start_char_idx`` to ``end_char_idx``, or `chunk_spans` if it has gaps. The
-    headings above it are its ``context``, which the language model sees before the text, and which counts toward the budget.
-    All else that is added is hidden from embedder and language model.
+    A passage is a `TextNode` with the metadata of its first node, or of the nearest if it is beside nodes, and
+    ``citation``, ``token_count``, and ``node_ids``. Its place is ``start_char_idx`` to ``end_char_idx``, or
+    `chunk_spans` if it has gaps. The headings above it are its ``context``, which the language model sees before the
+    text, and which counts toward the budget. All else that is added is hidden from embedder and language model.
 
-    Raises `advchunk.ConfigurationError` for parameters that are unknown, out of range or contradict each other, and without a
-    query.
+    Raises `advchunk.ConfigurationError` for parameters that are unknown, out of range or contradict each other, and
+    without a query.
 
     >>> from llama_index.core.schema import NodeWithScore, TextNode
     >>> found = TextNode(text="Boil the water. Add green tea. Wait two minutes. Pour it into cups.", start_char_idx=0)
     >>> hits = [NodeWithScore(node=found, score=0.5)]
-    >>> [hit.text for hit in PassagePostprocessor(budget=5).postprocess_nodes(hits, query_str="How long should I wait?")]
+    >>> processor = PassagePostprocessor(budget=5)
+    >>> [hit.text for hit in processor.postprocess_nodes(hits, query_str="How long should I wait?")]
     ['Wait two minutes.']
     """
 
@@ -294,7 +297,7 @@ class PassagePostprocessor(PlainFields, BaseNodePostprocessor):
         default=None,
         exclude=True,
         repr=False,
-        description="The texts of documents, by their ids or names: a mapping, a function, a folder; or any source of the text around hits.",
+        description="The texts of documents, by their ids or names, or any source of the text around hits.",
     )
     budget: int = Field(default=1000, ge=1, description="Tokens of all passages.")
     order: PassageOrder = Field(default="rank", description="Of passages: 'rank' or 'document'.")

@@ -41,15 +41,15 @@ def document_filter(ranges: Sequence[tuple[str, Span]]) -> MetadataFilters:
 class StoreNodes:
     """The nodes around hits, from the store that has them.
 
-    Without ``filters``, nodes are followed by their links to the previous and the next, all hits at once: the store is asked once
-    for each step, such as five times for 350 tokens in nodes of 100. Nodes without a link or without ``start_char_idx`` have no
-    neighbors then. With ``filters``, it is asked once.
+    Without ``filters``, nodes are followed by their links to the previous and the next, all hits at once: the store
+    is asked once for each step, such as five times for 350 tokens in nodes of 100. Nodes without a link or without
+    ``start_char_idx`` have no neighbors then. With ``filters``, it is asked once.
 
     Parameters
     ----------
     store : a vector store that keeps the text of nodes and has ``get_nodes``, or a docstore that has the nodes.
-    filters : returns filters for ranges of documents, which are ids and offsets; `document_filter` returns those for whole
-        documents, and is best where these are short.
+    filters : returns filters for ranges of documents, which are ids and offsets; `document_filter` returns those for
+        whole documents, and is best where these are short.
 
     Raises
     ------
@@ -97,7 +97,9 @@ class StoreNodes:
             ahead = {place: range_ for place, range_ in links.items() if place is not None and place not in passed}
             steps += 1
         if ahead:
-            reason = "the links of nodes were followed %d steps, which does not reach %d characters: pass StoreNodes with filters"
+            reason = (
+                "the links of nodes were followed %d steps, and do not reach %d characters: give StoreNodes filters"
+            )
             self._warnings.warn("steps", reason, steps, int(reach))
         return list(nodes.values())
 

@@ -1,4 +1,4 @@
-"""A component of either framework keeps each plain value that it was given, as a dictionary, as JSON, and when pickled."""
+"""A component of either framework keeps each plain value: as a dictionary, as JSON, and when pickled."""
 
 import json
 import logging

@@ -62,7 +62,7 @@ class Surroundings(Protocol):
     """The method of a source of the texts and chunks around hits; an attribute ``name`` is used in messages."""
 
     def read(self, hits: Sequence[Hit], reach: float, /) -> Neighborhood:
-        """Return the texts and chunks around hits, at least ``reach`` characters on either side, as far as they are known.
+        """Return the texts and chunks around hits that are known, at least ``reach`` characters on either side.
 
         It is called once for all hits of a question, from any thread.
         """
@@ -208,9 +208,9 @@ def as_surroundings(
 
     Parameters
     ----------
-    source : `Surroundings`; the texts of documents by name, as a mapping, or as a function that returns None for a name that it
-        does not know; the path of a folder (`FolderTexts`); several of these, of which the first that has the text of a
-        document counts; or None, which has nothing.
+    source : `Surroundings`; the texts of documents by name, as a mapping, or as a function that returns None for a
+        name that it does not know; the path of a folder (`FolderTexts`); several of these, of which the first that
+        has the text of a document counts; or None, which has nothing.
     warnings : logs what a source lacks; None is a new one.
     naming : of texts that are kept under other names than ``Hit.document``.
     partial : leave out a source that fails, with a warning in the log, in place of an error.
@@ -297,8 +297,8 @@ class TextSource:
 class FolderTexts:
     """The texts of the files in a folder, by their paths below it, as `advchunk.read_file` reads them.
 
-    A name that is not a file, or leads out of the folder, is not known. A file is read when it is asked for, and again after it
-    has changed; the last 64 are remembered.
+    A name that is not a file, or leads out of the folder, is not known. A file is read when it is asked for, and
+    again after it has changed; the last 64 are remembered.
 
     Parameters
     ----------
