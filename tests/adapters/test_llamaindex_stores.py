@@ -142,11 +142,10 @@ def test_a_store_says_what_stands_around_its_hits(opened, by_filter, tmp_path):
         nodes = parser.get_nodes_from_documents(documents(AFTER))
         source = StoreNodes(index.vector_store, document_filter) if by_filter else None
         for question in QUESTIONS:
-            for options in ({"depth": 6}, {"similarity_top_k": 20, "depth": 20}, {"neighbors": False, "depth": 3}):
+            for own in ({"depth": 6}, {"similarity_top_k": 20, "depth": 20}, {"search": Search(), "depth": 3}):
+                options = {"search": Search("dense", neighbors=True), **own}
                 alone = AdvchunkRetriever(index, texts=source, **options)
-                expected = AdvchunkRetriever(
-                    index, nodes=nodes, search=Search("dense", neighbors=True), **options
-                ).retrieve(question)
+                expected = AdvchunkRetriever(index, nodes=nodes, **options).retrieve(question)
                 results = alone.retrieve(question)
                 assert shown(results) == shown(expected)
                 if opened is chroma:  # the others keep the event loop of their first call
