@@ -80,7 +80,7 @@ BASES: dict[type, Base] = {
         "Text splitters",
         (
             "split_text", "create_documents", "split_documents", "lazy_split_documents", "transform_documents", "atransform_documents",
-            "split_files", "lazy_split_files", "split_with_vectors", "split_with_rows", "core",
+            "split_files", "lazy_split_files", "core",
         ),
     ),
     AdvchunkNodeParser: Base("Node parsers", ("from_defaults", "split_text", "get_nodes_from_files", "lazy_nodes_from_files", "core")),

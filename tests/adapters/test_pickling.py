@@ -87,7 +87,7 @@ CASES = {
         (lambda _: lc.AdvchunkRetriever(vectorstore=vector_store()), invoke),
         (lambda _: lc.AdvchunkRetriever(chunks=CHUNKS, budget=12, texts={"pets.md": TEXT}), invoke),
     ],
-    "lc.ChunkEmbeddings": [(lambda _: lc.MSTSemanticSplitter().split_with_vectors([Document(TEXT)])[1], embed)],
+    "lc.ChunkEmbeddings": [(lambda _: lc.vectors_for(CHUNKS, "plain")[2], embed)],
     "lc.ChunkEnricher": [
         (lambda _: lc.ChunkEnricher(ContextualEnricher()), lambda own: own.transform_documents(CHUNKS))
     ],
@@ -121,7 +121,6 @@ CASES = {
     "li.DefaultEmbedding": [(lambda _: li.DefaultEmbedding(), embed)],
     "li.HybridEmbedding": [(lambda _: li.HybridEmbedding(), embed)],
     "li.IndexRetriever": [(lambda folder: li.IndexRetriever(stored(folder)), retrieve)],
-    "li.NeighborPostprocessor": [(lambda _: li.NeighborPostprocessor(nodes=NODES), process)],
     "li.PassagePostprocessor": [
         (lambda folder: li.PassagePostprocessor(budget=12, texts=folder), process),
         (lambda _: li.PassagePostprocessor(budget=12, docstore=docstore()), process),
