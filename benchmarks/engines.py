@@ -10,7 +10,6 @@ their lower one of 15. It needs the extra `ray` and psutil.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import tempfile
@@ -21,6 +20,7 @@ from typing import Any, Literal, NamedTuple
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
+from runner import argument_parser
 from speed import read_texts
 
 from advchunk import create
@@ -118,8 +118,7 @@ def workers(texts: list[str], documents: int, method: str, **params: Any) -> dic
 
 def main() -> None:
     """Measure, and print JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--method", default="mst-semantic")
     parser.add_argument("--embedder", default="minilm")
     parser.add_argument("--shards", type=int, default=12)

@@ -18,7 +18,6 @@ everything loaded. Prints two tables.
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 import warnings
@@ -35,6 +34,7 @@ from typing import Any, NamedTuple, TypeAlias
 from file_forms import FORMS, Part, Rows, Source, described, parts_in, write_file
 from office import processor_seconds
 from records import GAP, SIZE, in_order, read_tables, words
+from runner import argument_parser
 
 from advchunk import AutoChunker
 from advchunk.chunkers.sources import chunk_files
@@ -341,8 +341,7 @@ def cell(value: float | None) -> str:
 
 def main() -> None:
     """Write, read, measure, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--only", nargs="+", choices=FORMS, default=list(FORMS), metavar="SUFFIX")
     parser.add_argument("--pipelines", nargs="+", choices=PIPELINES, default=list(PIPELINES), metavar="NAME")
     parser.add_argument("--seen", action="store_true", help="the texts on which our readers were mended")

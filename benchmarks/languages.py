@@ -8,7 +8,6 @@ DIR of ``--declarations`` has the Universal Declaration of Human Rights as HTML,
 
 from __future__ import annotations
 
-import argparse
 import html
 import json
 import re
@@ -23,6 +22,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from runner import argument_parser
 
 from advchunk import Chunk, OptimalSemanticChunker, RecursiveChunker, SemanticThresholdChunker, UniversalSemanticChunker
 from advchunk.enrich.faithfulness import unfaithful_edit
@@ -221,7 +221,7 @@ def print_rewriting() -> None:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__doc__, data=None)
     parser.add_argument("--declarations", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--library", choices=LIBRARIES)

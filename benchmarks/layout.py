@@ -36,6 +36,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from quality import read_meetings
+from runner import argument_parser
 
 from advchunk import create, settings
 from advchunk.evaluation import EvaluationTask, candidate, evaluate, pk, read_corpus, read_folder, read_questions
@@ -325,8 +326,7 @@ def cost(folder: Path, names: Sequence[str]) -> dict[str, Interval]:
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Parse the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1100, 300])
     parser.add_argument("--only", nargs="+", default=[])
     parser.add_argument("--weights", type=float, nargs="+")

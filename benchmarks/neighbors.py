@@ -11,8 +11,6 @@ difference over all sets and retrievers for each choice of constants, and the fu
 
 from __future__ import annotations
 
-import argparse
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from runner import argument_parser, difference
 
 from advchunk import UniversalSemanticChunker
 from advchunk.evaluation import EvaluationTask, read_corpus, read_questions
 from advchunk.evaluation.metrics.retrieval import Overlaps, at_budget, find_overlaps
-from advchunk.evaluation.metrics.statistics import paired_difference
 from advchunk.records import Floats, Ints
 from advchunk.retrieval import ChunkPositions, LexicalIndex, Ranking, VectorIndex, fuse, rerank_by_neighbors
 
@@ -92,21 +90,15 @@ def _fused(
     return [fuse(pair, weights, method=method) for pair in pairs]
 
 
-def cell(base: Floats, other: Floats) -> str:
-    """Return a paired difference with its interval, bold if that excludes zero."""
-    difference = paired_difference(other, base)
-    mean, low, high = (100 * value for value in (difference.mean, difference.low, difference.high))
-    text = f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]"
-    return f"**{text}**" if low > 0 or high < 0 else text
-
-
 def table(sets: Sequence[Set]) -> str:
     """Return the recall of each retriever on each set, and the difference that neighbors make."""
     rows = [["", "set", "recall", "neighbors", "neighbors among hits only"]]
     rows.append(["---"] * 5)
     for name, data in product(RETRIEVERS, sets):
         base = data.recall(data.rankings[name])
-        changes = [cell(base, data.reranked(name, hits_only=hits_only)) for hits_only in (False, True)]
+        changes = [
+            difference(100 * data.reranked(name, hits_only=hits_only), 100 * base) for hits_only in (False, True)
+        ]
         rows.append([name, data.name, f"{100 * base.mean():.1f}", *changes])
     return _markdown(rows)
 
@@ -163,8 +155,7 @@ def _markdown(rows: Sequence[Sequence[str]]) -> str:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--embedder", help="minilm, or a model name; by default the embedded one")
     parser.add_argument(
@@ -172,7 +163,6 @@ def main() -> None:
     )
     parser.add_argument("--grid", action="store_true", help="also compare constants and fusions")
     args = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
     sets = [read_set(args.data, name, args.embedder, args.overlap) for name in args.sets]
     print(table(sets), flush=True)
     if args.grid:

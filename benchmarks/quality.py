@@ -21,7 +21,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +31,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from runner import argument_parser
 
 from advchunk import create
 from advchunk.errors import did_you_mean, require
@@ -374,8 +374,7 @@ def check_names(only: Sequence[str]) -> None:
 
 def arguments() -> argparse.Namespace:
     """Return the arguments of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path)
+    parser = argument_parser(__doc__, data=False)
     parser.add_argument(
         "--set",
         nargs="+",
@@ -432,7 +431,6 @@ def measure_all(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
 def main() -> None:
     """Measure, print, and check the limits."""
     args = arguments()
-    os.environ["HF_HUB_OFFLINE"] = "1"
     check_names(args.only)
     if args.sizes:
         print_sizes(args)

@@ -8,7 +8,6 @@ the value of another column of a row, which it names by a name that no other row
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import random
@@ -22,6 +21,8 @@ from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeAlias
+
+from runner import argument_parser
 
 from advchunk import Chunk, create
 from advchunk.chunkers.sources import chunk_files
@@ -339,8 +340,7 @@ def measure(
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--forms", nargs="+", default=FORMS, choices=FORMS)
     parser.add_argument("--only", nargs="+", help="names of chunkers, or beginnings of names of pipelines")
     parser.add_argument("--questions", type=int, default=100)

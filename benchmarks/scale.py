@@ -16,7 +16,6 @@ Times are milliseconds of processor time, and of the clock. Processor times of P
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -31,6 +30,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from runner import argument_parser
 
 from advchunk import Chunk, Document, RecursiveChunker, Span
 from advchunk.evaluation import Question, read_corpus, read_questions
@@ -432,7 +432,7 @@ def peak_megabytes() -> int:
 
 def main() -> None:
     """Build or ask, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argument_parser(__doc__, data=None)
     parser.add_argument("work", choices=["build", "ask"])
     parser.add_argument("kind", choices=["file", "postgres", "memory"])
     parser.add_argument("--data", type=Path, required=True)

@@ -15,7 +15,6 @@ import statistics
 import subprocess
 import sys
 import time
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import ceil, exp, log, log1p
@@ -25,6 +24,7 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 import peers as others
 from numpy.typing import NDArray
+from runner import argument_parser
 from scipy.spatial.distance import cosine as scipy_cosine
 
 import advchunk
@@ -35,7 +35,7 @@ from advchunk.engine import BATCH_SIZE
 from advchunk.errors import require
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
-from advchunk.models.static import StaticEmbedder, default_embedder
+from advchunk.models.static import default_embedder
 from advchunk.records import Segmentation, Units
 from advchunk.text.counters import CHARACTERS
 from advchunk.text.scripts import count_words
@@ -81,51 +81,8 @@ class Embedder(Protocol):
         ...
 
 
-class Recipe:
-    """The same table without optimization: one text at a time."""
-
-    _CJK = re.compile(r"([\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff])")
-    _WORD = re.compile(r"\w+|[^\w\s]")
-
-    def __init__(self, fast: StaticEmbedder) -> None:
-        self._table = fast.table
-        self._ids = {token: i for i, token in enumerate(fast.tokenizer.vocabulary)}
-        self._tokens: dict[str, list[int]] = {}
-
-    def embed(self, texts: Sequence[str]) -> Rows:
-        """Return unit rows."""
-        rows = np.zeros((len(texts), self._table.shape[1]), np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            if ids := self.encode(text):
-                row[:] = self._table[ids].mean(axis=0)
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        return np.asarray(rows / np.where(norms > 0, norms, 1))
-
-    def encode(self, text: str) -> list[int]:
-        """Return the tokens of a text."""
-        bare = "".join(c for c in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(c) != "Mn")
-        apart = self._CJK.sub(r" \1 ", bare).replace("_", " _ ")
-        return [i for word in self._WORD.findall(apart) for i in self._word(word)]
-
-    def _word(self, word: str) -> list[int]:
-        if word not in self._tokens:
-            ids, start = list[int](), 0
-            while start < len(word):
-                mark = "##" if start else ""
-                ends = range(len(word), start, -1)
-                end = next((end for end in ends if mark + word[start:end] in self._ids), None)
-                if end is None:
-                    ids = []
-                    break
-                ids.append(self._ids[mark + word[start:end]])
-                start = end
-            self._tokens[word] = ids
-        return self._tokens[word]
-
-
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {
     "default": default_embedder,
-    "recipe": lambda: Recipe(default_embedder()),
     "minilm": lambda: as_embedder("minilm"),
 }
 
@@ -618,10 +575,10 @@ def log_progress(message: str) -> None:
 
 def main() -> None:
     """Run the selected sections."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argument_parser(__doc__, data=None)
     parser.add_argument("--data", type=Path, help="folder with *.md or *.txt; for all but mst and imports")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, metavar="SECTION")
-    parser.add_argument("--embedder", nargs="+", choices=list(EMBEDDERS), default=["default", "recipe"])
+    parser.add_argument("--embedder", nargs="+", choices=list(EMBEDDERS), default=["default"])
     parser.add_argument("--repeat", type=int, default=5, help="measurements of each time")
     parser.add_argument(
         "--sizes", type=int, nargs="*", default=[300, 1000, 3000], help="pieces, compared with the published code"

@@ -11,8 +11,6 @@ are left out, and named on stderr.
 
 from __future__ import annotations
 
-import argparse
-import os
 import re
 import sqlite3
 import sys
@@ -26,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from neighbors import cell
 from question_time import EVERY, Set, pieces_of, scores
+from runner import argument_parser, difference
 
 from advchunk import RecursiveChunker
 from advchunk.evaluation.metrics.retrieval import at_budget, find_overlaps
@@ -392,21 +390,19 @@ def table(results: dict[str, dict[str, list[Floats]]], number: int) -> str:
         row = [label]
         for name in names:
             ours, own = results[name][OURS][number], results[name][label][number]
-            row.append(f"{100 * own.mean():.1f}" + (f", {cell(ours, own)}" if label != OURS else ""))
+            row.append(f"{100 * own.mean():.1f}" + (f", {difference(100 * own, 100 * ours)}" if label != OURS else ""))
         rows.append(row)
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--only", nargs="+", default=[], help="parts of the labels of engines to run")
     parser.add_argument("--redis", help="URL of a Redis with its search module, whose data are deleted")
     parser.add_argument("--every", type=int, default=1, help="use every so many questions")
     args = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
     embedder, results = as_embedder(None), dict[str, dict[str, list[Floats]]]()
     with engines(args.only, args.redis) as built:
         for name in args.sets:

@@ -138,7 +138,7 @@ def test_a_pipeline_that_would_pass_a_part_of_a_corpus_is_refused(run):
     assert run(pipeline, documents=documents(EDITIONS[0])) == parser(documents(EDITIONS[0]))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("run", [IngestionPipeline.run, arun])
 def test_processes_of_a_pipeline_parse_documents_alone_and_refuse_a_corpus(run):
     parser, _, of_corpus = PARSERS

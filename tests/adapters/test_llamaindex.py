@@ -190,7 +190,7 @@ def test_ids_are_stable_or_the_users():
     assert [n.node_id for n in named][:2] == ["D-0", "D-1"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_pipeline_with_workers_is_the_pipeline_without():
     documents = [Document(text=f"Fact {i}. " + ROWS, id_=str(i)) for i in range(4)]
     pipeline = IngestionPipeline(transformations=[MSTSemanticNodeParser(max_tokens=20)])

@@ -307,6 +307,7 @@ def test_perplexity_is_the_mean_of_exponentials(real):
     assert result == pytest.approx(np.exp(nats[1:]).mean())
 
 
+@pytest.mark.long
 def test_forgetting_hardly_matters_but_only_as_it_is_done(real, monkeypatch):
     """A window of 128 tokens over a text of ours; with first tokens dropped, or positions left, the model is lost."""
     text = (Path(__file__).parents[1] / "data/harbour_town.md").read_text(encoding="utf-8")[:1000]
@@ -618,6 +619,7 @@ def test_every_token_belongs_to_one_unit(parts, data):
     assert np.isfinite(result).all()
 
 
+@pytest.mark.long
 def test_the_benchmark_runs(tmp_path):
     quick = models.shallow()
     sentences = [sentence.strip() for sentence in SENTENCES]
