@@ -18,7 +18,7 @@ from advchunk.chunkers.params import GroupedParams
 from algorithms import ALGORITHMS
 from front_ends import FRONT_ENDS, core, tilings
 from planted import CATS, COURTS
-from starters import LARGE, names_used, starts_something
+from starters import LARGE, STARTERS, names_used
 
 # The share of its examples that a test draws: of 100 by default, or of a number of its own, which stands for all three.
 SHARES = {"quick": 0.1, "default": 0.2, "all": 2.0}
@@ -63,14 +63,15 @@ def pytest_collection_modifyitems(items, config):
     share = SHARES[config.getoption("hypothesis_profile") or "default"]
     for test in {item.obj for item in items if is_hypothesis_test(getattr(item, "obj", None))}:
         scale_examples(test, share)
+    used = {item: names_used(item) for item in items}
     for item in items:
         if hasattr(item, "callspec") and item.callspec.params.get("name") in others:
             item.add_marker("another_chunker")
         if item.path.parent.name in LONG_FOLDERS or item.path.name in LONG_FILES or "postgres" in item.name:
             item.add_marker("long")
-        if "long" in item.keywords or starts_something(item):
+        if "long" in item.keywords or not STARTERS.isdisjoint(used[item]):
             item.add_marker("slow")
-    items.sort(key=lambda item: LARGE.isdisjoint(names_used(item)))  # so that one process of several loads them
+    items.sort(key=lambda item: LARGE.isdisjoint(used[item]))  # so that one process of several loads them
 
 
 @pytest.hookimpl(wrapper=True)
