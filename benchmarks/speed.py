@@ -5,7 +5,6 @@ python benchmarks/speed.py --data DIR [--only same_work small asked corpora mst 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -291,13 +290,9 @@ def peers(texts: Sequence[str], embedder: Embedder) -> dict[str, Task]:
     }
 
 
-def mst(sizes: Sequence[int], large: Sequence[int], repeat: int) -> Json:
-    """Cluster vectors: compared with the published double loop, then at sizes that it cannot handle."""
-    small = {str(n): _compare_with_published(n, repeat) for n in sizes}
-    return {
-        "compared with the published loops": small,
-        "large": {str(n): {c: run_in_subprocess(n, c) for c in CASES} for n in large},
-    }
+def mst(sizes: Sequence[int], repeat: int) -> Json:
+    """Compare the clustering of `mst-semantic` with the published loops."""
+    return {"compared with the published loops": {str(n): _compare_with_published(n, repeat) for n in sizes}}
 
 
 def _compare_with_published(n: int, repeat: int) -> Json:
@@ -319,41 +314,6 @@ def _compare_with_published(n: int, repeat: int) -> Json:
         "components": [len(set(labels.tolist())) for labels in own_labels],
         "equal labels": all(np.array_equal(a, b) for a, b in zip(own_labels, published_labels, strict=True)),
     }
-
-
-# Parameters of the clustering as a function of the number of pieces.
-CASES: dict[str, Callable[[int], dict[str, Any]]] = {
-    "adaptive lambda": lambda n: {},  # noqa: ARG005 - above about 700 pieces it exceeds the mean, so all connect
-    "all pairs": lambda n: {"lambda_": 1e9},  # noqa: ARG005
-    "many components": lambda n: {"lambda_": EDGE},  # noqa: ARG005
-    "n_segments": lambda n: {"n_segments": max(n // 10, 1)},
-    "tree on request": lambda n: {},  # noqa: ARG005
-}
-
-
-def run_in_subprocess(n: int, case: str) -> Json:
-    """Cluster in a separate process, to measure its peak memory."""
-    log_progress(f"mst: {n} pieces, {case}")
-    command = [sys.executable, __file__, "--worker", str(n), case]
-    try:
-        done = subprocess.run(command, capture_output=True, check=False, timeout=SECONDS, text=True)
-    except subprocess.TimeoutExpired:
-        return {"over, s": SECONDS}
-    figures: Json = {"failed": done.stderr.splitlines()[-1:]} if done.returncode else json.loads(done.stdout)
-    return figures
-
-
-def worker(n: int, case: str) -> Json:
-    """Cluster ``n`` pieces; return the time taken and the growth of the process."""
-    cluster = clusterer(*pieces(n))
-    clusterer(*pieces(50))().figures["tree"]()  # loads scipy
-    before, start = peak_mb(), time.perf_counter()
-    segmentation = cluster(**CASES[case](n))
-    labels = segmentation.figures["labels"]
-    edges = len(segmentation.figures["tree"]().weight) if case == "tree on request" else None
-    seconds, grown = time.perf_counter() - start, peak_mb() - before
-    figures = {"s": round(seconds, 3), "extra MB": round(grown), "components": len(np.unique(labels))}
-    return figures if edges is None else figures | {"edges": edges}
 
 
 def peak_mb() -> float:
@@ -583,13 +543,8 @@ def main() -> None:
     parser.add_argument(
         "--sizes", type=int, nargs="*", default=[300, 1000, 3000], help="pieces, compared with the published code"
     )
-    parser.add_argument("--large", type=int, nargs="*", default=[30_000, 100_000], help="pieces, our code only")
     parser.add_argument("--documents", type=int, default=1000, help="short documents")
-    parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.worker:
-        print(json.dumps(worker(int(args.worker[0]), args.worker[1])))
-        return
     names = args.only or SECTIONS
     if args.data is None and {*names} - {"mst", "imports"}:
         parser.error("--data is needed, or --only mst imports")
@@ -599,7 +554,7 @@ def main() -> None:
         "small": lambda: small(texts, args.documents, args.repeat),
         "asked": lambda: asked(texts),
         "corpora": lambda: corpora(texts, args.embedder, args.repeat),
-        "mst": lambda: mst(args.sizes, args.large, args.repeat),
+        "mst": lambda: mst(args.sizes, args.repeat),
         "many": lambda: many(texts, args.documents, args.repeat),
         "imports": lambda: imports(args.repeat),
     }
