@@ -560,6 +560,16 @@ class SegmentingChunker(Chunker):
     measures_evidence: ClassVar[bool] = True
     """False if the algorithm has no evidence by nature, or a language model would have to read each shuffled text."""
 
+    @property
+    def _weight(self) -> float:
+        """The weight of the layout; 0 where the number of segments is given, because cuts that meet, or leave scraps, are fewer."""
+        return 0.0 if self.by_size or getattr(self, "n_segments", None) else self.layout_weight
+
+    def limits(self, document: Document) -> Limits:
+        """Return the limits of the chunks of a document, which has no scraps unless the algorithm alone decides."""
+        limits = super().limits(document)
+        return replace(limits, joins_scraps=True) if self._weight else limits
+
     def in_language_of(self, document: Document) -> Self:
         """Return the chunker itself also for a text that is sure to be one chunk, whatever its language."""
         is_one = self.by_size and len(document.text) <= self.max_tokens and self.vectors == "none"
@@ -604,8 +614,7 @@ class SegmentingChunker(Chunker):
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:
         """Return a segmentation whose cuts are where the layout allows, and near edges where it is strong."""
-        weight = 0.0 if getattr(self, "n_segments", None) else self.layout_weight  # else cuts that meet were too few
-        return prefer_layout(units, keep_headings(units, segmentation), weight)
+        return prefer_layout(units, keep_headings(units, segmentation), self._weight)
 
     @abstractmethod
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:

@@ -118,4 +118,4 @@ class GraphPartitionChunker(GraphPartitionParams, ExperimentalChunker, Embedding
             "labels": labels,
             "edges": edges,
         }
-        return runs.segment_labels(projected, contiguous=self.contiguous, figures=figures)
+        return runs.segment_labels(projected, contiguous=self.contiguous, figures=figures, least=least)
