@@ -316,20 +316,20 @@ def prefer_layout(units: Units, segmentation: Segmentation, weight: float) -> Se
     cuts = segmentation.cuts.copy()
     cuts[1:-1] = best[cuts[1:-1] - 1] + 1
     if segmentation.least is not None:
-        cuts[1:-1] = _keep_minimum(segmentation, cuts, costs, at)
+        cuts[1:-1] = _keep_minimum(units, segmentation, cuts, costs, at)
     return _with_cuts(segmentation, cuts)
 
 
-def _keep_minimum(segmentation: Segmentation, moved: Ints, costs: Floats, at: Floats) -> list[int]:
-    """Return the inner cuts, each where it has moved if its segment then has the minimum of the algorithm.
+def _keep_minimum(units: Units, segmentation: Segmentation, moved: Ints, costs: Floats, at: Floats) -> list[int]:
+    """Return the inner cuts, each where it has moved if its segment then has the minimum of the algorithm, or is at a hard break.
 
     Else it moves to the best edge from its own place on, or from the first after which the segment has the minimum.
     """
     sizes, least = segmentation.least or (moved, 0)
     before, kept = np.r_[0, np.cumsum(sizes)], [0]
-    for cut, place in zip(segmentation.cuts[1:-1].tolist(), moved[1:-1].tolist(), strict=True):
-        first = int(np.searchsorted(before, before[kept[-1]] + least))
-        if kept[-1] < place < first:
+    for cut, target in zip(segmentation.cuts[1:-1].tolist(), moved[1:-1].tolist(), strict=True):
+        place, first = target, int(np.searchsorted(before, before[kept[-1]] + least))
+        if kept[-1] < place < first and units.strength[place] < Strength.HARD_BREAK:
             start = max(cut, first) - 1
             near = costs[start : start + _NEAR] + at[start : start + _NEAR]
             place = start + int(near.argmin()) + 1 if len(near) and np.isfinite(near).any() else kept[-1]

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import accumulate, chain, pairwise, repeat
 from math import isfinite
 from numbers import Real
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -653,21 +653,19 @@ class _Minimum:
 
     Parameters
     ----------
-    tokens : a smaller piece is short.
     own : the sums of the units' sizes in the algorithm's unit up to each edge, (n + 1,), and the minimum in it.
-    scrap : most tokens of a piece that goes with what is below it, if it does not end a sentence.
+    scrap : most tokens of a piece that joins a neighbor that has room, but takes no text from it.
     """
 
     sizes: RunSizes
     limits: Limits
-    tokens: int
     own: tuple[Sequence[int], int]
     scrap: int
 
     @classmethod
     def of(
         cls, sizes: RunSizes, pieces: Sequence[Sequence[int]], limits: Limits, least: tuple[Ints, int] | None
-    ) -> "_Minimum":
+    ) -> Self:
         """Return the minimum of the pieces of a text.
 
         Scraps are joined if the mean piece has more than twice their tokens: where all pieces are short, they are what was
@@ -679,27 +677,34 @@ class _Minimum:
         if least is not None and limits.joins_scraps:
             before = [0, *accumulate(least[0].tolist())]
             own = (before, least[1]) if least[1] * total <= limits.max_tokens * before[-1] else own
-        return cls(sizes, limits, max(limits.min_tokens, scrap + 1 if scrap else 0), own, scrap)
+        return cls(sizes, limits, own, scrap)
 
     def __bool__(self) -> bool:
-        return bool(self.tokens or self.own[1])
+        return bool(self.limits.min_tokens or self.own[1] or self.scrap)
 
     def is_short(self, piece: Sequence[int]) -> bool:
-        """Return True if a piece is short; the last may be below the minimum of the algorithm.
+        """Return True if a piece is short; the last may be below the minimum of the algorithm."""
+        (before, least), end = self.own, piece[-1] + 1
+        is_last = end == len(self.sizes.units) or self.sizes.strength[end] >= Strength.HARD_BREAK
+        if least and not is_last and sum(before[i + 1] - before[i] for i in piece) < least:
+            return True
+        return self._is_below(piece, self.limits.min_tokens)
 
-        One whose units sum up to twice the minimum is not: some counters count one word in a page without spaces, and pieces
-        would be joined, and counted, without end.
+    def is_scrap(self, piece: Sequence[int]) -> bool:
+        """Return True for a piece that says nothing alone."""
+        return self.scrap > 0 and self._is_below(piece, self.scrap + 1)
+
+    def _is_below(self, piece: Sequence[int], least: int) -> bool:
+        """Return True for a piece of fewer tokens, unless its units sum up to twice as many.
+
+        Some counters count one word in a page without spaces, and pieces would be joined, and counted, without end.
         """
-        size, summed = _piece_size(self.sizes, piece, self.limits), sum(self.sizes.sum(i, i + 1) for i in piece)
-        before, least = self.own
-        is_last = self.sizes.strength[piece[-1] + 1] >= Strength.HARD_BREAK or piece[-1] + 1 == len(self.sizes.units)
-        is_few = not is_last and least > 0 and sum(before[i + 1] - before[i] for i in piece) < least
-        return is_few or (size < self.tokens and summed < 2 * self.tokens)
+        is_less = least > 0 and _piece_size(self.sizes, piece, self.limits) < least
+        return is_less and sum(self.sizes.sum(i, i + 1) for i in piece) < 2 * least
 
     def leads(self, piece: Sequence[int]) -> bool:
         """Return True for a scrap that does not end a sentence, such as the name of what is below it."""
-        last = _text(self.sizes.units, piece[-1:]).rstrip()[-1:]
-        return self.scrap > 0 and last not in _STOPS and _piece_size(self.sizes, piece, self.limits) <= self.scrap
+        return self.is_scrap(piece) and _text(self.sizes.units, piece[-1:]).rstrip()[-1:] not in _STOPS
 
 
 def _join_short(
@@ -731,14 +736,16 @@ def _join_short(
 
     while i < len(joined):
         wholes, too_short = dict[int, Sequence[int]](), minimum.is_short(joined[i])
-        if too_short or _wordless(sizes, joined[i : i + 1]):
+        if too_short or minimum.is_scrap(joined[i]) or _wordless(sizes, joined[i : i + 1]):
             pairs = [left for left in (i - 1, i) if 0 <= left < len(joined) - 1]
             pairs = [left for left in pairs if section(joined[left]) == section(joined[left + 1])]
             wholes = {left: _union(joined[left], joined[left + 1]) for left in pairs}
         roomy = {left: whole for left, whole in wholes.items() if fits(whole)}
         if roomy:
             leads = minimum.leads(joined[i])
-            i = max(roomy, key=lambda left: preference(left, roomy[left], joined[left if left < i else left + 1], leads))
+            i = max(
+                roomy, key=lambda left: preference(left, roomy[left], joined[left if left < i else left + 1], leads)
+            )
             joined[i : i + 2] = [roomy[i]]  # which may still be short: look at it again
             continue
         i += 1
@@ -777,11 +784,13 @@ def _halves(
 
     def is_good(part: range, floor: int) -> bool:
         least, most = limits.window(sizes.edges[part.start])
-        is_short = sizes.size(part.start, part.stop) < max(minimum.tokens, min(floor, least)) or minimum.is_short(part)
+        is_short = sizes.size(part.start, part.stop) < max(limits.min_tokens, min(floor, least)) or minimum.is_short(
+            part
+        )
         return not is_short and sizes.fits(part.start, part.stop, most)
 
     edges = [edge for edge in range(first + 1, last) if strength[edge] >= 0]
-    edges = [edge for edge in edges if min(sizes.sum(first, edge), sizes.sum(edge, last)) >= minimum.tokens]
+    edges = [edge for edge in edges if min(sizes.sum(first, edge), sizes.sum(edge, last)) >= limits.min_tokens]
     best = sorted(edges, key=lambda edge: (-strength[edge], abs(sizes.sum(first, edge) - sizes.sum(edge, last))))
     divided = ([range(first, edge), range(edge, last)] for edge in best)
     return next((parts for parts in divided if all(map(is_good, parts, floors))), [])

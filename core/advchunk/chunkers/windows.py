@@ -109,7 +109,7 @@ def _join(windows: Sequence[_Window]) -> Segmentation:
     reasons = [reason for window in windows for reason in window.reasons]
     thresholds = {part.threshold for part in parts}
     evidence = [part.evidence for part in parts if part.evidence is not None]
-    least = [(w.segmentation.least[0][: w.stop - w.start], w.segmentation.least[1]) for w in windows if w.segmentation.least]
+    least = [(p.least[0][: w.stop - w.start], p.least[1]) for w, p in zip(windows, parts, strict=True) if p.least]
     unknown = [w.segmentation.unknown[: w.stop - w.start] for w in windows if w.segmentation.unknown is not None]
     return Segmentation(
         cutting.cuts_at(inner, n) if labels is None else cutting.run_cuts(labels),

@@ -278,7 +278,7 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
             if chunker.measures_evidence and not chunker.by_size and len(units) > 1:
                 decide = partial(decide_between_breaks, chunker, limits=limits)
                 measure = yield from planned_measure(decide, units, at_once=self.add_signal)
-            chunks = sizes.assemble(units, segmentation.cuts, limits, segmentation.rows)
+            chunks = sizes.build_chunks(units, segmentation, limits)
             chunks = [_add_metadata(chunk, chunker.chunk_metadata(chunk, i)) for i, chunk in enumerate(chunks)]
             by_size = chunker.by_size or isinstance(chunker, (*_BUILT_IN.values(),))
             levels.append(Explanation(document, chunks, units, segmentation, by_size=by_size, measure=measure))

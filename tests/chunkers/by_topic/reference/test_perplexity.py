@@ -166,5 +166,7 @@ def test_surprise_of_units_by_hand(ends, inner, data, measure):
 def test_a_percentile_keeps_its_share_of_the_minima(name):
     """The published threshold is the least drop of all so far, in this document and in those before: it nears 0."""
     run = GOLDEN[name]["published"]
-    chunks = chunked(run["surprise"], [3] * len(run["surprise"]), threshold_percentile=50, combine=False)
+    chunks = chunked(
+        run["surprise"], [3] * len(run["surprise"]), threshold_percentile=50, combine=False, layout_weight=0.0
+    )
     assert len(chunks) - 1 == (len(run["minima"]["0"]) + 1) // 2
