@@ -63,8 +63,11 @@ class UniversalSemanticParams(Params):
     """
 
     algorithm: ClassVar[str] = "universal-semantic"
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"relative": {"threshold_percentile": 5.0}}
-    preset: Literal["relative"] | None = None
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "relative": {"threshold_percentile": 5.0},
+        "topics": {"threshold_percentile": 10.0, "min_chunk_size": 50},
+    }
+    preset: Literal["relative", "topics"] | None = None
     max_tokens: int = 3000
     threshold: float = 0.5
     threshold_percentile: float | None = None
