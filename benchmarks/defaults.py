@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from layout import Parsed, integrity
+from question_time import Set, pieces_of, scores
 
 from advchunk import create, describe
 from advchunk.chunkers import catalog
@@ -32,13 +34,12 @@ from advchunk.evaluation.metrics.boundaries import no_boundary
 from advchunk.models.embedders import as_embedder
 from advchunk.retrieval import Retriever
 from advchunk.text.sentences import sentences
-from layout import Parsed, integrity
-from question_time import Set, pieces_of, scores
 
 DOCUMENTS, SUBJECTS, SHORTEST, LONGEST = 10, 5, 6, 18  # 60 sentences
 QUESTIONS = (("chroma", "ohr/manual"), ("ohr/law", "qmsum"))  # on which the default is chosen, and others
 HALVES = ("chosen on", "others")
 BUDGETS = (200, 1000)
+EVERY = 3  # question of a set is asked
 CANDIDATES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "universal-semantic (before)": ("universal-semantic", {}),
     "universal-semantic, topics": ("universal-semantic", {"preset": "topics", "max_tokens": 512}),
@@ -82,7 +83,11 @@ def errors(chunker: Chunker | None, texts: Sequence[SegmentedText]) -> list[floa
 def topics(data: Path) -> str:
     """Return the table of planted topics."""
     known, others = plant(data, 0), plant(data, 1)
-    lines = ["| | Pk | better preset | Pk |", "|---|---|---|---|", f"| no cut | {np.mean(errors(None, others)):.2f} | | |"]
+    lines = [
+        "| | Pk | better preset | Pk |",
+        "|---|---|---|---|",
+        f"| no cut | {np.mean(errors(None, others)):.2f} | | |",
+    ]
     for name in filter(catalog.is_general_purpose, catalog.names()):
         presets = describe(name)["presets"]
         made = {preset: create(name, experimental=True, preset=preset) for preset in presets if preset != "published"}
@@ -115,7 +120,7 @@ def read_blocks(folder: Path, half: int) -> list[Parsed]:
 def rows(data: Path, half: int) -> Iterator[list[str]]:
     """Yield the cells of the head, and of each candidate."""
     embedder = as_embedder(None)
-    sets = [Set.read(data, name, embedder, 1) for name in QUESTIONS[half]]
+    sets = [Set.read(data, name, embedder, EVERY) for name in QUESTIONS[half]]
     texts = {"planted": plant(data, half), "lectures": read_folder(data / "lectures", "*")[half::2]}
     clair = read_blocks(data / "clair", half)
     yield ["", *(f"Pk, {name}" for name in texts), "integrity", *QUESTIONS[half], "largest", "s / MB"]

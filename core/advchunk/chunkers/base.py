@@ -77,7 +77,7 @@ class Chunker(Params, ABC):
         embedder if the chunker cuts by embeddings.
     sentence_splitter : splits sentences (see `text.splitters.as_tiler`); None is the accurate default.
     fallback : a chunker for documents on which this one fails or takes too long; "auto" means no fallback, except for
-        an experimental chunker, where it means `UniversalSemanticChunker`; None raises the error.
+        an experimental chunker, where it means `OptimalSemanticChunker`; None raises the error.
     embedder : see `models.embedders.as_embedder`; None is the built-in default. Not loaded unless it is used.
     batch_size : texts per model call, >= 1; None uses the model's own setting, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or a `models.cache.Store`.

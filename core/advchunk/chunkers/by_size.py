@@ -21,6 +21,7 @@ class SlidingWindowParams(Params):
     """
 
     algorithm: ClassVar[str] = "sliding-window"
+    version: ClassVar[int] = 2
 
 
 @dataclass(kw_only=True)
@@ -54,6 +55,7 @@ class RecursiveParams(Params):
     """
 
     algorithm: ClassVar[str] = "recursive"
+    version: ClassVar[int] = 2
 
 
 @dataclass(kw_only=True)

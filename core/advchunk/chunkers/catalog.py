@@ -19,9 +19,9 @@ from advchunk.registry import Registration
 
 _WARNINGS = (
     "experimental: results, parameters and speed may change in any release, and are not guaranteed",
-    "for production use a stable chunker such as universal-semantic, which is also the fallback of this one",
+    "for production use a stable chunker such as optimal-semantic, which is also the fallback of this one",
 )
-_DEFAULTS = ("universal-semantic", "recursive")  # the second if the first is not there
+_DEFAULTS = ("optimal-semantic", "recursive")  # by benchmarks/defaults.py; the second if the first is not there
 
 
 def names(group: ChunkerGroup | None = None) -> list[str]:

@@ -16,14 +16,14 @@ class ExperimentalChunker(Chunker):
 
     Parameters
     ----------
-    fallback : a chunker for documents on which this one fails or takes too long; "auto" is ``universal-semantic`` with
+    fallback : a chunker for documents on which this one fails or takes too long; "auto" is ``optimal-semantic`` with
         the same sizes and without a time limit; None raises the error.
     """
 
     group: ClassVar[ChunkerGroup] = "experimental"
 
     def fallback_chunker(self) -> Chunker | None:
-        """Return the fallback: universal-semantic with the built-in default, unless another or None is given."""
+        """Return the fallback: optimal-semantic with the built-in default, unless another or None is given."""
         if self.fallback != "auto":
             return super().fallback_chunker()
         sizes = {**parameters(self, Params), "timeout": None}

@@ -56,6 +56,7 @@ class BiomedicalAbstractParams(Params):
     """
 
     algorithm: ClassVar[str] = "biomedical-abstract"
+    version: ClassVar[int] = 2
     max_tokens: int = 450
     min_tokens: int = 120
     overlap_tokens: int = 50

@@ -37,7 +37,8 @@ class UniversalSemanticParams(Params):
     The signal of `explain` shows it: such cuts stand at the first place allowed. A percentile of the document's own
     similarities transfers. ``preset="relative"`` takes the fifth, so chunks end at the least similar neighbors only; they have
     943 tokens on average, too many for most retrieval: recall in 1,000 tokens is 50.7 instead of 69.8 on Chroma's corpora.
-    For that take ``threshold_percentile=50, min_chunk_size=100`` (70.8; benchmarks/CUTS.md).
+    For that take ``threshold_percentile=50, min_chunk_size=100`` (70.8; benchmarks/CUTS.md). On planted topics the defaults
+    are worse than no cut (Pk .53, no cut .44), and ``preset="topics"`` is not (.22; benchmarks/defaults.py).
 
     Departs from the published code (Project Alexandria, "Universal Semantic Chunking Technical Specification", 2026):
     text is verbatim, and short sentences are not dropped. Both limits apply: ``max_chunk_size`` in words and
@@ -45,8 +46,10 @@ class UniversalSemanticParams(Params):
 
     Parameters
     ----------
-    preset : "relative": ``threshold_percentile`` 5, for topics, not for retrieval.
-    threshold : cosine similarity of neighboring sentences below which a chunk may end, -1..1.
+    preset : "relative": ``threshold_percentile`` 5, for topics, not for retrieval; "topics": ``threshold_percentile`` 10 and
+        ``min_chunk_size`` 50, for short topics.
+    threshold : cosine similarity of neighboring sentences below which a chunk may end, -1..1. The published .5 ends nearly
+        every chunk at the first place allowed.
     threshold_percentile : percentile (0..100) of the document's similarities to use as the threshold instead.
     center : True subtracts the document's mean vector first, which helps static embedders most.
     min_chunk_size : minimum words of a chunk that ends at a change of topic, 0..max_chunk_size; the default shrinks in

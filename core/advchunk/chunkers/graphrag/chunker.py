@@ -100,6 +100,7 @@ class GraphRAGParams(ChatParams):
     """
 
     algorithm: ClassVar[str] = "graphrag"
+    version: ClassVar[int] = 2
     max_tokens: int = 256
     summary_tokens: int = 192
     max_community: int = 10
