@@ -1,4 +1,4 @@
-"""Measure how often the signal of each segmenter says "evidence" for texts with topics, and for their sentences shuffled.
+"""Measure how often each segmenter has evidence for texts with topics, and for their sentences shuffled.
 
 python benchmarks/chance.py --data DIR [--only LABEL ...] [--tries 200]
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import logging
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -20,9 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from advchunk import create
-from advchunk.chunkers.evidence import shuffled
-from advchunk.chunkers.explanations import Chance, Signal
-from advchunk.evaluation import SegmentedText, read_folder
+from advchunk.chunkers.explanations import Signal
+from advchunk.evaluation import SegmentedText, measure_evidence, read_folder
+from advchunk.evaluation.metrics.chance import Chance, shuffled
 
 CONFIGURATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "universal-semantic": ("universal-semantic", {}),
@@ -67,9 +68,10 @@ def measure(name: str, params: Mapping[str, Any], texts: list[SegmentedText], tr
     """Return the results of a configuration on texts, and on as many shuffles of them as there are tries."""
     chunker: Any = create(name, experimental=True, fallback=None, cache={}, **params)
     rng, units = np.random.default_rng(1), [text.units for text in texts]
-    random = [chunker.measure_evidence(shuffled(units[i % len(units)], rng)) for i in range(tries)]
+    evidence: Any = partial(measure_evidence, chunker)
+    random = [evidence(shuffled(units[i % len(units)], rng)) for i in range(tries)]
     signals = [chunker.explain(text.document()).signal for text in texts]
-    return Row(random, [chunker.measure_evidence(own) for own in units], signals)
+    return Row(random, [evidence(own) for own in units], signals)
 
 
 def rows(texts: list[SegmentedText], only: list[str], tries: int) -> Iterator[str]:

@@ -6,13 +6,13 @@ import textwrap
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.offsetbox import AnnotationBbox, TextArea, VPacker
 
-from advchunk import RecursiveChunker, read_file
-from advchunk.cli.viewer import plots
-from advchunk.cli.viewer.evidence import find_evidence, split_chunks
+from advchunk import Explanation, RecursiveChunker, read_file
+from advchunk.cli.viewer.evidence import Evidence, find_evidence, split_chunks
 from advchunk.retrieval import Passage
 
 ROOT = Path(__file__).parents[1]
@@ -21,6 +21,7 @@ MAX_TOKENS = 300  # of a chunk
 WIDTH = 45  # of a passage, in characters
 MARGIN = 0.03  # beside it, as a share of the text
 QUIET, ACCENT = "#59616e", "#a04a00"
+BLUE, ORANGE, GRAY = "tab:blue", "tab:orange", "0.55"
 
 
 def main() -> None:
@@ -34,7 +35,7 @@ def main() -> None:
     passages = evidence.passages_of(0)
     met, _ = split_chunks(explanation, passages)
     figure, ax = pyplot.subplots(figsize=(9, 4), layout="constrained", facecolor="white")
-    plots.plot_evidence(explanation, QUESTION, BUDGET, ax=ax)
+    draw(ax, explanation, evidence)
     tokens = sum(passage.tokens for passage in passages)
     ax.set_title(QUESTION, loc="left", fontsize=14, fontweight="bold", pad=24)
     of_chunks = sum(chunk.tokens for chunk in met)
@@ -47,6 +48,23 @@ def main() -> None:
     ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.tick_params(axis="x", colors=QUIET)
     figure.savefig(ROOT / "docs" / "images" / "question.png", dpi=200, metadata={"Software": None})
+
+
+def draw(ax: Axes, explanation: Explanation, evidence: Evidence) -> None:
+    """Draw the score of each sentence as a curve, with the passages, and the chunks below."""
+    passages, scores = evidence.passages_of(0), [sentence.score for sentence in evidence.sentences[0]]
+    edges = [*(sentence.spans[0].start for sentence in evidence.sentences[0]), len(explanation.document.text)]
+    spans, top = [span for passage in passages for span in passage.spans], max(scores)
+    ax.broken_barh([(start, end - start) for start, end in spans], (0, 1.1 * top), facecolor=ORANGE, alpha=0.2)
+    inside = np.array([any(start <= edge < end for start, end in spans) for edge in edges[:-1]])
+    ax.stairs(np.where(inside, 0, scores), edges, fill=True, color=BLUE, alpha=0.25)
+    ax.stairs(np.where(inside, scores, 0), edges, fill=True, color=ORANGE, alpha=0.6)
+    ax.stairs(scores, edges, color=BLUE, linewidth=1.2)
+    for chunks, color in zip(split_chunks(explanation, passages), (ORANGE, GRAY), strict=True):
+        boxes = [(start, end - start) for chunk in chunks for start, end in chunk.spans]
+        ax.broken_barh(boxes, (-0.19 * top, 0.11 * top), facecolor=color, edgecolor="white", linewidth=1)
+    ax.set(ylim=(-0.24 * top, 1.1 * top), yticks=[], xlim=(0, len(explanation.document.text)))
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def annotate(ax: Axes, passage: Passage, length: int) -> None:

@@ -156,9 +156,10 @@ class Document:
     outline: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        require(isinstance(self.text, str), "Document.text must be a str", type(self.text).__name__)
-        is_mapping = type(self.metadata) is dict or isinstance(self.metadata, Mapping)
-        require(is_mapping, "Document.metadata must be a mapping", self.metadata)
+        if not isinstance(self.text, str):
+            require(False, "Document.text must be a str", type(self.text).__name__)
+        if type(self.metadata) is not dict and not isinstance(self.metadata, Mapping):
+            require(False, "Document.metadata must be a mapping", self.metadata)
         last, length = 0, len(self.text)
         for block in self.blocks or ():
             if not isinstance(block, Block):
@@ -222,13 +223,16 @@ class Units:
 
     def __post_init__(self) -> None:
         edges, n = self.edges, len(self.edges) - 1
-        if not (n >= 0 and edges[0] == 0 and edges[-1] == len(self.text) and (edges[1:] > edges[:-1]).all()):
+        if not (
+            n >= 0 and edges[0] == 0 and edges[-1] == len(self.text) and np.logical_and.reduce(edges[1:] > edges[:-1])
+        ):
             require(False, f"edges must be strictly increasing from 0 to {len(self.text)}", edges)
         if self.strength is None:
-            object.__setattr__(self, "strength", np.ones(n + 1, dtype=np.int64))  # Strength.SENTENCE
+            object.__setattr__(self, "strength", np.array([Strength.SENTENCE] * (n + 1)))
         elif len(self.strength) != n + 1:
             require(False, "strength must have a number for each edge", self.strength)
-        require(self.sizes is None or len(self.sizes) == n, "sizes must have a number for each unit", self.sizes)
+        if self.sizes is not None and len(self.sizes) != n:
+            require(False, "sizes must have a number for each unit", self.sizes)
 
     def __len__(self) -> int:
         return len(self.edges) - 1
@@ -337,13 +341,13 @@ class Chunk:
         """
         if self.source_spans:
             return self.source_spans
-        verbatim = "".join(text[start:end] for start, end in self.spans) == self.text
+        verbatim = "".join([text[start:end] for start, end in self.spans]) == self.text
         return self.spans if verbatim else ()
 
     @property
     def embed_text(self) -> str:
         """The text to embed: the context, a blank line, the text."""
-        return with_context(self.context, self.text)
+        return with_context(self.context, self.text) if self.context else self.text
 
 
 @cache
@@ -365,15 +369,8 @@ def evolve(chunk: Chunk, **values: Any) -> Chunk:
     names, values_of = _fields_of(kind)
     copied: Chunk = object.__new__(kind)
     for name, value in zip(names, values_of(chunk), strict=True):
-        object.__setattr__(copied, name, value)
-    complete(copied, **values)
+        object.__setattr__(copied, name, values.get(name, value))
     return copied
-
-
-def complete(chunk: Chunk, **values: Any) -> None:
-    """Set values of a chunk that is being made, and that nobody has seen yet."""
-    for name, value in values.items():
-        object.__setattr__(chunk, name, value)
 
 
 def with_context(context: str, text: str) -> str:
@@ -400,7 +397,7 @@ def written_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     >>> written_metadata({"level": "A1", "advchunk_level": 0, "advchunk_keys": "advchunk_level"})
     {'level': 0}
     """
-    return {name: metadata[key] for name, key in written_keys(metadata).items()}
+    return {name: metadata[key] for name, key in _written(metadata)[1].items()}
 
 
 def write_metadata(metadata: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -409,19 +406,37 @@ def write_metadata(metadata: Mapping[str, Any], values: Mapping[str, Any]) -> di
     >>> write_metadata({"level": "A1"}, {"level": 0, "token_count": 9})
     {'level': 'A1', 'advchunk_level': 0, 'token_count': 9, 'advchunk_keys': 'advchunk_level token_count'}
     """
-    if not metadata and (listed := " ".join(values)).split() == [*values]:  # nothing to keep apart
-        own = {name: value if type(value) in _PLAIN else _copy(value) for name, value in values.items()}
-        return own | {WRITTEN_KEYS: listed} if own else own
-    (at, keys), result = _written(metadata), _copy(metadata)
-    for name, value in values.items():
-        if (key := keys.get(name)) is None:
-            require(name.split() == [name], "metadata keys of chunks must be without white space", name)
-            key = name
-            while key in metadata:
-                key = _PREFIX + key
-            keys[name] = key
-        result[key] = value if type(value) in _PLAIN else _copy(value)
-    return _list_keys(result, at, keys.values())
+    return MetadataWriter(metadata).write(values)
+
+
+class MetadataWriter:
+    """Writes values of ours into copies of the same metadata (`write_metadata`), which are read once; ``keys`` are ours in them."""
+
+    def __init__(self, metadata: Mapping[str, Any]) -> None:
+        self._metadata, (self._at, self.keys) = metadata, _written(metadata) if metadata else (WRITTEN_KEYS, {})
+
+    def write(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a deep copy of the metadata with values, which replace ours of the same names."""
+        keys, result = self.keys.copy(), dict[str, Any]()
+        for key, value in self._metadata.items():
+            result[key] = value if type(value) in _PLAIN else _copy(value)
+        for name, value in values.items():
+            if name not in keys:
+                _check_key(key := name)
+                while key in self._metadata:
+                    key = _PREFIX + key
+                keys[name] = key
+            key = keys[name]
+            result[key] = value if type(value) in _PLAIN else _copy(value)
+        result.pop(self._at, None)
+        if keys:
+            result[self._at] = " ".join(keys.values())
+        return result
+
+
+@cache
+def _check_key(name: str) -> None:
+    require(name.split() == [name], "metadata keys of chunks must be without white space", name)
 
 
 def remove_written(metadata: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -443,8 +458,10 @@ def _written(metadata: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
         at = _PREFIX + at
     if at not in metadata:
         return at, {}
-    listed = (key for key in str(metadata[at]).split() if key in metadata)
-    keys = {_strip_prefix(key) if key.startswith(_PREFIX) else key: key for key in listed}
+    keys = dict[str, str]()
+    for key in str(metadata[at]).split():
+        if key in metadata:
+            keys[_strip_prefix(key) if key.startswith(_PREFIX) else key] = key
     return (at, keys) if keys else (_PREFIX + at, {})
 
 
@@ -488,7 +505,7 @@ class Segmentation:
     least : (n,) sizes of the units, and the size that a segment must have for the algorithm to end it, in a unit of its own;
         None for ``min_tokens``.
     evidence : how much the algorithm sees in the order of the units, in its own unit, the higher the more; comparable for the
-        same units in another order. None for what its segments explain of ``rows``.
+        same units in another order (`evaluation.measure_evidence`). None for what its segments explain of ``rows``.
     unknown : (n,) True for units of which the algorithm knows nothing; None for those whose row is 0.
     """
 

@@ -124,21 +124,6 @@ def test_a_malformed_segmentation_is_one_error_with_the_chunker_the_rule_and_the
         Broken(fallback=RecursiveChunker()).chunk("One. Two. Three.")
 
 
-def test_evidence_without_a_figure_is_not_measured_and_speaks_against_nothing():
-    @dataclass(kw_only=True)
-    class Own(HalvesParams, LinearChunker):
-        def segment(self, units, limits):
-            return Segmentation(np.array([0, len(units) // 2, len(units)]))
-
-    text = "Cats nap all day in the sun. Cats purr at night by the fire. Courts rule on law. Judges hear both sides. "
-    signal = Own(max_tokens=500).explain(text).signal
-    assert signal.evidence is None
-    assert signal.decides
-    assert signal.to_dict()["is_evidence"] is None
-    assert "evidence: not measured, as the algorithm has no figure for it" in signal.summary
-    assert (signal + signal).evidence is None
-
-
 USERS = {
     "token_count": 9,
     "level": "B2",

@@ -197,16 +197,11 @@ def test_headings_of_both_kinds_go_and_leave_a_blank_line():
     ]  # fmt: skip
 
 
-def test_deep_headings_go_and_part_nothing():
+def test_headings_that_follow_each_other_part_once():
     text = "Nought.\n\n## One\n\nTwo.\n\n### Three\n\nFour.\n\n### Five\n\n# Six\n\nSeven."
-    made = {deepest: section_boundaries([Document(text, "a")], deepest=deepest) for deepest in (1, 2, 3)}
-    assert {built.documents[0].text for built in made.values()} == {"Nought.\n\nTwo.\n\nFour.\n\nSeven."}
-    starts = {
-        deepest: [built.documents[0].text[at:][:3] for at in built.boundaries["a"]] for deepest, built in made.items()
-    }
-    assert starts == {1: ["Sev"], 2: ["Two", "Sev"], 3: ["Two", "Fou", "Sev"]}
-    under = Document("Nought.\n\n# One\n\n### Two\n\nThree.", "a")
-    assert section_boundaries([under], deepest=1).boundaries == {"a": (9,)}
+    built = section_boundaries([Document(text, "a")])
+    assert built.documents[0].text == "Nought.\n\nTwo.\n\nFour.\n\nSeven."
+    assert [built.documents[0].text[at:][:3] for at in built.boundaries["a"]] == ["Two", "Fou", "Sev"]
 
 
 def test_text_that_a_layout_leaves_out_stays():
@@ -223,10 +218,8 @@ def test_documents_without_sections_stay_and_one_must_have_some():
     built = section_boundaries([plain, parted])
     assert [document.text for document in built.documents] == ["Just text.", "One.\n\nThree."]
     assert list(built.boundaries) == ["parted"]
-    with pytest.raises(ConfigurationError, match="documents must have headings inside their text, down to level 6"):
+    with pytest.raises(ConfigurationError, match="documents must have headings inside their text"):
         section_boundaries([plain, Document("# Only\n\nat the start", "start")])
-    with pytest.raises(ConfigurationError, match=r"deepest must be in 1..6"):
-        section_boundaries([parted], deepest=0)
 
 
 def test_answers_outside_headings_keep_their_places_and_questions_of_headings_are_dropped():

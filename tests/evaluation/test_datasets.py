@@ -114,26 +114,10 @@ def test_separators_in_a_row_are_one(tmp_path_factory, sizes, bars, blank):
     assert read_choi(path).cuts.tolist() == [0, *accumulate(sizes)]
 
 
-def test_a_file_that_cannot_be_read_is_skipped_or_raised_as_asked(tmp_path, caplog):
-    for name, content in (("1.ref", b"A\n"), ("2.ref", b"\xe9"), ("3.ref", b"B\n=======\n"), ("4.ref", b"C\n")):
-        (tmp_path / name).write_bytes(content)
+def test_a_file_of_a_folder_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "2.ref").write_bytes(b"\xe9")
     with pytest.raises(ConfigurationError, match=r"2\.ref, line 1: not utf-8-sig"):
         read_folder(tmp_path)
-    assert [text.name for text in read_folder(tmp_path, on_error="skip")] == ["1.ref", "4.ref"]
-    assert [message.split(": ")[0] for message in caplog.messages] == [
-        "document 1 ('2.ref') skipped",
-        "document 2 ('3.ref') skipped",
-    ]
-    failures = []
-    read_folder(tmp_path, on_error=failures.append)
-    assert [(failure.index, failure.source) for failure in failures] == [(1, "2.ref"), (2, "3.ref")]
-    with pytest.raises(ConfigurationError, match="on_error must be"):
-        read_folder(tmp_path, on_error="collect")
-
-
-def test_a_folder_is_read_in_the_encoding_given(tmp_path):
-    (tmp_path / "a.ref").write_bytes(b"\xe9")
-    assert read_folder(tmp_path, encoding="latin-1")[0].units.text == "\u00e9\n"
 
 
 @pytest.mark.parametrize(

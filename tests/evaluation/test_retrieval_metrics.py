@@ -248,7 +248,7 @@ def test_equal_vectors_rank_by_index_wherever_they_stand():
     rng = np.random.default_rng(0)
     different = rng.standard_normal((37, 96)).astype(np.float32)
     chunks = np.tile(different, (5, 1)) * rng.uniform(0.5, 2, (185, 1))
-    for order in rank(rng.standard_normal((70, 96)), chunks, block=7).tolist():
+    for order in rank(rng.standard_normal((300, 96)), chunks).tolist():
         for first in range(0, 185, 5):
             same = order[first : first + 5]
             assert same == sorted(same)
@@ -266,7 +266,7 @@ def test_a_chunk_of_several_vectors_is_as_near_as_the_nearest(owners, seed):
     def cosine(a, b):
         return round(a @ b / ((np.linalg.norm(a) or 1) * (np.linalg.norm(b) or 1)), 9)
 
-    for query, order in zip(queries, rank(queries, rows, owners, block=2).tolist(), strict=True):
+    for query, order in zip(queries, rank(queries, rows, owners).tolist(), strict=True):
         near = {chunk: max(cosine(query, rows[i]) for i in np.flatnonzero(owners == chunk)) for chunk in set(owners)}
         assert order == sorted(near, key=lambda chunk: (-near[chunk], chunk))
     assert rank(queries, rows, owners.tolist(), depth=1).tolist() == rank(queries, rows, owners)[:, :1].tolist()
@@ -349,7 +349,6 @@ def test_a_ranking_may_end_where_what_is_asked_for_does():
         ),
         (lambda: rank(np.zeros((1, 2)), np.zeros((2, 2)), [-1, 0]), "owners must include every chunk"),
         (lambda: rank(np.zeros((1, 2)), np.zeros((1, 2)), depth=0), "depth must be >= 1"),
-        (lambda: rank(np.zeros((1, 2)), np.zeros((1, 2)), block=0), "block must be >= 1"),
     ],
 )
 def test_refuses_what_cannot_be_scored(call, message):

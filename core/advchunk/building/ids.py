@@ -13,8 +13,10 @@ _NAMESPACE = uuid5(NAMESPACE_DNS, "advchunk").bytes
 def hashed_id(*parts: str | int) -> str:
     """Return the uuid5 of the parts, the same in every process."""
     # JSON escapes lone surrogates, which UTF-8 cannot encode, so every str has an id.
-    quoted = ", ".join([encode_basestring_ascii(part) if isinstance(part, str) else str(part) for part in parts])
-    digest = bytearray(sha1(_NAMESPACE + f"[{quoted}]".encode(), usedforsecurity=False).digest()[:16])
+    quoted = ""
+    for part in parts:
+        quoted += f", {encode_basestring_ascii(part) if isinstance(part, str) else part}"
+    digest = bytearray(sha1(_NAMESPACE + f"[{quoted[2:]}]".encode(), usedforsecurity=False).digest()[:16])
     digest[6] = digest[6] & 0x0F | 0x50  # version and variant: RFC 9562, section 5.5
     digest[8] = digest[8] & 0x3F | 0x80
     text = digest.hex()

@@ -29,7 +29,16 @@ from advchunk.records import (
 from advchunk.text.atoms import SIGNS, AtomKeeper, has_atoms
 from advchunk.text.detection import AUTO
 from advchunk.text.sentences import sentences
-from advchunk.text.tiling import Tiler, from_ends, graphemes, leading_space, next_non_space, paragraphs, unit_end
+from advchunk.text.tiling import (
+    Tiler,
+    from_ends,
+    graphemes,
+    has_one,
+    leading_space,
+    next_non_space,
+    paragraphs,
+    unit_end,
+)
 
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
 _CAPTIONED = _PROTECTED | {"caption"}
@@ -87,7 +96,10 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
     In Markdown, no unit ends in inline code, a link, a tag or a formula.
     """
     text, blocks, keeps_atoms = document.text, document.blocks or (), may_have_atoms(document)
-    edges, whole = [0], {block.span.start for block in blocks if is_uncut(block)}
+    edges, whole = (
+        [0],
+        {b.span.start for b in blocks if b.kind in _UNCUT or (b.kind == "quote" and b.title is not None)},
+    )
     starts = [b.span.start for a, b in pairwise(blocks) if b.title is not None or not a.kind == b.kind == "paragraph"]
     inner = list[int]()  # starts of lines, at which the splitter of sentences ends one if it is told them
     is_told = getattr(tiler, "func", None) is sentences and getattr(tiler, "keywords", {}).get("language", AUTO) != AUTO
@@ -123,7 +135,7 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
     for block, strength_before in zip(blocks, _strengths(text, blocks), strict=True):
         start, end = block.span
         last = _last_inside(text, block)
-        spans.append((_text_end(text, starts[-1], start), last))
+        spans.append((starts[-1] + len(text[starts[-1] : start].rstrip()), last))
         starts.append(start)
         strength_at[start] = strength_before
         if block.kind in _PROTECTED:
@@ -131,7 +143,7 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
             ends.append(after)
             strength_at.setdefault(after, Strength.BLOCK)
     candidates = sorted({*units.edges.tolist(), *ends}) if ends else units.edges.tolist()
-    places = [*(bisect_left(candidates, first) for first, _ in spans), len(candidates)]
+    places = [*[bisect_left(candidates, first) for first, _ in spans], len(candidates)]
     edges = list[int]()
     for start, (_, last), (i, j) in zip(starts, spans, pairwise(places), strict=True):
         if start > lead or not edges:
@@ -192,36 +204,42 @@ def is_uncut(block: Block) -> bool:
 
 def _last_inside(text: str, block: Block) -> int:
     """Return the last offset that only the block's own edges may have: in its first character, its label, or all of it."""
-    if block.kind == "heading" or is_uncut(block):  # such as "## 2. Methods"
-        return block.span.end - 1
-    first = next_non_space(text, block.span.start)
-    is_unit = block.kind == "paragraph" and block.title is not None  # its title begins its text
-    return min(first + len(block.title or ""), block.span.end - 1) if is_unit else first
+    (start, end), is_titled = block.span, block.title is not None
+    if (
+        block.kind == "heading" or block.kind in _UNCUT or (block.kind == "quote" and is_titled)
+    ):  # such as "## 2. Methods"
+        return end - 1
+    first = start if not text[start].isspace() else next_non_space(text, start)
+    is_unit = block.kind == "paragraph" and is_titled  # its title begins its text
+    return min(first + len(block.title or ""), end - 1) if is_unit else first
 
 
-def _strengths(text: str, blocks: Sequence[Block]) -> Iterator[int]:
-    """Yield the strength of the edge before each block; what is on each page stays with the page before."""
+def _strengths(text: str, blocks: Sequence[Block]) -> list[int]:
+    """Return the strength of the edge before each block; what is on each page stays with the page before."""
     above: Block | None = None
-    is_paged = False
+    is_paged, strengths, has_tags = False, list[int](), "<" in text
     for place, block in enumerate(blocks):
-        if _is_furniture(text, block):
+        if block.kind == "furniture" or (has_tags and _is_furniture(text, block)):
             is_paged = True
-            yield Strength.KEEP_WITH_NEXT if above is not None and above.kind == "heading" else Strength.ITEM
+            strengths.append(Strength.KEEP_WITH_NEXT if above and above.kind == "heading" else Strength.ITEM)
             continue
-        if above is not None and (_is_tags(_OPENING_TAGS, text, above) or _is_tags(_CLOSING_TAGS, text, block)):
-            yield Strength.KEEP_WITH_NEXT
-        elif _is_titled(block) and block.kind != "paragraph":
-            yield Strength.HEADING + max(6 - block.level, 0)
+        if has_tags and above and (_is_tags(_OPENING_TAGS, text, above) or _is_tags(_CLOSING_TAGS, text, block)):
+            strengths.append(Strength.KEEP_WITH_NEXT)
+        elif block.kind == "heading" or (
+            block.title is not None and block.kind in _TITLED and block.kind != "paragraph"
+        ):
+            strengths.append(Strength.HEADING + max(6 - block.level, 0))
         elif above is None:
-            yield Strength.BLOCK
+            strengths.append(Strength.BLOCK)
         elif above.kind == "heading" or (
             block.kind == "caption" and _is_caption_of(block, blocks[place - 1 : place + 2])
         ):
-            yield Strength.KEEP_WITH_NEXT
+            strengths.append(Strength.KEEP_WITH_NEXT)
         else:
             is_next_page = is_paged or (bool(block.places) and _page(block, 0) > _page(above, -1))
-            yield _between(text, above, block, is_next_page=is_next_page)
+            strengths.append(_between(text, above, block, is_next_page=is_next_page))
         above, is_paged = block, False
+    return strengths
 
 
 def _is_furniture(text: str, block: Block) -> bool:
@@ -396,8 +414,9 @@ def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
 
 def may_have_atoms(document: Document) -> bool:
     """Return True if a document is Markdown, as far as its reader says, with inline code, links, tags or formulas."""
-    is_markdown = document.markup in {"", "markdown"} and document.blocks is not None
-    return is_markdown and any(sign in document.text for sign in SIGNS) and has_atoms(document.text)
+    if document.blocks is None or document.markup not in {"", "markdown"}:
+        return False
+    return has_one(document.text, SIGNS) and has_atoms(document.text)
 
 
 def plain_levels(document: Document, tiler: Tiler) -> dict[str, Any]:
@@ -455,14 +474,15 @@ class OpenHeadings:
 
     def enter(self, block: Block) -> bool:
         """Read the next block, and return True if it begins a section."""
-        if is_section := _is_titled(block):
-            kept = [(level, title) for level, title in self.open if level < block.level]
-            self.open = (*kept, _heading(self._text, block))
-        return is_section
+        if block.kind != "heading" and (block.title is None or block.kind not in _TITLED):
+            return False
+        kept = [(level, title) for level, title in self.open if level < block.level]
+        self.open = (*kept, _heading(self._text, block))
+        return True
 
     def path(self) -> tuple[str, ...]:
         """Return the titles, outermost first."""
-        return tuple(title for _, title in self.open if title)
+        return tuple([title for _, title in self.open if title])
 
 
 class Headings:
@@ -525,17 +545,21 @@ class Locator:
     """Locates spans in a document: headings above them, lines, places on pages, and what blocks say of themselves."""
 
     def __init__(self, document: Document) -> None:
-        blocks = document.blocks or ()
-        may_have_headings = document.above or any(b.kind == "heading" or b.title is not None for b in blocks)
+        blocks, may_have_headings = document.blocks or (), bool(document.above)
+        self._placed, self._starts, self._ends = list[Block](), list[int](), list[int]()
+        for block in blocks:
+            may_have_headings = may_have_headings or block.kind == "heading" or block.title is not None
+            if block.places or block.metadata:
+                self._placed.append(block)
+                self._starts.append(block.span.start)
+                self._ends.append(block.span.end)
         self._headings = Headings(document.text, blocks, document.above) if may_have_headings else None
         self._document = document
-        self._placed = [block for block in blocks if block.places or block.metadata]
-        self._starts = [block.span.start for block in self._placed]
-        self._ends = [block.span.end for block in self._placed]
         self._line_starts: list[int] = []
         if document.offsets is None and document.markup in _UNCHANGED:
-            pattern = _LINE_END if "\r" in document.text else _UNIX_LINE_END
-            self._line_starts = [0, *[match.end() for match in pattern.finditer(document.text)]]
+            self._line_starts.append(0)
+            for match in (_LINE_END if "\r" in document.text else _UNIX_LINE_END).finditer(document.text):
+                self._line_starts.append(match.end())
 
     def __call__(self, spans: Sequence[Span]) -> dict[str, Any]:
         """Return metadata of spans.
@@ -548,8 +572,8 @@ class Locator:
         values the first is taken, or the last if the key begins with "end".
         """
         metadata: dict[str, Any] = {}
-        if self._headings is not None:
-            paths = [self._headings.path(next_non_space(self._document.text, start)) for start, _ in spans]
+        if self._headings is not None and spans:
+            paths = list(map(self._headings.path, [next_non_space(self._document.text, start) for start, _ in spans]))
             common = paths[0] if len(paths) == 1 else commonprefix(paths)  # noqa: RUF071 - it also works on tuples
             path = section_path(self._document, common)
             metadata |= {"section": path[-1], "title_path": " > ".join(path)} if path else {}

@@ -177,7 +177,9 @@ class RunSizes:
 
     def fits(self, start: int, end: int, budget: int) -> bool:
         """Return True if units ``start`` to ``end`` are within ``budget`` tokens and within the further limits."""
-        return self.size(start, end) <= budget and all(sizes.size(start, end) <= most for sizes, most in self._more)
+        if self.size(start, end) > budget:
+            return False
+        return not self._more or all(sizes.size(start, end) <= most for sizes, most in self._more)
 
     def furthest(self, start: int, end: int, budget: int) -> int:
         """Return the last end, up to ``end``, of a run from ``start`` within ``budget`` and the further limits.
@@ -236,16 +238,6 @@ class _CharacterSizes(RunSizes):
 
 
 # Units within the limits.
-
-
-def one_unit(text: str, limits: Limits) -> Units | None:
-    """Return a text within the limits as one unit, or None if it is longer."""
-    budget = limits.budget(0)
-    if len(text) > _LONG * budget or (size := limits.counter(text)) > budget:
-        return None
-    if limits.more and limits.exceeds_more(text):
-        return None
-    return Units(text, np.array([0, len(text)]), np.array([size]))
 
 
 def fit(units: Units, limits: Limits) -> Units:
@@ -587,6 +579,13 @@ def build_chunks(units: Units, segmentation: Segmentation, limits: Limits) -> li
     return assemble_groups(units, segmentation.labels, limits, rows, least)
 
 
+def whole_chunk(text: str, budget: int, counter: Counter) -> Chunk | None:
+    """Return a text as one chunk, or None if it is over a budget of tokens."""
+    if len(text) > _LONG * budget or (tokens := counter(text)) > budget:
+        return None
+    return Chunk(text, (Span(0, len(text)),), tokens)
+
+
 def assemble(
     units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = None, least: tuple[Ints, int] | None = None
 ) -> list[Chunk]:
@@ -761,7 +760,14 @@ def _join_short(
 def _wordless(sizes: RunSizes, pieces: Sequence[Sequence[int]]) -> list[Sequence[int]]:
     """Return the pieces without a letter or digit."""
     text, edges = sizes.units.text, sizes.edges
-    return [piece for piece in pieces if not any(_LETTER.search(text, edges[i], edges[i + 1]) for i in piece)]
+    wordless = list[Sequence[int]]()
+    for piece in pieces:
+        for i in piece:
+            if _LETTER.search(text, edges[i], edges[i + 1]):
+                break
+        else:
+            wordless.append(piece)
+    return wordless
 
 
 def _piece_size(sizes: RunSizes, piece: Sequence[int], limits: Limits) -> int:
@@ -850,7 +856,8 @@ def _chunk(source: str, spans: Sequence[Span], limits: Limits, tokens: int | Non
     ----------
     tokens : the size of its text, if it has been counted.
     """
-    text, context = "".join([source[a:b] for a, b in spans]), _context(limits, spans[0].start)
+    text = source[spans[0].start : spans[0].end] if len(spans) == 1 else "".join([source[a:b] for a, b in spans])
+    context = limits.context(spans[0].start)[0] if limits.context else ""
     if context or tokens is None:
         tokens = limits.counter(with_context(context, text))
         if tokens > limits.max_tokens and context:  # the context has more tokens than expected

@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -36,11 +37,10 @@ from advchunk.building.layout import (
     tile_prose,
 )
 from advchunk.building.sizes import Limits
-from advchunk.chunkers.evidence import measure_evidence, planned_measure
-from advchunk.chunkers.explanations import MANY, Chance, Explanation
+from advchunk.chunkers.explanations import MANY, Explanation
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
 from advchunk.chunkers.vectors import KINDS, ChunkVectors, Vectors
-from advchunk.engine import Job, Plan, completed, drive
+from advchunk.engine import Job, Plan, completed, drive, run_job
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner, raise_failure
 from advchunk.errors import ConfigurationError, InvalidSegmentation, Unreadable, first_line, is_integer, require
 from advchunk.models.cache import CacheLike, with_cache
@@ -51,7 +51,7 @@ from advchunk.models.identity import identity, model_name, type_name
 from advchunk.models.token_embedders import as_token_embedder
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.readers import files, formats
-from advchunk.records import Chunk, Document, Floats, Segmentation, Units, complete, with_context, write_metadata
+from advchunk.records import Chunk, Document, Floats, MetadataWriter, Segmentation, Units, evolve, with_context
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO, declared_language, language_of, tell_language
 from advchunk.text.sentences import sentences
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from advchunk.chunkers.incremental import Rechunked
 
 _DIMENSIONS = 2048  # of vectors of words: few enough to hold, and little noise (benchmarks/LANGUAGES.md)
+_KIND = attrgetter("kind")
 _log = logging.getLogger("advchunk")
 
 
@@ -107,19 +108,21 @@ class Chunker(Params, ABC):
     def plan(self, document: Document) -> Plan[Explanation]:
         """Yield requests, receive answers, and return the chunks of a non-blank document, with the reasons.
 
-        The chunks are new: their index, id, and metadata are set afterward, in place.
+        The chunks have no index, no id, and no metadata of the document: they are given those afterward.
         """
 
     def check(self) -> None:
         """Add the rules for ``fallback`` and the embedder."""
         super().check()
-        valid = self.fallback in (None, "auto") or isinstance(self.fallback, Chunker)
-        require(valid, "fallback must be a Chunker, 'auto' or None", self.fallback)
-        size = self.batch_size
-        require(size is None or is_integer(size, 1), "batch_size must be a whole number >= 1 or None", size)
-        require(self.vectors in KINDS, f"vectors must be one of {KINDS}", self.vectors)
+        if self.fallback != "auto":
+            valid = self.fallback is None or isinstance(self.fallback, Chunker)
+            require(valid, "fallback must be a Chunker, 'auto' or None", self.fallback)
+        if (size := self.batch_size) is not None:
+            require(is_integer(size, 1), "batch_size must be a whole number >= 1 or None", size)
+        if self.vectors not in KINDS:
+            require(False, f"vectors must be one of {KINDS}", self.vectors)
         is_name = isinstance(self.embedder, str)  # resolved when it is needed
-        if not is_name and (self.embeds or self.embedder is not None):
+        if not is_name and (self.embedder is not None or (self.cache is not None and self.embeds)):
             with_cache(as_embedder(self.embedder), self.cache)
         if not is_name and self.vectors == "late":
             as_token_embedder(self.embedder)
@@ -137,8 +140,7 @@ class Chunker(Params, ABC):
     def explain(self, document: str | Document) -> Explanation:
         """Return the chunks of a text with the scores, thresholds and reasons behind them."""
         self.load()
-        (explanation,) = drive([self.job(0, document, raise_failure)])
-        return explanation
+        return run_job(self.job(0, document, raise_failure))
 
     def chunk_many(
         self,
@@ -310,38 +312,43 @@ class Chunker(Params, ABC):
         return Job(self._process(document, failed, vectors), self.timeout, recover)
 
     def _process(self, source: str | Document, failed: str, vectors: ChunkVectors | None) -> Plan[Explanation]:
-        document = source if isinstance(source, Document) else Document(source)
-        if document.metadata and (metadata := inherited_metadata(document.metadata)) is not document.metadata:
-            document = replace(document, metadata=metadata)
-        if document.text.strip():
-            try:
-                document = self.outlined(self.read(document))
-            except ConfigurationError as error:
-                raise Unreadable(*error.args) from error
-            if document.markup == "code":
-                document = join_definitions(document, self.limits(document))
-        if document.text.strip():
-            own = self.in_language_of(document)
+        """Read a document, decide and build chunks, describe them, change them afterward, and add vectors."""
+        document = self._prepared(source if isinstance(source, Document) else Document(source))
+        own = self.in_language_of(document)
+        if not document.text.strip():
+            explanation = Explanation(document, IdGenerator().assign(document.source, self.chunk_empty(document)))
+        else:
             explanation = yield from (own._plan_parts(document) if self.boundaries else own.plan(document))
-            language = "" if own.language == AUTO else own.language
-            explanation = replace(explanation, chunker=self.algorithm, language=language)
-            if not explanation.by_size:
-                _log_resemblance(explanation)
+            explanation = self._described(explanation, failed, "" if own.language == AUTO else own.language)
             if vectors is not None or not explanation.by_size:
-                own._log_unknown_language(explanation)
-            self._describe(explanation, failed)
+                own._log_doubts(explanation)
             if type(self).postprocess is not Chunker.postprocess:
                 chunks = yield from self.postprocess(explanation)
                 explanation = replace(explanation, chunks=IdGenerator().assign(explanation.document.source, chunks))
-        else:
-            explanation = Explanation(document, IdGenerator().assign(document.source, self.chunk_empty(document)))
         if vectors is None:
             return explanation
-        sentences = partial(self.in_language_of(document)._sentences, explanation)
+        sentences = partial(own._sentences, explanation)
         return replace(explanation, chunks=(yield from vectors.add(explanation.chunks, document.text, sentences)))
 
-    def _log_unknown_language(self, explanation: Explanation) -> None:
-        """Log a warning if vectors are wanted in a language that the embedder does not know."""
+    def _prepared(self, document: Document) -> Document:
+        """Return a document with its layout, and without the metadata of ours that its chunks do not inherit."""
+        if document.metadata and (metadata := inherited_metadata(document.metadata)) is not document.metadata:
+            document = replace(document, metadata=metadata)
+        if not document.text.strip():
+            return document
+        try:
+            document = self.read(document)
+            if self.headings or (self.outline and ("\n" in document.text or "\r" in document.text)):
+                document = self.outlined(document)
+        except ConfigurationError as error:
+            raise Unreadable(*error.args) from error
+        is_code = document.markup == "code" and document.text.strip()
+        return join_definitions(document, self.limits(document)) if is_code else document
+
+    def _log_doubts(self, explanation: Explanation) -> None:
+        """Log a warning if most cuts are by size, or if vectors are wanted in a language that the embedder does not know."""
+        if not explanation.by_size:
+            _log_resemblance(explanation)
         is_decided = explanation.units is not None and len(explanation.units) > 1
         if not explanation.language or not self.embeds or not (is_decided or self.vectors != "none"):
             return
@@ -373,32 +380,36 @@ class Chunker(Params, ABC):
             return units
         return Chunker.tile(self, explanation.document, self.limits(explanation.document))
 
-    def _describe(self, explanation: Explanation, failed: str) -> None:
-        """Give the chunks of an explanation metadata of the document, its layout and the algorithm, indices and ids."""
-        document, ids = explanation.document, IdGenerator()
-        source, locate = document.source, Locator(document)
-        ran = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
-        names_language = self.add_scores and "language" not in document.metadata
-        language = (explanation.language or tell_language(document.text)) if names_language else ""
+    def _described(self, explanation: Explanation, failed: str, language: str) -> Explanation:
+        """Return an explanation whose chunks have indices, ids, and metadata: of document, layout, and algorithm."""
+        document, ids, locate = explanation.document, IdGenerator(), Locator(explanation.document)
+        source, writer = document.source, MetadataWriter(document.metadata)
+        ran: dict[str, Any] = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
+        detected = (
+            self.add_scores and "language" not in document.metadata and (language or tell_language(document.text))
+        )
         if self.add_signal:
-            ran |= explanation.signal.metadata()
+            ran |= replace(explanation, chunker=self.algorithm).signal.metadata()
+        describes_more, chunks = type(self).chunk_metadata is not Chunker.chunk_metadata, list[Chunk]()
         for index, chunk in enumerate(explanation.chunks):
             written = chunk.metadata | locate(chunk.spans)
-            if language:
-                written["language"] = language
+            if detected:
+                written["language"] = detected
             if self.add_scores and 0 < chunk.end < len(document.text):
                 cut = explanation.cut_at(chunk.end)
                 written |= {"cut": cut.reason, "cut_origin": cut.origin}
                 written |= {} if cut.score is None else {"cut_score": round(cut.score, 4)}
-            written |= self.chunk_metadata(chunk, index) | ran
+            if describes_more:
+                written |= self.chunk_metadata(chunk, index)
             text = with_context(chunk.context, chunk.text) if chunk.context else chunk.text
-            complete(
-                chunk,
-                index=index,
-                id=ids.new_id(source, chunk.level, text),
-                metadata=write_metadata(document.metadata, written),
-                source_spans=() if document.offsets is None else document.source_spans(chunk.spans),
-            )
+            values: dict[str, Any] = {"index": index, "id": ids.new_id(source, chunk.level, text)}
+            if document.offsets is not None:
+                values["source_spans"] = document.source_spans(chunk.spans)
+            chunks.append(evolve(chunk, metadata=writer.write(written | ran), **values))
+        return Explanation(
+            document, chunks, explanation.units, explanation.segmentation, language, self.algorithm, explanation.by_size,
+            explanation.levels,
+        )  # fmt: skip
 
     # Hooks that subclasses use or override.
 
@@ -408,10 +419,12 @@ class Chunker(Params, ABC):
 
     def load(self) -> None:
         """Load the resources given by name, so that an error comes before any work."""
-        _ = self.counter, self.sentence_tiler
-        if self.embeds:
+        embeds = self.embeds
+        if self.tokenizer is not None or self.sentence_splitter is not None or embeds:
+            _ = self.counter, self.sentence_tiler
+        if embeds:
             self._chunk_vectors.load()
-        if isinstance(self.fallback, Chunker):
+        if not (self.fallback is None or isinstance(self.fallback, str)):
             self.fallback.load()
 
     def read(self, document: Document) -> Document:
@@ -525,12 +538,12 @@ class Chunker(Params, ABC):
         """Return the size limits of the chunks of a document."""
         limits = Limits(
             self.max_tokens,
-            self.size("min_tokens"),
-            self.size("overlap_tokens"),
+            self.size("min_tokens") if self.min_tokens else 0,
+            self.size("overlap_tokens") if self.overlap_tokens else 0,
             self.counter,
             **plain_levels(document, self.sentence_tiler),
         )
-        if not self.include_context and SPLIT_APART.isdisjoint([block.kind for block in document.blocks or ()]):
+        if not self.include_context and SPLIT_APART.isdisjoint(map(_KIND, document.blocks or ())):
             return limits
         from advchunk.building.contexts import with_contexts
 
@@ -557,8 +570,6 @@ class SegmentingChunker(Chunker):
 
     by_size: ClassVar[bool] = False
     """True if the limits alone decide on cuts: `decide` is not asked, and the units of a text within them do not matter."""
-    measures_evidence: ClassVar[bool] = True
-    """False if the algorithm has no evidence by nature, or a language model would have to read each shuffled text."""
 
     @property
     def _weight(self) -> float:
@@ -577,19 +588,19 @@ class SegmentingChunker(Chunker):
 
     def plan(self, document: Document) -> Plan[Explanation]:
         """Tile the text, decide on cuts, build chunks."""
+        if self.by_size and not self.include_context:
+            budget = self.max_tokens - (self.size("overlap_tokens") if self.overlap_tokens else 0)
+            if chunk := sizes.whole_chunk(document.text, budget, self.counter):
+                return Explanation(document, [chunk], by_size=True)
         limits = self.limits(document)
-        whole = sizes.one_unit(document.text, limits) if self.by_size else None
-        units = self.tile(document, limits) if whole is None else whole
-        segmentation, measure = Segmentation(np.array([0, len(units)])), None
-        if not self.by_size and len(units) > 1:
+        units = self.tile(document, limits)
+        segmentation = Segmentation(np.array([0, len(units.edges) - 1]))
+        if not self.by_size and len(units.edges) > 2:
             segmentation = yield from self.decide(units, limits)
             sizes.check_segmentation(units, segmentation, self.algorithm)
             segmentation = self.fit_to_layout(units, segmentation.with_origins(units, limits.min_tokens))
-            if self.measures_evidence:
-                decide = partial(self.decide, limits=limits)
-                measure = yield from planned_measure(decide, units, at_once=self.add_signal)
         chunks = sizes.build_chunks(units, segmentation, limits)
-        return Explanation(document, chunks, units, segmentation, by_size=self.by_size, measure=measure)
+        return Explanation(document, chunks, units, segmentation, by_size=self.by_size)
 
     def segmentation(self, units: Units) -> Segmentation:
         """Segment existing units, such as an annotator's; their sizes are counted, but not enforced."""
@@ -600,17 +611,6 @@ class SegmentingChunker(Chunker):
         own = self.in_language_of(Document(units.text))
         (segmentation,) = drive([Job(own.decide(replace(units, sizes=limits.counter.counts(units.strings())), limits))])
         return segmentation
-
-    def measure_evidence(self, units: Units) -> Chance | None:
-        """Measure the evidence of the algorithm in existing units, and in the same units shuffled.
-
-        None if its segmentations have neither ``evidence`` nor ``rows``. A language model reads all 20 texts.
-        """
-        require(isinstance(units, Units) and len(units) > 1, "units must be two or more Units", units)
-        limits = Limits(self.max_tokens, self.size("min_tokens"), self.size("overlap_tokens"), self.counter)
-        counted, own = units.with_sizes(limits.counter.counts), self.in_language_of(Document(units.text))
-        (chance,) = drive([Job(measure_evidence(partial(own.decide, limits=limits), counted))])
-        return chance
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:
         """Return a segmentation whose cuts are where the layout allows, and near edges where it is strong."""

@@ -1,17 +1,16 @@
 """Chunk the parts of a document between the user's boundaries, each as a text of its own."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advchunk.building.layout import OpenHeadings
-from advchunk.chunkers.explanations import Chance, Explanation, total_evidence
+from advchunk.chunkers.explanations import Explanation
 from advchunk.engine import Plan, gather
-from advchunk.records import Chunk, Document, Ints, Origin, Segmentation, Span, Strength, Units, complete
+from advchunk.records import Chunk, Document, Ints, Origin, Segmentation, Span, Strength, Units, evolve
 from advchunk.text.patterns import Patterns, find_all, named
 
 
@@ -43,8 +42,8 @@ def plan_parts(
         first = len(chunks)
         for chunk in explanation.chunks:
             spans = tuple(Span(start + a, start + b) for a, b in chunk.spans)
-            complete(chunk, spans=spans, parent=None if chunk.parent is None else first + chunk.parent)
-            chunks.append(chunk)
+            parent = None if chunk.parent is None else first + chunk.parent
+            chunks.append(evolve(chunk, spans=spans, parent=parent))
     units = _join_units(document.text, starts, explanations)
     sections = [
         (int(units.edges.searchsorted(a)), int(units.edges.searchsorted(b)))
@@ -56,19 +55,13 @@ def plan_parts(
     ]
     joined = join_segmentations(sections, segmentations, reason="boundary")
     figures = {"parts": [explanation.figures for explanation in explanations]}
-    measures = [explanation.measure for explanation in explanations if explanation.measure is not None]
     return Explanation(
         document,
         chunks,
         units,
         replace(joined, figures=figures),
         by_size=all(explanation.by_size for explanation in explanations),
-        measure=partial(_measure_all, measures) if measures else None,
     )
-
-
-def _measure_all(measures: Iterable[Callable[[], Chance | None]]) -> Chance | None:
-    return total_evidence(measure() for measure in measures)
 
 
 def _parts(document: Document, edges: Sequence[int]) -> Iterator[Document]:

@@ -1,73 +1,24 @@
-"""The explanation of a chunker's decision: its cuts, their origins, and the distance of its evidence from chance."""
+"""The explanation of a chunker's decision: its cuts and their origins."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from statistics import fmean, stdev
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from advchunk.records import Chunk, Document, Figures, Origin, Segmentation, Units, origin_of
 
-SHUFFLES: Final = 19
-"""Shuffled texts: the text's own evidence is above all of them by chance once in twenty times."""
-_BEYOND_CHANCE = 2.5  # standard deviations above the mean of shuffled texts; chosen on Choi's texts with an even index
-_FARTHEST = 99.0
-_TIE = 1e-9  # relative difference of evidence that rounding makes
 _MOSTLY = 0.75  # share of cuts by size, and at the first place allowed, from which a method cuts like `recursive`
 MANY: Final = 20
 """Cuts of a document from which the log says that they are like those of `recursive`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chance:
-    """The evidence that an algorithm sees in a text, and in the same sentences shuffled.
-
-    Parameters
-    ----------
-    own : evidence in the text, in the algorithm's own unit; the higher, the more.
-    shuffled : evidence in each shuffled text.
-    """
-
-    own: float
-    shuffled: tuple[float, ...]
-
-    def __add__(self, other: Chance) -> Chance:
-        """Return the evidence of two parts of a text, which are shuffled apart."""
-        pairs = zip(self.shuffled, other.shuffled, strict=True)
-        return Chance(self.own + other.own, tuple(a + b for a, b in pairs))
-
-    @property
-    def distance(self) -> float:
-        """The evidence less the mean of shuffled texts, in their standard deviations, -99..99.
-
-        >>> Chance(5.0, (1.0, 2.0, 3.0)).distance
-        3.0
-        """
-        least = _TIE * max(map(abs, (self.own, *self.shuffled)))
-        above = self.own - fmean(self.shuffled)
-        if abs(above) <= least:
-            return 0.0
-        return max(min(above / max(stdev(self.shuffled), least), _FARTHEST), -_FARTHEST)
-
-    @property
-    def is_evidence(self) -> bool:
-        """True if the text has more than every shuffled text, by 2.5 standard deviations or more; a tie is no evidence.
-
-        >>> Chance(5.0, (1.0, 2.0, 3.0)).is_evidence, Chance(3.0, (3.0, 3.0, 3.0)).is_evidence
-        (True, False)
-        """
-        above = self.own - max(self.shuffled)
-        return above > _TIE * abs(self.own) and self.distance >= _BEYOND_CHANCE
-
-
 @dataclass(frozen=True)
 class Signal:
-    """The signal of a chunker on a document.
+    """The cuts of a chunker in a document, counted by what made them.
 
     Parameters
     ----------
@@ -75,9 +26,7 @@ class Signal:
     cuts : number of cuts by `Origin`.
     pieces, unknown : pieces that the algorithm compared, and those of which it knew nothing: without words that count, or
         without a vector.
-    by_size : True for a chunker that cuts by size alone, and has no evidence by nature.
-    measure : computes the evidence, and returns None if the algorithm has no figure for it; None if the algorithm asks a
-        language model, which would have to read each shuffled text, or decides on nothing.
+    by_size : True for a chunker that cuts by size alone.
     """
 
     chunker: str
@@ -85,29 +34,17 @@ class Signal:
     pieces: int = 0
     unknown: int = 0
     by_size: bool = False
-    measure: Callable[[], Chance | None] | None = field(default=None, repr=False, compare=False)
 
     def __add__(self, other: Signal) -> Signal:
         """Return the signal of two parts of a document, or of two levels."""
         cuts = {origin: self.cuts.get(origin, 0) + other.cuts.get(origin, 0) for origin in {**self.cuts, **other.cuts}}
-        signals = [signal for signal in (self, other) if signal.measure is not None]
         return replace(
             self,
             cuts=cuts,
             pieces=self.pieces + other.pieces,
             unknown=self.unknown + other.unknown,
             by_size=self.by_size and other.by_size,
-            measure=None if not signals else lambda: total_evidence(signal.evidence for signal in signals),
         )
-
-    @cached_property
-    def evidence(self) -> Chance | None:
-        """The evidence of the algorithm beside that in the same sentences shuffled; None if it is not measured.
-
-        The algorithm runs 20 times, on at most 1,000 sentences (`chunkers.evidence`); the vectors of sentences are computed
-        once more, or come from the chunker's ``cache``.
-        """
-        return None if self.measure is None else self.measure()
 
     def share(self, *origins: Origin) -> float:
         """Return the share of the cuts with these origins among those that are not the structure's; 0 without cuts."""
@@ -123,26 +60,12 @@ class Signal:
         """
         return "recursive" if self.share("size", "first") >= _MOSTLY else ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the signal as JSON, with the evidence if it can be measured."""
-        evidence = self.evidence
-        return {
-            "chunker": self.chunker,
-            "cuts": dict(self.cuts),
-            "pieces": self.pieces,
-            "unknown": self.unknown,
-            "resembles": self.resembles,
-            "evidence": None if evidence is None else round(evidence.distance, 2),
-            "is_evidence": None if evidence is None else evidence.is_evidence,
-        }
-
     def metadata(self) -> dict[str, Any]:
-        """Return the signal as metadata of chunks: shares of cuts, and the evidence if there is any to measure."""
+        """Return the signal as metadata of chunks: shares of cuts."""
         shares = {f"signal_{origin}": round(self.share(origin), 3) for origin in ("algorithm", "first", "size")}
         unknown = {"signal_unknown": round(self.unknown / self.pieces, 3)} if self.unknown else {}
         like = {"signal_like": self.resembles} if self.resembles and not self.by_size else {}
-        evidence = {} if self.evidence is None else {"signal_evidence": round(self.evidence.distance, 2)}
-        return {**shares, **unknown, **like, **evidence}
+        return {**shares, **unknown, **like}
 
     @property
     def counts(self) -> str:
@@ -162,13 +85,8 @@ class Signal:
         return f"{total} cut{'s' * (total != 1)}: {', '.join(parts)}" if total else ""
 
     @property
-    def decides(self) -> bool:
-        """False if the algorithm leaves most cuts to the limits, or its evidence is measured, and is that of shuffled text."""
-        return not self.resembles and (self.evidence is None or self.evidence.is_evidence)
-
-    @property
     def summary(self) -> str:
-        """The signal in words, with the evidence if there is any to measure; "" without cuts.
+        """The signal in words; "" without cuts.
 
         >>> Signal("universal-semantic", {"algorithm": 5, "first": 33, "size": 3}).summary
         '41 cuts: 5 by the algorithm, 33 at the first place allowed, 3 by size; universal-semantic cuts like recursive here'
@@ -180,18 +98,7 @@ class Signal:
             parts.append(f"{self.chunker} cuts like {self.resembles} here")
         if self.unknown:
             parts.append(f"nothing is known of {self.unknown} of {self.pieces} pieces")
-        if self.evidence is not None:
-            word = "evidence" if self.evidence.is_evidence else "no evidence"
-            parts.append(f"{word}: {self.evidence.distance:+.1f} standard deviations from shuffled text")
-        elif self.measure is not None:
-            parts.append("evidence: not measured, as the algorithm has no figure for it")
         return "; ".join(parts)
-
-
-def total_evidence(parts: Iterable[Chance | None]) -> Chance | None:
-    """Return the evidence in all parts of a text; None if it is measured in none of them."""
-    measured = [part for part in parts if part is not None]
-    return sum(measured[1:], measured[0]) if measured else None
 
 
 class Cut(NamedTuple):
@@ -218,7 +125,6 @@ class Explanation:
     language : code of the language whose rules applied; "" if none were needed, as for a text that is one chunk.
     chunker : the name of the chunker.
     by_size : True if it cuts by size alone.
-    measure : computes the evidence of the algorithm (`Signal`); None if there is none.
     levels : the explanation of each level, coarsest first, if there are several.
     """
 
@@ -229,12 +135,11 @@ class Explanation:
     language: str = ""
     chunker: str = ""
     by_size: bool = False
-    measure: Callable[[], Chance | None] | None = None
     levels: tuple[Explanation, ...] = ()
 
     @property
     def signal(self) -> Signal:
-        """The origins of the cuts, and the distance of the evidence from chance, which is computed when it is read.
+        """The cuts, counted by their origins.
 
         >>> from advchunk import UniversalSemanticChunker
         >>> text = "Cats purr. Cats nap in the sun. Judges sit in court. Courts rule on law."
@@ -245,7 +150,7 @@ class Explanation:
             first, *others = [replace(level, chunker=self.chunker).signal for level in self.levels]
             return sum(others, first)
         numbers = Counter(cut.origin for cut in self.cuts)
-        return Signal(self.chunker, dict(numbers), *self._pieces, self.by_size, self.measure)
+        return Signal(self.chunker, dict(numbers), *self._pieces, self.by_size)
 
     @property
     def _pieces(self) -> tuple[int, int]:

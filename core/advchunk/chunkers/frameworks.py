@@ -12,7 +12,15 @@ from advchunk.building.layout import LINES
 from advchunk.chunkers.base import Chunker, VectorsChunker
 from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.docstrings import parameter_entries
-from advchunk.records import Chunk, Span, evolve, remove_written, write_metadata, written_keys, written_metadata
+from advchunk.records import (
+    Chunk,
+    MetadataWriter,
+    Span,
+    evolve,
+    remove_written,
+    write_metadata,
+    written_metadata,
+)
 from advchunk.text.tiling import line_ends
 
 _NESTED = frozenset({"pages", "boxes", "sources", "speakers"})  # metadata of the core that is not flat
@@ -107,11 +115,12 @@ def flatten_places(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 def framework_metadata(chunk: Chunk, values: dict[str, Any]) -> dict[str, Any]:
     """Return the metadata of a chunk with ``values`` of an adapter; what the core wrote is flat, too."""
-    nested = {name: chunk.metadata[key] for name, key in written_keys(chunk.metadata).items() if name in _NESTED}
-    flat = flatten_places(nested) if nested else {}
-    if is_of_corpus(chunk):
+    writer = MetadataWriter(chunk.metadata)
+    names = _NESTED.intersection(writer.keys)
+    flat = flatten_places({name: chunk.metadata[writer.keys[name]] for name in names}) if names else {}
+    if names and is_of_corpus(chunk):
         flat["sources"] = json.dumps(flat["sources"])
-    return write_metadata(chunk.metadata, flat | values)
+    return writer.write(flat | values)
 
 
 def is_of_corpus(chunk: Chunk) -> bool:

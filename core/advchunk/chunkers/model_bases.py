@@ -28,7 +28,6 @@ class LanguageModelChunker(SegmentingChunker):
     lm : anything `models.causal.as_causal` accepts; required.
     """
 
-    measures_evidence: ClassVar[bool] = False
     lm_method: ClassVar[Literal["surprise", "choose"]]  # that the model must have
     lm: CausalLMLike | None = field(default=None, repr=False, metadata=RESOURCE)
 
@@ -82,8 +81,6 @@ class ChatChunker(ChatParams, SegmentingChunker):
         `models.chat.as_chat` accepts; required.
     cache : keeps answers, and embeddings, between runs: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
     """
-
-    measures_evidence: ClassVar[bool] = False
 
     llm: ChatModelLike | str | None = field(default=None, repr=False, metadata=RESOURCE)
 

@@ -56,8 +56,8 @@ class Params:
         ``language`` of the document, unless its metadata has one.
     add_signal : add to the metadata of each chunk what the algorithm found in its document (`chunkers.explanations.Signal`): the shares
         of its cuts that are its own, at the first place allowed, and by size, as ``signal_algorithm``, ``signal_first`` and
-        ``signal_size``; that of pieces without words that count or a vector, ``signal_unknown``; the method that it cuts like, ``signal_like``;
-        and how far its evidence is from shuffled text, ``signal_evidence``, for which the algorithm runs 20 times.
+        ``signal_size``; that of pieces without words that count or a vector, ``signal_unknown``; and the method that it cuts like,
+        ``signal_like``.
     markup : format of texts without a layout: "markdown" protects code, tables and formulas and finds headings; "plain"
         treats all characters as prose; "code" keeps functions and classes whole while they fit, and needs the name of the
         file or the language (`readers.code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed", "docling" and
@@ -123,6 +123,8 @@ class Params:
         cls: Any = type(self)
         for name, hint in hints(cls).items():
             if (value := getattr(self, name)) is not getattr(cls, name):
+                if hint is int and type(value) is int and abs(value) < 2**63:
+                    continue
                 if not _fits(value, hint):
                     require(False, f"{name} must be {_describe_type(hint)}{_closest(value, hint)}", value)
                 rule = f"{name} must be 0 or have a magnitude of 1e-100..1e100 (below 2^63 for a whole number)"
@@ -133,19 +135,23 @@ class Params:
 
     def check(self) -> None:
         """Raise `ConfigurationError` if a value breaks a rule; subclasses add their rules."""
-        require(self.max_tokens >= 1, "max_tokens must be >= 1", self.max_tokens)
-        is_valid = 0 <= self.size("min_tokens") <= self.max_tokens
-        require(is_valid, "min_tokens must be in 0..max_tokens", self.min_tokens)
-        rule = "overlap_tokens must be in 0..max_tokens - 1"
-        require(0 <= self.size("overlap_tokens") < self.max_tokens, rule, self.overlap_tokens)
+        if self.max_tokens < 1:
+            require(False, "max_tokens must be >= 1", self.max_tokens)
+        if self.min_tokens and not 0 <= self.size("min_tokens") <= self.max_tokens:
+            require(False, "min_tokens must be in 0..max_tokens", self.min_tokens)
+        if self.overlap_tokens and not 0 <= self.size("overlap_tokens") < self.max_tokens:
+            require(False, "overlap_tokens must be in 0..max_tokens - 1", self.overlap_tokens)
         check_markup(self.markup)
-        rule = 'language must be a code such as "en" or "pt-BR", or "auto"'
-        require(_LANGUAGE.match(self.language) is not None, rule, self.language)
+        if self.language != AUTO:
+            rule = 'language must be a code such as "en" or "pt-BR", or "auto"'
+            require(_LANGUAGE.match(self.language) is not None, rule, self.language)
         for name in "headings", "boundaries":
             if (patterns := getattr(self, name)) is not None:
                 check_patterns(name, patterns)
-        require(self.layout_weight >= 0, "layout_weight must be >= 0", self.layout_weight)
-        require(self.timeout is None or self.timeout > 0, "timeout must be > 0 seconds or None", self.timeout)
+        if self.layout_weight < 0:
+            require(False, "layout_weight must be >= 0", self.layout_weight)
+        if self.timeout is not None:
+            require(self.timeout > 0, "timeout must be > 0 seconds or None", self.timeout)
 
     def size(self, name: str) -> int:
         """Return a size in tokens; a default too large for ``max_tokens`` keeps its share of it.

@@ -3,14 +3,12 @@
 import json
 import re
 import textwrap
-from dataclasses import fields
-from inspect import getdoc
 
 import click
 
 from advchunk.chunkers import catalog
-from advchunk.chunkers.base import Chunker
-from advchunk.chunkers.params import ChunkerGroup, Params
+from advchunk.chunkers.docstrings import parameter_docs
+from advchunk.chunkers.params import ChunkerGroup
 from advchunk.cli.common import RESOURCE_OPTIONS, RESOURCE_PARAMS, format_option, report_errors
 
 _SECTION = re.compile(r"\n+(\w+)\n-{3,}\n")
@@ -46,7 +44,7 @@ def describe_command(name: str, form: str) -> None:
         click.secho(f"{warning}\n", fg="yellow")
     prose, *sections = _SECTION.split(method["documentation"])
     click.echo(prose)
-    docs = _parameter_docs(catalog.chunker_class(name))
+    docs = parameter_docs(catalog.chunker_class(name).__doc__ or "")
     click.secho("\nParameters", bold=True)
     for param, default in method["parameters"].items():
         click.echo(f"\n  {click.style(param, bold=True)} = {json.dumps(default)}")
@@ -62,19 +60,3 @@ def describe_command(name: str, form: str) -> None:
     for title, body in zip(sections[::2], sections[1::2], strict=True):
         if title != "Parameters":
             click.echo(f"\n{click.style(title, bold=True)}\n\n{textwrap.indent(body, '  ')}")
-
-
-def _parameter_docs(chunker: type[Chunker]) -> dict[str, str]:
-    """Return the description of each field, as one line, from the docstrings of a chunker and its bases."""
-    docs: dict[str, str] = {}
-    for cls in reversed(chunker.__mro__):
-        if not issubclass(cls, Params):
-            continue
-        sections = _SECTION.split(getdoc(cls) or "")
-        body = dict(zip(sections[1::2], sections[2::2], strict=True)).get("Parameters", "")
-        for entry in re.split(r"\n(?=\S)", body):
-            names, colon, text = " ".join(entry.split()).partition(" : ")
-            for name in names.split(", ") if colon else ():
-                inherited = docs.get(name, "").rstrip(".")
-                docs[name] = re.sub(r"as in `\w+`", lambda _: inherited, text)  # noqa: B023 - called at once
-    return {f.name: docs[f.name] for f in fields(chunker) if f.name in docs}

@@ -24,4 +24,5 @@ __getattr__, __dir__, __all__ = lazy_names(__name__, {
     ".data.segmented_text": "SegmentedText read_choi read_folder",
     ".data.synthetic": "synthetic",
     ".metrics.boundaries": "boundary_scores even_split pk window_diff",
+    ".metrics.chance": "measure_evidence",
 })  # fmt: skip

@@ -85,15 +85,14 @@ class WordPiece:
 
     def __call__(self, text: str) -> int:
         """Return the number of tokens in ``text``."""
-        pieces = self._usable_pieces()
+        pieces = self._pieces if not self._pieces.is_full else self._usable_pieces()
         return sum(map(pieces.lengths.__getitem__, map(pieces.__getitem__, splittable((text,))[0].split())))
 
     def counts(self, texts: Sequence[str]) -> Ints:
         """Return the number of tokens in each of n texts, (n,)."""
         pieces = self._usable_pieces()
         number, length = pieces.__getitem__, pieces.lengths.__getitem__
-        numbers = (sum(map(length, map(number, text.split()))) for text in splittable(texts))
-        return np.fromiter(numbers, np.int64, len(texts))
+        return np.array([sum(map(length, map(number, text.split()))) for text in splittable(texts)], np.int64)
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of the tokens in ``text``, without adding special tokens."""

@@ -208,12 +208,17 @@ def read(document: Document, markup: str) -> Document:
     name = detect_document_format(document) if markup == "auto" else markup
     reader = find_reader(name)
     if hasattr(reader, "blocks"):  # the text stays as it is
-        with report_reader(name, document.id):
+        if _is_ours(name):
             layout = reader.blocks(document.text)
-        document = replace(document, blocks=layout)
+        else:
+            with report_reader(name, document.id):
+                layout = reader.blocks(document.text)
+        metadata = document.metadata
         if layout and layout[0].kind == "code" and hasattr(reader, "read_metadata"):  # front matter
-            document = replace(document, metadata={**reader.read_metadata(document.text), **document.metadata})
-        is_refined = any(begins.match(document.text[:_HEAD]) for begins in _refined_beginnings(name))
+            metadata = {**reader.read_metadata(document.text), **metadata}
+        own = document.offsets, document.markup, document.above, document.outline
+        document = Document(document.text, document.id, layout, metadata, *own)
+        is_refined = _refined_beginning(name).match(document.text[:_HEAD])
         return refine_document(document, name) if is_refined else document
     rule = (
         f'markup must be a format of text: read_file reads {name} from the bytes of a file, and markup="{name}" cannot'
@@ -222,6 +227,12 @@ def read(document: Document, markup: str) -> Document:
     with report_reader(name, document.id):
         derived = reader.read(document.text, id=document.id, metadata=document.metadata)
     return compose_offsets(document, check_read(derived, name, document.text))
+
+
+@cache
+def _is_ours(name: str) -> bool:
+    row = registry.find("reader", name)
+    return row is None or row.is_ours
 
 
 @cache
@@ -291,7 +302,7 @@ def may_be_refined(text: str, markup: str) -> bool:
     >>> may_be_refined("Tea.", "markdown")
     False
     """
-    return any(begins.match(text[:_HEAD]) for begins in _refined_beginnings(markup))
+    return _refined_beginning(markup).match(text[:_HEAD]) is not None
 
 
 def refine_document(document: Document, markup: str) -> Document:
@@ -309,8 +320,9 @@ def _refining(name: str) -> tuple[Registration, ...]:
 
 
 @cache
-def _refined_beginnings(name: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(_pattern(row.begins) for row in _refining(name))
+def _refined_beginning(name: str) -> re.Pattern[str]:
+    """Return a pattern of the beginnings of texts in which other readers may find more blocks."""
+    return _pattern("|".join(f"(?:{row.begins})" for row in _refining(name)) or "(?!)")
 
 
 def compose_offsets(document: Document, derived: Document) -> Document:

@@ -21,14 +21,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from advchunk.readers import embedded
 from advchunk.readers.embedded import MARKS, Inset
 from advchunk.readers.front_matter import front_matter_metadata
 from advchunk.records import Block, BlockKind, Document, Place, Span
 from advchunk.text.sentences import LEADER_SIGNS, LEADERS
-from advchunk.text.tiling import flatten
+from advchunk.text.tiling import flatten, has_one
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -66,6 +66,8 @@ _TITLE = 3  # maximum lines of an underlined heading
 # ("1. Introduction") must keep its number, so markers are only stripped before # or above an underline.
 _ATX = re.compile(MARKS + r"#{1,6}(?=\s|\Z)")
 _SETEXT = re.compile(MARKS + r"(?P<title>.*\S)\s*[\r\n][ \t>]*(?:=+|-+)[ \t]*", re.DOTALL)
+_PLAIN_HEADING = re.compile(r"#{1,6}(?=[ \t\n]|\Z)[^\n]*+\n?")  # a line at the margin
+_RangeKind: TypeAlias = Literal["paragraph", "heading", "parsed"]
 _QUOTE_MARKS = re.compile(r"[\r\n][ \t>]*")
 
 _MARKS, _INDENT = re.compile(MARKS), re.compile(r"[ \t]*")
@@ -135,14 +137,15 @@ def blocks(text: str, *, is_start: bool = True, page: int | None = None) -> tupl
     if is_start and flat.startswith(("---", "+++", "\ufeff")) and (front_end := front_matter_end(text)):
         layout.append(Block("code", Span(begin, front_end)))
         begin = front_end
-    is_plain = page is None and not any(piece in flat for piece in _EMBEDS)
+    is_plain = page is None and not has_one(flat, _EMBEDS)
     insets = [] if is_plain else embedded.insets(flat)
-    for start, end, marked in _ranges(flat, begin, insets):
-        if marked:
+    for start, end, kind in _ranges(flat, begin, insets):
+        if kind == "parsed":
             is_plain = False
             layout += parse_blocks(flat, start, end, insets)
         elif span := trim(flat, start, end):
-            layout.append(Block("paragraph", span))
+            level, title = (0, None) if kind == "paragraph" else _plain_heading(flat[start:end])
+            layout.append(Block(kind, span, level, title))
     return tuple(layout) if is_plain else settle(flat, layout, insets, page)
 
 
@@ -202,8 +205,7 @@ def parse_blocks(flat: str, start: int, end: int, insets: Sequence[Inset] | None
     """
     insets = embedded.insets(flat) if insets is None else insets
     source = flat[start:end]
-    absent = tuple(rule for rule in RULES if not rule.may_open(source))
-    parser = _parser(RULES, absent)
+    parser = _parser(RULES, _absent_rules(source))
     state = _state(parser, source, list(_within(insets, start, end)), start)
     lines = [*(start + line for line in state.env["lines"]), end]
     parser.block.tokenize(state, 0, state.lineMax)
@@ -284,7 +286,7 @@ def settle(flat: str, layout: Sequence[Block], insets: Sequence[Inset], page: in
     layout = _with_contents(flat, layout)
     if "![" in flat or _IMAGE_TAG.search(flat):
         layout = [_as_picture(flat, block) for block in layout]
-    if any(block.kind in _CAPTIONED for block in layout):
+    if not _CAPTIONED.isdisjoint([block.kind for block in layout]):
         layout = [*_with_captions(flat, layout)]
     marks = embedded.page_marks(flat, insets)
     if marks or page is not None:
@@ -295,7 +297,7 @@ def settle(flat: str, layout: Sequence[Block], insets: Sequence[Inset], page: in
 
 def _with_contents(flat: str, layout: Sequence[Block]) -> Sequence[Block]:
     """Return blocks, of which neighbors that are the entries of a table of contents are one, kept whole by its title."""
-    if not any(sign in flat for sign in _ENTRY_SIGNS):
+    if not has_one(flat, _ENTRY_SIGNS):
         return layout
     folded = list[Block]()
     for are_entries, run in groupby(layout, partial(_are_entries, flat)):
@@ -374,8 +376,13 @@ def trim(flat: str, start: int, end: int) -> Span | None:
     return Span(start + indented, start + len(piece))
 
 
-def _ranges(flat: str, begin: int, insets: Sequence[Inset]) -> Iterator[tuple[int, int, bool]]:
-    """Yield (start, end, needs_parser) for each plain paragraph and for each range between them that needs the parser.
+def _plain_heading(line: str) -> tuple[int, str]:
+    """Return the level and the title of a line that begins with # signs."""
+    return len(line) - len(line.lstrip("#")), heading_text(line.rstrip())
+
+
+def _ranges(flat: str, begin: int, insets: Sequence[Inset]) -> list[tuple[int, int, _RangeKind]]:
+    """Return start, end, and kind of each plain paragraph, of each heading alone, and of the ranges between, for the parser.
 
     After a blank line only a list item, a fence or HTML can be open. The contents of an item are indented by two columns or
     more; a fence or HTML may contain everything that follows.
@@ -385,33 +392,29 @@ def _ranges(flat: str, begin: int, insets: Sequence[Inset]) -> Iterator[tuple[in
     lasting = patterns.lasts.search(text)
     limit = lasting.start() if lasting else len(text)
 
-    ends = [inset.end - begin + 1 for inset in insets]
+    ends = [inset.end - begin + 1 for inset in insets] if insets else []
     opening = patterns.opens.search(text)
-
-    def is_marked(region: tuple[int, int]) -> bool:
-        nonlocal opening
-        start, end = region
-        if text.startswith(("  ", "\t", " \t"), start) or end > limit:
-            return True
+    edges = [1]
+    for blank in _BLANK.finditer(text, 1):
+        edges += blank.span()
+    edges.append(len(text))
+    shift, ranges = begin - 1, list[tuple[int, int, _RangeKind]]()
+    for start, end in zip(edges[::2], edges[1::2], strict=True):
+        kind: _RangeKind = "paragraph"
         place = bisect_right(ends, start) if ends else 0
-        if place < len(ends) and insets[place].start - begin + 1 < end:
-            return True
-        if opening and opening.start() < start - 1:
-            opening = patterns.opens.search(text, start - 1)
-        return opening is not None and opening.start() < end
-
-    edges = [1, *(edge for blank in _BLANK.finditer(text, 1) for edge in blank.span()), len(text)]
-    run: tuple[int, int] | None = None  # of regions that need the parser
-    for region in zip(edges[::2], edges[1::2], strict=True):
-        if is_marked(region):
-            run = (run or region)[0], region[1]
-            continue
-        if run:
-            yield run[0] + begin - 1, run[1] + begin - 1, True
-            run = None
-        yield region[0] + begin - 1, region[1] + begin - 1, False
-    if run:
-        yield run[0] + begin - 1, run[1] + begin - 1, True
+        is_embedded = place < len(ends) and insets[place].start - shift < end
+        if text.startswith(("  ", "\t", " \t"), start) or end > limit or is_embedded:
+            kind = "parsed"
+        else:
+            if opening and opening.start() < start - 1:
+                opening = patterns.opens.search(text, start - 1)
+            if opening and opening.start() < end:
+                kind = "heading" if _PLAIN_HEADING.fullmatch(text, start, end) else "parsed"
+        if kind == "parsed" and ranges and ranges[-1][2] == "parsed":
+            ranges[-1] = ranges[-1][0], end + shift, kind
+        else:
+            ranges.append((start + shift, end + shift, kind))
+    return ranges
 
 
 def _parse_opening(
@@ -637,12 +640,6 @@ class Rule:
     indented: bool = False
     signs: tuple[str, ...] = ()
 
-    def may_open(self, source: str) -> bool:
-        """Return False if a text has no such block, as far as a search tells that is much faster than the parser."""
-        if self.signs and not any(sign in source for sign in self.signs):
-            return False
-        return not self.second_line or _second_line(self.opens).search(source) is not None
-
 
 # In the order in which they are tried; what no rule accepts is a paragraph.
 _END, _SPACE = r"[ \t]*(?=\n|\Z)", r"(?=[ \t\n]|\Z)"
@@ -682,6 +679,9 @@ RULES: tuple[Rule, ...] = (
 )
 
 
+_SECOND_LINES = tuple(rule for rule in RULES if rule.second_line)
+
+
 class _Patterns(NamedTuple):
     """Patterns of lines that tell, before a text is parsed, which of its ranges need the parser."""
 
@@ -690,8 +690,31 @@ class _Patterns(NamedTuple):
 
 
 @cache
-def _second_line(opens: str) -> re.Pattern[str]:
-    return re.compile(rf"\n[ \t>]*+(?:{opens})")
+def _signs(rules: tuple[Rule, ...]) -> tuple[tuple[tuple[str, ...], tuple[Rule, ...]], ...]:
+    """Return the rules that have signs by their signs."""
+    signs = dict.fromkeys(rule.signs for rule in rules if rule.signs)
+    return tuple((own, tuple(rule for rule in rules if rule.signs == own)) for own in signs)
+
+
+@cache
+def _second_lines(rules: tuple[Rule, ...]) -> tuple[tuple[Rule, re.Pattern[str]], ...]:
+    """Return the rules whose pattern matches a second line, with a pattern of that line."""
+    return tuple((rule, re.compile(rf"\n[ \t>]*+(?:{rule.opens})")) for rule in rules if rule.second_line)
+
+
+def _absent_rules(source: str) -> tuple[Rule, ...]:
+    """Return the rules whose blocks are not in a text, as far as searches tell that are much faster than the parser."""
+    absent = list[Rule]()
+    for signs, rules in _signs(RULES):
+        for sign in signs:
+            if sign in source:
+                break
+        else:
+            absent += rules
+    if "\n" not in source:
+        return (*absent, *_SECOND_LINES)
+    absent += [rule for rule, pattern in _second_lines(RULES) if not pattern.search(source)]
+    return tuple(absent)
 
 
 @cache

@@ -33,7 +33,7 @@ _CODE_LINE = re.compile(
 _WORD = re.compile(rf"\S++{OWN_SPACE}?|\s++(?:\S++{OWN_SPACE}?)?")
 # Kinds of code points that may be in one grapheme with the next or the last one (Unicode's Grapheme_Cluster_Break).
 _JOINING = ("CR", "Extend", "L", "Prepend", "RI", "SpacingMark", "T", "V", "ZWJ")
-_SPACE = re.compile(rf"(?P<own>{OWN_SPACE}?)\s*+")
+_SPACE = re.compile(rf"(?P<own>{OWN_SPACE}?)\s*+")  # of which "own" belongs to the unit before
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,17 @@ def from_ends(text: str, ends: Iterable[int]) -> Units:
     ['a', 'bc', 'd']
     """
     return Units(text, np.array(sorted({0, *ends, len(text)}), dtype=np.int64))
+
+
+def has_one(text: str, pieces: Iterable[str]) -> bool:
+    """Return True if one of the pieces is in a text.
+
+    Searches for constant pieces are faster than one for a pattern of all, and the loop is faster than a generator.
+    """
+    for piece in pieces:  # noqa: SIM110
+        if piece in text:
+            return True
+    return False
 
 
 def leading_space(text: str) -> int:
@@ -81,17 +92,12 @@ def unit_end(text: str, offset: int) -> int:
     >>> unit_end("One. Two.", 4), unit_end("One.\n  Two.", 4)
     (5, 5)
     """
-    return _space_at(text, offset).end("own")
+    return _SPACE.match(text, offset).end("own")  # type: ignore[union-attr]  # it always matches
 
 
 def next_non_space(text: str, offset: int) -> int:
     """Return the offset of the first character from ``offset`` on that is not white space."""
-    return _space_at(text, offset).end()
-
-
-def _space_at(text: str, offset: int) -> re.Match[str]:
-    """Match the white space at an offset, and as "own" the part of it that belongs to the unit before."""
-    return _SPACE.match(text, offset)  # type: ignore[return-value]  # it always matches
+    return _SPACE.match(text, offset).end()  # type: ignore[union-attr]  # it always matches
 
 
 def after(text: str, pattern: re.Pattern[str]) -> Units:
@@ -110,11 +116,11 @@ def owning_space(text: str, ends: Iterable[int], starts: Sequence[int] = ()) -> 
     for end in ends:
         if end > at:  # otherwise in white space that already has an owner
             last = end if not text[end - 1].isspace() else at + len(text[at:end].rstrip())
-            space = _space_at(text, last)
-            at = space.end()
+            space = _SPACE.match(text, last)
+            at = space.end()  # type: ignore[union-attr]  # it always matches
             place = bisect_left(starts, last)
             if place == len(starts) or starts[place] > at:
-                moved.append(space.end("own"))
+                moved.append(space.end("own"))  # type: ignore[union-attr]
     return from_ends(text, [*moved, *starts])
 
 

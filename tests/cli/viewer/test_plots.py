@@ -1,8 +1,7 @@
 """Plots show the numbers of the explanation."""
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -146,51 +145,7 @@ def test_passages_of_a_chunk_have_one_color():
     assert [len(artist.get_paths()) for artist in plots.plot_chunks(explanation).collections] == grouped
 
 
-def test_sizes_are_a_histogram_by_method():
-    explanations = {name: explain(name, max_tokens=200) for name in ("recursive", "sliding-window")}
-    ax = plots.plot_sizes(explanations)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [*explanations]
-    assert plots.plot_sizes(explanations["recursive"]).get_legend() is None
-    sizes = [chunk.tokens for chunk in explanations["recursive"].chunks]
-    steps = next(patch for patch in ax.patches if patch.get_label() == "recursive").get_xy()
-    assert steps[:, 0].min() == min(chunk.tokens for own in explanations.values() for chunk in own.chunks)
-    assert steps[:, 1].max() <= len(sizes)
-
-
-def test_evidence_has_a_curve_passages_and_the_chunks_below():
-    explanation = explain("recursive", max_tokens=150)
-    ax = plots.plot_evidence(explanation, "What is the miller's pay?", 150)
-    passages, met, others = ([path.vertices for path in artist.get_paths()] for artist in ax.collections)
-    spans = [(int(box[:, 0].min()), int(box[:, 0].max())) for box in passages]
-    assert any("One sack in sixteen" in TEXT[start:end] for start, end in spans)
-    boxes = [(int(box[:, 0].min()), int(box[:, 0].max())) for box in [*met, *others]]
-    assert sorted(boxes) == sorted(tuple(span) for chunk in explanation.chunks for span in chunk.spans)
-    assert all(any(a < end and start < b for start, end in spans) for a, b in boxes[: len(met)])
-    curve = ax.patches[-1].get_path().vertices
-    peak = curve[curve[:, 1].argmax(), 0]
-    assert any(start <= peak <= end for start, end in spans)
-
-
-def test_evidence_of_no_word_is_flat():
-    ax = plots.plot_evidence(explain("recursive"), "Zebra?")
-    assert ax.collections[0].get_paths() == []
-    assert ax.patches[-1].get_path().vertices[:, 1].max() == 0
-
-
-@dataclass
-class Curve:
-    label: str
-    curve: Mapping[int, float]
-
-
-def test_recall_is_a_line_for_each_candidate():
-    ax = plots.plot_recall([Curve("recursive", {500: 0.6, 250: 0.5}), Curve("even", {250: 0.4, 500: 0.5})])
-    assert [line.get_label() for line in ax.lines] == ["recursive", "even"]
-    assert ax.lines[0].get_xdata().tolist() == [250, 500]
-    assert ax.lines[0].get_ydata().tolist() == [50, 60]
-
-
-@pytest.mark.parametrize("name", ["plot_signal", "plot_similarity", "plot_chunks", "plot_sizes"])
+@pytest.mark.parametrize("name", ["plot_signal", "plot_similarity", "plot_chunks"])
 def test_a_plot_is_drawn_where_it_is_told(name):
     _, ax = pyplot.subplots()
     assert getattr(plots, name)(explain("semantic-threshold"), ax=ax) is ax

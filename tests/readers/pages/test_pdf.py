@@ -409,7 +409,7 @@ def test_many_pages_take_no_more_memory_than_a_few(tmp_path):
     path = tmp_path / "long.pdf"
     path.write_bytes(paper.data())
     code = (
-        "import re, sys; from advchunk.readers import pdf; "
+        "import re, sys; from advchunk.readers.pages import pdf; "
         "read = lambda pages: pdf.read(sys.argv[1], detector=lambda _: [], pages=pages); "
         "peak = lambda: int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1]) // 1024; "
         "read(range(1, 11)); few = peak(); read(None); print(few, peak())"

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
@@ -15,7 +14,6 @@ from advchunk.chunkers.by_size import RecursiveChunker, SlidingWindowChunker
 from advchunk.chunkers.by_topic.optimal import OptimalSemanticChunker
 from advchunk.chunkers.by_topic.threshold import SemanticThresholdChunker
 from advchunk.chunkers.by_topic.universal import UniversalSemanticChunker
-from advchunk.chunkers.evidence import planned_measure
 from advchunk.chunkers.explanations import Cut, Explanation
 from advchunk.chunkers.numerics import cutting
 from advchunk.chunkers.params import RESOURCE, Params
@@ -73,7 +71,6 @@ class HierarchicalParams(Params):
 class _DocumentChunker(LinearChunker):
     """Returns the whole text."""
 
-    measures_evidence: ClassVar[bool] = False
     layout_weight: float = 0.0
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
@@ -85,7 +82,6 @@ class _DocumentChunker(LinearChunker):
 class _SectionChunker(LinearChunker):
     """Cuts before the highest headings of a text, and before lower ones in sections over the limit."""
 
-    measures_evidence: ClassVar[bool] = False
     layout_weight: float = 0.0
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
@@ -106,7 +102,6 @@ class _SectionChunker(LinearChunker):
 class _SentenceChunker(LinearChunker):
     """Returns each sentence; a heading or caption stays with the sentence below it."""
 
-    measures_evidence: ClassVar[bool] = False
     layout_weight: float = 0.0
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
@@ -274,14 +269,10 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
             segmentation = yield from decide_between_breaks(chunker, units, limits)
             sizes.check_segmentation(units, segmentation, self.algorithm)
             segmentation = chunker.fit_to_layout(units, segmentation)
-            measure = None
-            if chunker.measures_evidence and not chunker.by_size and len(units) > 1:
-                decide = partial(decide_between_breaks, chunker, limits=limits)
-                measure = yield from planned_measure(decide, units, at_once=self.add_signal)
             chunks = sizes.build_chunks(units, segmentation, limits)
             chunks = [_add_metadata(chunk, chunker.chunk_metadata(chunk, i)) for i, chunk in enumerate(chunks)]
             by_size = chunker.by_size or isinstance(chunker, (*_BUILT_IN.values(),))
-            levels.append(Explanation(document, chunks, units, segmentation, by_size=by_size, measure=measure))
+            levels.append(Explanation(document, chunks, units, segmentation, by_size=by_size))
             edges = np.array([0, *(chunk.end for chunk in chunks)], dtype=np.int64)
         chunks = _link([level.chunks for level in levels])
         return Explanation(document, chunks, units, _merge(levels, units), levels=tuple(levels))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain, count
@@ -69,12 +68,11 @@ _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
 @_option("--baseline", metavar="NAME", default="recursive", help="Method to compare with.")
 @_option("--metric", metavar="NAME", default="recall", help="Metric to compare.")
 @_option("-k", metavar="CHUNKS", type=_AT_LEAST_1, default=5, help="Chunks retrieved for the scores at fixed k.")
-@_option("--price", "prices", metavar="MODEL=X", multiple=True, help="Price per million tokens of a model.")
 @_option("--processes", metavar="N", type=_AT_LEAST_1, default=1, help="Number of parallel processes.")
-@_option("-o", "--out", metavar="DIR", help="Write a report, and results that later runs reuse.")
+@_option("-o", "--out", metavar="DIR", help="Write a report in Markdown, and results that later runs reuse.")
 def evaluate_command(
     data: str, embedder: str | None, seed: int, quiet: bool, chunkers: str, variants: Sequence[str], vectors: str, mean: int,
-    searches: str, published: bool, baseline: str, metric: Any, prices: Sequence[str], processes: int, out: str | None,
+    searches: str, published: bool, baseline: str, metric: Any, processes: int, out: str | None,
     **settings: Any,
 ) -> None:  # fmt: skip
     """Compare methods on your documents.
@@ -95,7 +93,6 @@ def evaluate_command(
     with report_errors():
         check_metric(metric)
         ways = evaluation.named_searches(searches)
-        price_of = dict(map(_parse_price, prices)) or None
         names = dict.fromkeys([*_resolve_methods(chunkers), *BASELINES, baseline])
         configurations = [*((name, dict[str, Any]()) for name in names), *map(_parse_variant, variants)]
         made = [candidates_of(name, params, ways, vectors=vectors) for name, params in configurations]
@@ -108,21 +105,18 @@ def evaluate_command(
         number = count(1)
         progress = lambda label: log(f"{next(number)} of {len(candidates)}: {label}")  # noqa: E731
         outcomes = evaluation.evaluate(candidates, task, processes=processes, store=store, progress=progress)
-        models = {name for outcome in outcomes for name in outcome.cost.models}
-        for name in price_of or {}:
-            require(name in models, f"--price must name a model that was used: {', '.join(sorted(models))}", name)
         labels = [candidate.label for candidate in candidates_of(baseline, {}, ways[:1], vectors=vectors)]
         rows = evaluation.compare_by_kind(outcomes, labels, metric)
         _, source = _data_paths(data)
         origin = str(source) if source.exists() else f"made from the documents, seed {seed}"
         options: dict[str, Any] = {
-            "metric": metric, "prices": price_of, "notes": brittleness_notes(outcome.label for outcome in outcomes),
+            "metric": metric, "notes": brittleness_notes(outcome.label for outcome in outcomes),
             "run_info": {"questions": origin, "mean": mean}, "failures": outcomes.failures,
         }  # fmt: skip
         click.echo(evaluation.as_markdown(rows, task=task, **options), nl=False)
         if out:
             report.write_report(out, task, rows, **options)
-            log(f"see {Path(out) / 'report.html'}")
+            log(f"see {Path(out) / 'report.md'}")
 
 
 @click.command("recommend")
@@ -133,24 +127,30 @@ def evaluate_command(
 @_seed
 @_quiet
 @_option("--questions", metavar="FILE", help=f"Questions; by default DIR/{_QUESTIONS}, or else generated ones.")
-@_option("--chunkers", metavar="NAMES", help="Comma-separated methods to choose from; by default all stable ones.")
 @_option(
-    "--characters", metavar="N", type=_AT_LEAST_1, default=1_000_000,
+    "--chunkers",
+    metavar="NAMES",
+    default="recursive,optimal-semantic",
+    help="Methods: all, stable, or a comma-separated list.",
+)
+@_option(
+    "--characters", metavar="N", type=_AT_LEAST_1, default=500_000,
     help="Maximum characters of the documents to use. Use fewer with a slow embedder.",
 )  # fmt: skip
 @_option(
-    "--seconds", "budget_seconds", type=click.FloatRange(0, min_open=True), default=300, help="Time budget in seconds."
-)
-@_option(
-    "--search", "searches", metavar="NAMES", default="all",
+    "--search", "searches", metavar="NAMES", default="lexical,dense,hybrid,hybrid+neighbors",
     help="Ways of search to choose from: all, or a comma-separated list of dense, lexical, hybrid, dense+neighbors ...",
 )  # fmt: skip
 @_language
+@_option("--processes", metavar="N", type=_AT_LEAST_1, default=1, help="Number of parallel processes.")
 @format_option
 def recommend_command(
-    folder: str, quiet: bool, questions: str | None, chunkers: str | None, searches: str, form: str, **settings: Any
+    folder: str, quiet: bool, questions: str | None, chunkers: str, searches: str, form: str, **settings: Any
 ) -> None:
-    """Recommend a method, a chunk size, vectors and a way of search for the documents in DIR, and print the code."""
+    """Recommend a method, a chunk size, vectors and a way of search for the documents in DIR.
+
+    Each method is evaluated at four sizes, with each way of search. Where differences are noise, the simplest of those that tie is recommended.
+    """
     from advchunk.evaluation import named_searches, read_corpus, read_questions, recommend
 
     with report_errors():
@@ -159,7 +159,7 @@ def recommend_command(
         result = recommend(
             documents,
             questions=read_questions(path, documents) if questions or path.exists() else None,
-            chunkers=_split_names(chunkers) if chunkers else None,
+            chunkers=_resolve_methods(chunkers),
             searches=named_searches(searches),
             progress=_logger(quiet),
             **settings,
@@ -281,13 +281,3 @@ def _parse_variant(text: str) -> tuple[str, dict[str, Any]]:
     for param in params:
         require(param in accepted, f"{name} has no such parameter{did_you_mean(param, accepted)}", param)
     return name, params
-
-
-def _parse_price(pair: str) -> tuple[str, float]:
-    name, _, price = pair.rpartition("=")
-    try:
-        number = float(price)
-    except ValueError:
-        number = math.nan
-    require(bool(name) and 0 <= number < math.inf, "--price takes MODEL=NUMBER, a number >= 0", pair)
-    return name, number

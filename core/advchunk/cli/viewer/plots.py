@@ -1,21 +1,18 @@
-"""Plots of chunks, of the decisions behind them, of what answers a question, and of evaluation, with matplotlib (the extra ``viz``).
+"""Plots of chunks and of the decisions behind them, with matplotlib (the extra ``viz``).
 
 Each function draws into ``ax``, or into a new figure, and returns the axes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from advchunk.chunkers.explanations import Explanation
-from advchunk.cli.viewer.evidence import find_evidence, split_chunks
 from advchunk.errors import import_extra, require
 from advchunk.records import Floats, Ints, Units
-from advchunk.retrieval import PassageCutter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,18 +21,6 @@ _GRAY, _RED, _BLUE, _ORANGE = "0.55", "tab:red", "tab:blue", "tab:orange"  # sho
 _COLORS = (_BLUE, _ORANGE, *(f"tab:{name}" for name in ("green", "purple", "brown", "pink", "olive", "cyan")))
 _MOST_UNITS = 5000  # of a similarity matrix: 100 MB
 _STEPS = np.linspace(0, np.pi, 33)  # of an arc
-
-
-class RecallCurve(Protocol):
-    """A result of `evaluation.comparison.harness.evaluate`, as far as it is plotted."""
-
-    @property
-    def label(self) -> str:
-        """Name of the candidate."""
-
-    @property
-    def curve(self) -> Mapping[int, float]:
-        """Recall (0..1) by tokens retrieved."""
 
 
 def plot_signal(explanation: Explanation, figure: str = "", *, ax: Axes | None = None) -> Axes:
@@ -154,91 +139,6 @@ def plot_chunks(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(len(named)), [f"level {level}" for level in named])
     ax.invert_yaxis()
     return _along_text(ax, explanation, "")
-
-
-def plot_evidence(
-    explanation: Explanation,
-    question: str,
-    budget: int = 1000,
-    *,
-    cutter: PassageCutter | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Plot how much evidence there is for each sentence of the text, with the passages that are cut for a question, and the chunks below.
-
-    Chunks that share text with a passage have its color.
-
-    Parameters
-    ----------
-    budget : tokens of all passages together, >= 1.
-    cutter : scores sentences and cuts passages, by the words of the question alone; by default, in English.
-
-    >>> from advchunk import RecursiveChunker
-    >>> explanation = RecursiveChunker(max_tokens=8).explain("Boil the water. Add green tea. Wait two minutes. Pour it.")
-    >>> ax = plot_evidence(explanation, "How long should I wait?", budget=5)
-    >>> ax.get_ylabel()
-    'score of the sentence'
-    """
-    document = explanation.document
-    evidence = find_evidence([document], question, budget, cutter)
-    passages, scores = evidence.passages_of(0), [sentence.score for sentence in evidence.sentences[0]]
-    edges = [*(sentence.spans[0].start for sentence in evidence.sentences[0]), len(document.text)]
-    ax, top = _axes(ax), max(scores, default=0) or 1.0
-    spans = [span for passage in passages for span in passage.spans]
-    ax.broken_barh([(start, end - start) for start, end in spans], (0, 1.1 * top), facecolor=_ORANGE, alpha=0.2)
-    is_inside = np.array([any(start <= edge < end for start, end in spans) for edge in edges[:-1]], dtype=bool)
-    if scores:
-        ax.stairs(np.where(is_inside, 0, scores), edges, fill=True, color=_BLUE, alpha=0.25)
-        ax.stairs(np.where(is_inside, scores, 0), edges, fill=True, color=_ORANGE, alpha=0.6)
-        ax.stairs(scores, edges, color=_BLUE, linewidth=1.2)
-    for chunks, color in zip(split_chunks(explanation, passages), (_ORANGE, _GRAY), strict=True):
-        boxes = [(start, end - start) for chunk in chunks for start, end in chunk.spans]
-        ax.broken_barh(boxes, (-0.19 * top, 0.11 * top), facecolor=color, edgecolor="white", linewidth=1)
-    ax.set(ylim=(-0.24 * top, 1.1 * top), yticks=[])
-    return _along_text(ax, explanation, "score of the sentence")
-
-
-def plot_sizes(explanations: Explanation | Mapping[str, Explanation], *, ax: Axes | None = None) -> Axes:
-    """Plot a histogram of the chunks' tokens, or one for each method.
-
-    Parameters
-    ----------
-    explanations : one, or several by name.
-    """
-    by_name = {"": explanations} if isinstance(explanations, Explanation) else dict(explanations)
-    sizes = {name: [chunk.tokens for chunk in own.chunks] for name, own in by_name.items()}
-    ax = _axes(ax)
-    bins = np.histogram_bin_edges([size for own in sizes.values() for size in own], bins=20)
-    for place, (name, own) in enumerate(sizes.items()):
-        color = _color(place)
-        ax.hist(own, bins=bins.tolist(), histtype="stepfilled", color=color, alpha=0.35, label=name or None)
-        ax.hist(own, bins=bins.tolist(), histtype="step", color=color)
-    if len(sizes) > 1:
-        ax.legend()
-    ax.set(xlabel="tokens of a chunk", ylabel="chunks")
-    return ax
-
-
-def plot_recall(results: Iterable[RecallCurve], *, ax: Axes | None = None) -> Axes:
-    """Plot the recall of each candidate against the tokens retrieved.
-
-    Parameters
-    ----------
-    results : of `evaluation.comparison.harness.evaluate`.
-    """
-    ax, ticks = _axes(ax), set[int]()
-    for result in results:
-        budgets = sorted(result.curve)
-        ticks.update(budgets)
-        ax.plot(
-            budgets, [100 * result.curve[budget] for budget in budgets], marker="o", markersize=4, label=result.label
-        )
-    ax.set_xscale("log")
-    ax.set_xticks(sorted(ticks), [f"{tick:,}" for tick in sorted(ticks)])
-    ax.set_xticks([], minor=True)
-    ax.set(xlabel="tokens retrieved", ylabel="recall, %")
-    ax.legend()
-    return ax
 
 
 def _color(place: int) -> str:

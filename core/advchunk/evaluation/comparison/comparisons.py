@@ -14,7 +14,6 @@ from advchunk.evaluation.metrics.table import check_metric
 ComparisonVerdict: TypeAlias = Literal["better", "worse", "noise", "baseline"]
 
 _LEVEL = 0.05
-_MIN_SECONDS = 0.01  # smaller differences of processor time are noise
 
 
 @dataclass(frozen=True)
@@ -27,8 +26,6 @@ class Comparison:
     difference : from the baseline, paired by question.
     p : of the difference, adjusted for the number of candidates (Holm).
     verdict : "noise" unless p < .05.
-    per_second : points (hundredths) of the difference per processor second above the baseline's; None if that is at most
-        .01 seconds, which is within the noise of the clock.
     """
 
     result: Result
@@ -36,7 +33,6 @@ class Comparison:
     difference: Difference
     p: float
     verdict: ComparisonVerdict
-    per_second: float | None
 
 
 def compare(results: Sequence[Result], baseline: str, metric: str = "recall") -> list[Comparison]:
@@ -61,11 +57,9 @@ def compare(results: Sequence[Result], baseline: str, metric: str = "recall") ->
     for result in results:
         difference = differences.get(result.label, Difference(0.0, 0.0, 0.0, 1.0))
         p = p_values.get(result.label, 1.0)
-        seconds = result.cost.cpu_seconds - base.cost.cpu_seconds
         verdict: ComparisonVerdict = "noise" if p >= _LEVEL else "better" if difference.mean > 0 else "worse"
-        per_second = 100 * difference.mean / seconds if seconds > _MIN_SECONDS else None
         interval = mean_interval(scores[result.label])
-        rows.append(Comparison(result, interval, difference, p, "baseline" if result is base else verdict, per_second))
+        rows.append(Comparison(result, interval, difference, p, "baseline" if result is base else verdict))
     return sorted(rows, key=lambda row: -row.score.mean)
 
 
@@ -93,27 +87,12 @@ def group_by_kind(rows: Sequence[Comparison]) -> dict[str, list[Comparison]]:
     return {title: group for title, group in groups.items() if group}
 
 
-def best_stable(rows: Sequence[Comparison]) -> Comparison | None:
-    """Return the best stable or baseline result at its target size, which an experimental one must beat."""
-    eligible = (row for row in rows if row.result.group in ("stable", "baseline") and not row.result.off_target)
-    return next(eligible, None)
-
-
 def leaders(rows: Sequence[Comparison], metric: str = "recall") -> list[Comparison]:
     """Return the best of rows, of one kind, at its target size, and those from which it does not differ significantly."""
     eligible = [row for row in rows if not row.result.off_target] or list(rows)
     beside_best = compare([row.result for row in eligible], eligible[0].result.label, metric)
     worse = {row.result.label for row in beside_best if row.verdict == "worse"}
     return [row for row in eligible if row.result.label not in worse]
-
-
-def compare_experimental(rows: Sequence[Comparison], metric: str = "recall") -> list[Comparison]:
-    """Compare the experimental results, of one kind, with the best stable one; [] if that is the baseline already."""
-    best = best_stable(rows)
-    experimental = [row.result for row in rows if row.result.group == "experimental"]
-    if best is None or best.verdict == "baseline" or not experimental:
-        return []
-    return compare([best.result, *experimental], best.result.label, metric)
 
 
 def _by_label(results: Sequence[Result], label: str) -> Result:

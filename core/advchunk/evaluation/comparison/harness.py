@@ -7,6 +7,7 @@ import logging
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property, partial
 from hashlib import sha256
@@ -19,7 +20,7 @@ import numpy as np
 from advchunk.engine import Job, Plan, completed, drive
 from advchunk.engine.workers import ALONE, run_in_processes
 from advchunk.errors import WorkerDied, first_line, require
-from advchunk.evaluation.comparison.candidates import Candidate, CandidateGroup, Chunks, SizeMatched
+from advchunk.evaluation.comparison.candidates import Candidate, CandidateGroup, SizeMatched
 from advchunk.evaluation.comparison.index import ChunkIndex
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics import retrieval, shape
@@ -56,7 +57,6 @@ class Result:
         embedded in ``chunking_cost``.
     size_matched, target_mean : True if its size was chosen to match a mean, and the tokens of that mean.
     boundaries : means of the boundary scores over documents with boundaries (`shape.boundary_means`).
-    chunks : of each document, each chunk as its tokens followed by the start and end of each of its spans.
     extra : (q,) scores of metrics from other packages by name (`metrics.table`), which are attributes as well.
     """
 
@@ -87,7 +87,6 @@ class Result:
     target_mean: float | None = None
     boundaries: Mapping[str, float] = field(default_factory=dict)
     search: str = "dense"
-    chunks: Sequence[Sequence[Sequence[int]]] = ()
     extra: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
@@ -198,11 +197,12 @@ def evaluate(
         outcomes.update(zip(group, results, strict=True))
         for i in group:
             progress(candidates[i].label)
-    for group in (group for group in groups if group[0] not in outcomes):
-        for i in group:
-            progress(candidates[i].label + " (in this process, since it cannot be pickled)" * parallel)
-        results = attempt([candidates[i] for i in group], task, [paths[i] for i in group])
-        outcomes.update(zip(group, results, strict=True))
+    with _each_warning_once():
+        for group in (group for group in groups if group[0] not in outcomes):
+            for i in group:
+                progress(candidates[i].label + " (in this process, since it cannot be pickled)" * parallel)
+            results = attempt([candidates[i] for i in group], task, [paths[i] for i in group])
+            outcomes.update(zip(group, results, strict=True))
     ordered = [outcomes[i] for i in range(len(candidates))]
     failures = [outcome for outcome in ordered if isinstance(outcome, FailedCandidate)]
     for failure in failures:
@@ -300,7 +300,27 @@ def _run_in_processes(jobs: Sequence[_Work], task: EvaluationTask, processes: in
 
 
 def _run_jobs(task: EvaluationTask, jobs: Sequence[_Work]) -> list[_Outcomes]:
-    return [attempt(candidates, task, paths) for candidates, paths in jobs]
+    with _each_warning_once():
+        return [attempt(candidates, task, paths) for candidates, paths in jobs]
+
+
+@contextmanager
+def _each_warning_once() -> Iterator[None]:
+    """Log the first warning of a kind about documents, and in the end how many more there were: candidates repeat them."""
+    seen = dict[str, list[logging.LogRecord]]()
+
+    def is_first(record: logging.LogRecord) -> bool:
+        seen.setdefault(record.msg, []).append(record)
+        return len(seen[record.msg]) == 1
+
+    _log.addFilter(is_first)
+    try:
+        yield
+    finally:
+        _log.removeFilter(is_first)
+        for first, *others in seen.values():
+            if others:
+                _log.log(first.levelno, "%d more like this: %s", len(others), first.getMessage())
 
 
 def run(candidate: Candidate | SizeMatched, task: EvaluationTask) -> Result:
@@ -329,7 +349,7 @@ class ChunkedTask:
         """Return the chunks of a candidate."""
         if isinstance(candidate, SizeMatched):
             candidate = candidate.calibrate(task)
-        _ = task.question_vectors  # so that the model is loaded before anything is measured
+        task.load()
         meter = Meter() if candidate.chunker or candidate.uses_no_model else None
         cut = candidate.metered_cut(meter) if meter else candidate.cut
         all_chunks, cost = measure_cost(lambda: cut(task.documents), meter, task.counter)
@@ -412,7 +432,6 @@ class ChunkedTask:
             "size_matched": candidate.size_matched,
             "target_mean": candidate.target_mean,
             "boundaries": shape.boundary_means(sentences, self._by_document, task.boundaries),
-            "chunks": _chunk_rows(self.chunks, tokens),
         }
 
 
@@ -422,8 +441,3 @@ def _with_document_spans(chunk: Chunk, text: str, label: str) -> Chunk:
         return chunk
     require(bool(chunk.source_spans), f"{label} must return chunks with the text of their spans", chunk.text[:60])
     return replace(chunk, spans=chunk.source_spans)
-
-
-def _chunk_rows(chunks: Chunks, tokens: Ints) -> list[list[list[int]]]:
-    sizes = iter(tokens.tolist())
-    return [[[next(sizes), *(at for span in chunk.spans for at in span)] for chunk in group] for group in chunks]

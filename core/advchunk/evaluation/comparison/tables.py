@@ -1,18 +1,14 @@
-"""Comparisons as tables: flat rows, CSV and Markdown."""
+"""Comparisons as tables: flat rows and Markdown."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
 from importlib.resources import files
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from advchunk.evaluation.comparison.comparisons import Comparison, compare_experimental, group_by_kind, leaders
+from advchunk.evaluation.comparison.comparisons import Comparison, group_by_kind, leaders
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result
 from advchunk.evaluation.comparison.task import EvaluationTask
-from advchunk.evaluation.metrics.metering import TokenPrices
 from advchunk.evaluation.metrics.table import metrics
 from advchunk.models.identity import model_name
 from advchunk.models.static import default_embedder
@@ -37,23 +33,18 @@ SHAPE_COLUMNS: Columns = {
     "coverage": ("coverage, %", ".1f"), **{name: (name, ".3f") for name in _BOUNDARY_SCORES},
 }  # fmt: skip
 COST_COLUMNS: Columns = {
-    "seconds": ("CPU s", ".3g"), "wall seconds": ("wall s", ".3g"), "GPU seconds": ("GPU s", ".3g"),
-    "peak MB": ("peak MB", ".1f"), "GPU MB": ("GPU MB", ".1f"), "calls": ("calls", ","), "tokens sent": ("tokens sent", ","),
-    "money": ("money", ".3g"), "points per second": ("points/s", ".3g"),
+    "seconds": ("CPU s", ".3g"), "wall seconds": ("wall s", ".3g"), "peak MB": ("peak MB", ".1f"),
+    "calls": ("calls", ","), "tokens sent": ("tokens sent", ","),
 }  # fmt: skip
-EXPERIMENTAL_COLUMNS: Columns = {**MAIN_COLUMNS, "points per second": COST_COLUMNS["points per second"]}
 DETAIL_TABLES: Mapping[str, Columns] = {"Retrieval": RETRIEVAL_COLUMNS, "Shape": SHAPE_COLUMNS, "Cost": COST_COLUMNS}
 
 
-def as_rows(rows: Sequence[Comparison], prices: TokenPrices | None = None) -> list[dict[str, Any]]:
-    """Return a flat dict of figures for each comparison; shares in percent, None for unknown ones.
-
-    ``prices`` are per million tokens, by model name, in any currency; without them there is no ``money``.
-    """
-    return [_as_row(row, row.result, prices) for row in rows]
+def as_rows(rows: Sequence[Comparison]) -> list[dict[str, Any]]:
+    """Return a flat dict of figures for each comparison; shares in percent, None for unknown ones."""
+    return [_as_row(row, row.result) for row in rows]
 
 
-def _as_row(row: Comparison, result: Result, prices: TokenPrices | None) -> dict[str, Any]:
+def _as_row(row: Comparison, result: Result) -> dict[str, Any]:
     cost, scores = result.cost, (*row.score, *row.difference[:3])
     return {
         "candidate": result.label,
@@ -74,13 +65,9 @@ def _as_row(row: Comparison, result: Result, prices: TokenPrices | None) -> dict
         "coverage": _percent(result.coverage),
         "seconds": round(cost.cpu_seconds, 3),
         "wall seconds": round(cost.wall_seconds, 3),
-        "GPU seconds": _round(cost.gpu_seconds, 3),
         "peak MB": _round(cost.peak_bytes, 1, unit=1e6),
-        "GPU MB": _round(cost.gpu_bytes, 1, unit=1e6),
         "calls": cost.calls,
         "tokens sent": cost.tokens,
-        **({} if prices is None else {"money": _round(cost.money(prices), 6)}),
-        "points per second": _round(row.per_second, 3),
     }
 
 
@@ -127,23 +114,10 @@ def format_figures(columns: Columns, row: Mapping[str, Any]) -> dict[str, str]:
     return {key: "" if row.get(key) is None else format(row[key], form) for key, (_, form) in columns.items()}
 
 
-def as_csv(
-    rows: Sequence[Comparison], prices: TokenPrices | None = None, failures: Sequence[FailedCandidate] = ()
-) -> str:
-    """Return the figures of `as_rows` as CSV; a failure is a row with the verdict "failed: ..."."""
-    flat, file = as_rows(rows, prices), io.StringIO()
-    writer = csv.DictWriter(file, list(flat[0]))
-    writer.writeheader()
-    writer.writerows(flat)
-    writer.writerows({"candidate": label, "verdict": f"failed: {reason}"} for label, reason in map(astuple, failures))
-    return file.getvalue()
-
-
 def as_markdown(
     rows: Sequence[Comparison],
     *,
     metric: str = "recall",
-    prices: TokenPrices | None = None,
     notes: Mapping[str, str] | None = None,
     task: EvaluationTask | None = None,
     run_info: Mapping[str, Any] | None = None,
@@ -153,7 +127,8 @@ def as_markdown(
 
     Parameters
     ----------
-    rows, metric, prices : as in `report.render_html`.
+    rows : from `compare`, or from `compare_by_kind`: then each kind has a section of its own.
+    metric : that the rows were compared by.
     notes : remarks on candidates by label, such as that one is brittle.
     task : adds its budget, k and embedder to the first line.
     run_info : further facts for the first line, by name, such as the source of the questions.
@@ -162,7 +137,7 @@ def as_markdown(
     labels = {row.result.label for row in rows}
     text = fill_text(
         read_template("comparison.md"),
-        sections=sections(rows, metric, prices),
+        sections=sections(rows, metric),
         metric=metrics()[metric].summary,
         questions=len(rows[0].result.recall),
         task=task,
@@ -179,39 +154,37 @@ def read_template(name: str) -> str:
     return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def sections(rows: Sequence[Comparison], metric: str, prices: TokenPrices | None) -> list[dict[str, Any]]:
+def sections(rows: Sequence[Comparison], metric: str) -> list[dict[str, Any]]:
     """Return the tables of the size-matched results, and of the others, for a template."""
-    return [_section(title, group, metric, prices) for title, group in group_by_kind(rows).items()]
+    return [_section(title, group, metric) for title, group in group_by_kind(rows).items()]
 
 
-def _section(title: str, rows: Sequence[Comparison], metric: str, prices: TokenPrices | None) -> dict[str, Any]:
-    others, table = compare_experimental(rows, metric), _table(rows, MAIN_COLUMNS, metric, prices)
+def _section(title: str, rows: Sequence[Comparison], metric: str) -> dict[str, Any]:
+    lines = _lines(rows, metric)
     return {
         "title": title,
-        "rows": rows,
         "leaders": describe_leaders(rows, metric),
-        "table": table,
-        "experimental": _table(others, EXPERIMENTAL_COLUMNS, metric, prices) if others else None,
-        "details": {name: column_titles(columns, table["lines"]) for name, columns in DETAIL_TABLES.items()},
+        "lines": lines,
+        "columns": column_titles(MAIN_COLUMNS, lines),
+        "details": {name: column_titles(columns, lines) for name, columns in DETAIL_TABLES.items()},
     }
 
 
-def _table(rows: Sequence[Comparison], columns: Columns, metric: str, prices: TokenPrices | None) -> dict[str, Any]:
-    """Return a table with its lines: the figures, these as text, and a remark."""
+def _lines(rows: Sequence[Comparison], metric: str) -> list[dict[str, Any]]:
+    """Return the lines of all tables: the figures of each row, these as text, and a remark."""
     every = dict(score_columns(metric))
     for group in (MAIN_COLUMNS, *DETAIL_TABLES.values()):
         every |= group
-    lines = [
+    return [
         {**figures, "text": format_figures(every, figures), "remark": describe_off_target(row.result)}
-        for row, figures in zip(rows, as_rows(rows, prices), strict=True)
+        for row, figures in zip(rows, as_rows(rows), strict=True)
     ]
-    return {"rows": rows, "lines": lines, "columns": column_titles(columns, lines)}
 
 
 def describe_leaders(rows: Sequence[Comparison], metric: str) -> str:
     """Return a sentence that names the best of rows, of one kind, or says that none is."""
     best, *ties = leaders(rows, metric)
-    figures = format_figures(score_columns(metric), _as_row(best, best.result, None))
+    figures = format_figures(score_columns(metric), _as_row(best, best.result))
     score = f"{metrics()[metric].summary} {figures['score']} % [{figures['low']}, {figures['high']}]"
     if not ties:
         return f"{best.result.label} scores best: {score}."

@@ -10,6 +10,7 @@ from typing import Any
 
 from advchunk.building.layout import fit_to_blocks, tile_prose
 from advchunk.building.long_texts import embed_long_texts
+from advchunk.chunkers.by_size import RecursiveChunker
 from advchunk.engine import Job, Watch, drive
 from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.data.dataset import document_blocks
@@ -19,6 +20,7 @@ from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.identity import identity
 from advchunk.records import Document, Floats, Units
+from advchunk.retrieval.lexical_index import LexicalIndex
 from advchunk.text import sentences
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO
@@ -77,6 +79,16 @@ class EvaluationTask:
         texts = [question.text for question in self.questions]
         (rows,) = drive([Job(embed_long_texts(texts, as_embedder(self.embedder).for_questions()))])
         return rows
+
+    def load(self) -> None:
+        """Load what candidates share, so that the first one does not pay for it: models, readers, languages and words."""
+        _ = self.question_vectors, self._is_warm
+
+    @cached_property
+    def _is_warm(self) -> bool:
+        chunks = RecursiveChunker(fallback=None).chunk_many(self.documents)
+        LexicalIndex((chunk.text for group in chunks for chunk in group), self.language).scores("")
+        return True
 
     @cached_property
     def sentences(self) -> tuple[Units, ...]:

@@ -11,9 +11,7 @@ from advchunk.evaluation.data.questions import Question, Reference
 from advchunk.records import Block, Document, Span
 
 
-def section_boundaries(
-    documents: Sequence[Document], *, deepest: int = 6, questions: Sequence[Question] = ()
-) -> Dataset:
+def section_boundaries(documents: Sequence[Document], *, questions: Sequence[Question] = ()) -> Dataset:
     r"""Remove the headings of documents and return their positions as true boundaries.
 
     A heading is replaced by a blank line, together with the white space and rules around it, so that the text shows no
@@ -25,7 +23,6 @@ def section_boundaries(
     Parameters
     ----------
     documents : read as Markdown if they have no layout.
-    deepest : level of the deepest headings that are boundaries, 1..6; those below are only removed.
     questions : about ``documents``; their references are moved. A question whose answer contains a heading is dropped
         and counted.
 
@@ -33,17 +30,16 @@ def section_boundaries(
     >>> dataset.documents[0].text, dataset.boundaries
     ('Green.\n\nHot.', {'tea.md': (8,)})
     """
-    require(1 <= deepest <= 6, "deepest must be in 1..6", deepest)
     check_sources(documents)
     edited_documents, boundaries = list[Document](), dict[str, Sequence[int]]()
     movers = dict[str, Callable[[Span], Span | None]]()
     for document in documents:
         text, blocks = document.text, document_blocks(document)
         edits, places = list[tuple[Span, str]](), list[int]()
-        for span, level in _heading_runs(text, blocks):
+        for span in _heading_runs(text, blocks):
             inside = span.start > 0 and span.end < len(text)
             edits.append((span, "\n\n" if inside else ""))
-            if inside and level <= deepest:
+            if inside:
                 places.append(span.end)
         body = tuple(block for block in blocks if block.kind != "heading")
         edited, move = edit_document(replace(document, blocks=body), edits)
@@ -51,9 +47,7 @@ def section_boundaries(
         movers[document.source] = partial(_move_span, text=text, removed=[span for span, _ in edits], move=move)
         if places:
             boundaries[document.source] = tuple(map(move, places))
-    require(
-        bool(boundaries), f"documents must have headings inside their text, down to level {deepest}", len(documents)
-    )
+    require(bool(boundaries), "documents must have headings inside their text", len(documents))
     moved = [_move_question(question, movers) for question in questions]
     kept = tuple(question for question in moved if question)
     dropped = {"in a heading": len(moved) - len(kept)} if len(kept) < len(moved) else {}
@@ -77,8 +71,8 @@ def _move_span(span: Span, text: str, removed: Sequence[Span], move: Callable[[i
     return Span(move(start), move(end))
 
 
-def _heading_runs(text: str, blocks: Sequence[Block]) -> Iterator[tuple[Span, int]]:
-    """Yield each run of headings, with the white space and rules around it, and its highest level."""
+def _heading_runs(text: str, blocks: Sequence[Block]) -> Iterator[Span]:
+    """Yield each run of headings, with the white space and rules around it."""
     runs = [list(run) for _, run in groupby(blocks, lambda block: block.kind == "heading")]
     ends = [0, *(run[-1].span.end for run in runs)]
     starts = [*(run[0].span.start for run in runs[1:]), len(text)]
@@ -87,7 +81,7 @@ def _heading_runs(text: str, blocks: Sequence[Block]) -> Iterator[tuple[Span, in
             first, last = run[0].span.start, run[-1].span.end
             above = 0 if _has_words(text[end:first]) else first - end
             below = 0 if _has_words(text[last:start]) else start - last
-            yield Span(first - above, last + below), min(block.level for block in run)
+            yield Span(first - above, last + below)
 
 
 def _has_words(text: str) -> bool:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from advchunk.engine.runner import Failure, OnError, error_handler
 from advchunk.errors import ConfigurationError, require
 from advchunk.evaluation.metrics.boundaries import check_cuts
 from advchunk.records import Document, Ints, Units
@@ -84,29 +83,16 @@ def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText
     return join_sentences(sentences, cuts, path.name)
 
 
-def read_folder(
-    folder: str | Path, pattern: str = "*.ref", *, encoding: str = "utf-8-sig", on_error: OnError = "raise"
-) -> list[SegmentedText]:
+def read_folder(folder: str | Path, pattern: str = "*.ref") -> list[SegmentedText]:
     """Read the matching files of a folder in natural order, each named by its path within the folder.
 
     Raises `ConfigurationError` for a folder without such a file, and the errors of `read_choi`. The ``pattern`` is for
     `pathlib.Path.glob`; "**/*.ref" includes subfolders.
-
-    Parameters
-    ----------
-    on_error : how to handle a file that cannot be read: "raise"; "skip" it, with a warning in the log; or a callable that
-        takes each `Failure`.
     """
-    folder, handle = Path(folder), error_handler(on_error)
+    folder = Path(folder)
     paths = {path.relative_to(folder).as_posix(): path for path in folder.glob(pattern) if path.is_file()}
     require(bool(paths), f"{folder} must contain a file that matches", pattern)
-    texts = list[SegmentedText]()
-    for index, name in enumerate(sorted(paths, key=_natural_key)):
-        try:
-            texts.append(replace(read_choi(paths[name], encoding=encoding), name=name))
-        except (ConfigurationError, OSError) as error:
-            handle(Failure(index, name, error))
-    return texts
+    return [replace(read_choi(paths[name]), name=name) for name in sorted(paths, key=_natural_key)]
 
 
 def _natural_key(name: str) -> tuple[list[tuple[str, int]], str]:

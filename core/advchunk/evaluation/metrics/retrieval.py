@@ -33,6 +33,8 @@ from advchunk.evaluation.metrics.ranges import expand_ranges, merge_ranges, spli
 from advchunk.models.signals import unit_rows
 from advchunk.records import Chunk, Floats, Ints
 
+_BLOCK = 256  # queries at a time: memory grows with this number times the vectors
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlaps:
@@ -141,7 +143,6 @@ def rank(
     owners: Sequence[int] | Ints | None = None,
     *,
     depth: int | None = None,
-    block: int = 256,
 ) -> Ints:
     """Return the indices of the chunks most similar to each query by cosine, best first: (q, min(depth, c)).
 
@@ -157,14 +158,12 @@ def rank(
     [[1, 0]]
     """
     require(depth is None or depth >= 1, "depth must be >= 1", depth)
-    scores = similarities(query_vectors, chunk_vectors, owners, block=block)
+    scores = similarities(query_vectors, chunk_vectors, owners)
     order: Ints = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
     return order
 
 
-def similarities(
-    query_vectors: Floats, chunk_vectors: Floats, owners: Sequence[int] | Ints | None = None, *, block: int = 256
-) -> Floats:
+def similarities(query_vectors: Floats, chunk_vectors: Floats, owners: Sequence[int] | Ints | None = None) -> Floats:
     """Return the cosine of each query and each chunk: (q, c), exact, in double precision, rounded to nine decimals.
 
     A zero vector has similarity 0 to all. A chunk with several vectors has the similarity of its best one. Raises
@@ -175,20 +174,20 @@ def similarities(
     ----------
     query_vectors, chunk_vectors : (q, d) and (r, d), of any norm.
     owners : (r,) the chunk of each vector, in any order, 0..c - 1, with at least one per chunk; None for one per chunk.
-    block : queries at a time, >= 1; memory grows with block times r.
 
     >>> similarities(np.array([[1.0, 1.0]]), np.array([[2.0, 2.0], [3.0, 0.0]])).round(2).tolist()
     [[1.0, 0.71]]
     """
     queries, rows = _normalize(query_vectors), _normalize(chunk_vectors)
     require(queries.shape[1] == rows.shape[1], f"vectors must have {rows.shape[1]} dimensions", queries.shape[1])
-    require(block >= 1, "block must be >= 1", block)
     rows, first = (rows, np.arange(len(rows))) if owners is None else _sort_by_owner(rows, np.asarray(owners))
     scores = np.empty((len(queries), len(first)))
-    for start in range(0, len(queries), block):
+    for start in range(0, len(queries), _BLOCK):
         # The last bits of a product depend on the row's position in it; rounding makes equal vectors tie.
-        similarity = np.round(queries[start : start + block] @ rows.T, 9)
-        scores[start : start + block] = similarity if owners is None else np.maximum.reduceat(similarity, first, axis=1)
+        similarity = np.round(queries[start : start + _BLOCK] @ rows.T, 9)
+        scores[start : start + _BLOCK] = (
+            similarity if owners is None else np.maximum.reduceat(similarity, first, axis=1)
+        )
     return scores
 
 

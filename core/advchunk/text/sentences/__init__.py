@@ -2,14 +2,14 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain, islice, pairwise
 from typing import Any
 
 from advchunk.records import Units
 from advchunk.text.detection import AUTO, language_of, tell_language
-from advchunk.text.sentences.brackets import is_enclosed, opening_marks
+from advchunk.text.sentences.brackets import OPENING_MARK, is_enclosed
 from advchunk.text.sentences.stops import (
     CLOSING_MARKS,
     MAX_WORD,
@@ -98,7 +98,7 @@ def sentences(text: str, language: str = AUTO, *, by_paragraph: bool = False, st
     by_paragraph = by_paragraph or language == AUTO
     code = language_code(language_of(text, language))
     seen = text.replace(";", "\u037e") if code == "el" else text  # the question mark of Greek
-    stops, words, habits, ends = find_stops(seen), get_words(code), get_habits(code), list[int]()
+    stops, own_words, own_habits, ends = find_stops(seen), get_words(code), get_habits(code), list[int]()
     signs = [sign for sign in LEADER_SIGNS if sign in text]
     edges = paragraph_edges(text)
     for start, end in pairwise(sorted({*edges, *starts}) if starts else edges):
@@ -106,17 +106,16 @@ def sentences(text: str, language: str = AUTO, *, by_paragraph: bool = False, st
         first, last = end - len(piece.lstrip()), start + len(piece.rstrip())
         if first >= last:
             continue
+        words, habits = own_words, own_habits
         if by_paragraph and last - first >= _TELLING:
-            own = tell_language(text[first : first + _TELLING], code)
-            words, habits = get_words(own), get_habits(own)
-        else:
-            words, habits = get_words(code), get_habits(code)
+            detected = tell_language(text[first : first + _TELLING], code)
+            words, habits = get_words(detected), get_habits(detected)
         ends += _sentence_ends(Paragraph(seen, first, last, words), stops, habits, signs)
     return owning_space(text, ends, starts)
 
 
-def _sentence_ends(paragraph: Paragraph, stops: Sequence[int], habits: Habits, signs: Sequence[str]) -> Iterator[int]:
-    """Yield the ends of the sentences of a paragraph that neither starts nor ends with white space.
+def _sentence_ends(paragraph: Paragraph, stops: Sequence[int], habits: Habits, signs: Sequence[str]) -> list[int]:
+    """Return the ends of the sentences of a paragraph that neither starts nor ends with white space.
 
     White space after a sentence may belong to it or not. The result depends on nothing outside the paragraph.
 
@@ -125,8 +124,8 @@ def _sentence_ends(paragraph: Paragraph, stops: Sequence[int], habits: Habits, s
     stops : the offsets of the stops of its text (`find_stops`).
     signs : those of `LEADER_SIGNS` that are in its text.
     """
-    text, at = paragraph.text, paragraph.start
-    edges: Iterable[int] = _parts(text, at, paragraph.end)
+    text, at, ends = paragraph.text, paragraph.start, list[int]()
+    edges = _parts(text, at, paragraph.end)
     if signs and any(text.find(sign, at, paragraph.end) >= 0 for sign in signs):
         leaders = [match.span() for match in LEADERS.finditer(text, at, paragraph.end)]
         edges = sorted({*edges, *(end for _, end in leaders)})
@@ -135,10 +134,11 @@ def _sentence_ends(paragraph: Paragraph, stops: Sequence[int], habits: Habits, s
         stops = [*chain.from_iterable(outside)]
     for first, last in pairwise(edges):
         inner = stops[bisect_left(stops, first) : bisect_left(stops, last - 1)]  # a stop at the end decides nothing
-        for stop in chain(_stop_ends(paragraph, first, last, inner, habits), [last]):
+        for stop in [*_stop_ends(paragraph, first, last, inner, habits), last]:
             if stop - at > _MAX_SENTENCE:
-                yield from _breaks(text, at, stop, paragraph.words)
-            yield (at := stop)
+                ends += _breaks(text, at, stop, paragraph.words)
+            ends.append(at := stop)
+    return ends
 
 
 def _breaks(text: str, start: int, end: int, words: Words) -> Iterator[int]:
@@ -156,16 +156,15 @@ def _breaks(text: str, start: int, end: int, words: Words) -> Iterator[int]:
         yield (start := match.end())
 
 
-def _parts(text: str, start: int, end: int) -> Iterator[int]:
-    """Yield the edges of the parts that end without a stop: at lines before list items and headers, at Thai spaces."""
-    yield start
+def _parts(text: str, start: int, end: int) -> list[int]:
+    """Return the edges of the parts that end without a stop: at lines before list items and headers, at Thai spaces."""
     has_returns = text.find("\r", start, end) >= 0
     if has_returns or text.find("\n", start, end) >= 0:
-        for match in (_BEFORE_LINE if has_returns else _BEFORE_UNIX_LINE).finditer(text, start, end):
-            yield match.start()
-    elif not text[start:end].isascii() and _THAI.search(text, start, end):
-        yield from _phrase_ends(text, start, end)
-    yield end
+        pattern = _BEFORE_LINE if has_returns else _BEFORE_UNIX_LINE
+        return [start, *[match.start() for match in pattern.finditer(text, start, end)], end]
+    if not text[start:end].isascii() and _THAI.search(text, start, end):
+        return [start, *_phrase_ends(text, start, end), end]
+    return [start, end]
 
 
 def _phrase_ends(text: str, start: int, end: int) -> Iterator[int]:
@@ -176,10 +175,10 @@ def _phrase_ends(text: str, start: int, end: int) -> Iterator[int]:
             yield (at := match.start())
 
 
-def _stop_ends(paragraph: Paragraph, start: int, end: int, stops: Sequence[int], habits: Habits) -> Iterator[int]:
-    """Yield the ends of the sentences in ``text[start:end]`` that end with one of the ``stops`` in it."""
-    first, text, matched, openers = start, paragraph.text, start, paragraph.words.openers
-    marks = opening_marks(text[start:end])
+def _stop_ends(paragraph: Paragraph, start: int, end: int, stops: Sequence[int], habits: Habits) -> list[int]:
+    """Return the ends of the sentences in ``text[start:end]`` that end with one of the ``stops`` in it."""
+    first, text, matched, openers, ends = start, paragraph.text, start, paragraph.words.openers, list[int]()
+    marks = {*OPENING_MARK.findall(text, start, end)}
     for at in stops:
         if at < matched:  # within the last match
             continue
@@ -200,7 +199,8 @@ def _stop_ends(paragraph: Paragraph, start: int, end: int, stops: Sequence[int],
         else:
             continue
         if stop_end > first and not (marks and is_enclosed(text, marks, first, stop_end, end)):
-            yield (first := stop_end)
+            ends.append(first := stop_end)
+    return ends
 
 
 def spacy_documents(text: str, nlp: Any) -> Iterator[tuple[int, Any]]:

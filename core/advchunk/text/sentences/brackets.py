@@ -24,12 +24,8 @@ _CLOSING = {
     "《": "》",
     "【": "】",
 }
-_MARKS = (*(mark for mark in _CLOSING if len(mark) == 1), "`")
-
-
-def opening_marks(text: str) -> list[str]:
-    """Return the marks in a text with which brackets and quotes open, each once."""
-    return [mark for mark in _MARKS if mark in text]
+OPENING_MARK = re.compile(f"[`{''.join(mark for mark in _CLOSING if len(mark) == 1)}]")
+"""Pattern of the marks with which brackets and quotes open, the first character of each."""
 
 
 def is_enclosed(text: str, marks: Iterable[str], first: int, at: int, end: int) -> bool:
@@ -37,7 +33,7 @@ def is_enclosed(text: str, marks: Iterable[str], first: int, at: int, end: int) 
 
     Parameters
     ----------
-    marks : the `opening_marks` of the sentence, or of more text.
+    marks : those that match `OPENING_MARK` in the sentence, or in more text.
     end : where to stop looking for the closing mark.
     """
     low = max(first, at - NEAR)
