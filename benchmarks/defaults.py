@@ -82,7 +82,7 @@ def errors(chunker: Chunker | None, texts: Sequence[SegmentedText]) -> list[floa
 
 def topics(data: Path) -> str:
     """Return the table of planted topics."""
-    known, others = plant(data, 0), plant(data, 1)
+    chosen_on, others = plant(data, 0), plant(data, 1)
     lines = [
         "| | Pk | better preset | Pk |",
         "|---|---|---|---|",
@@ -91,9 +91,9 @@ def topics(data: Path) -> str:
     for name in filter(catalog.is_general_purpose, catalog.names()):
         presets = describe(name)["presets"]
         made = {preset: create(name, experimental=True, preset=preset) for preset in presets if preset != "published"}
-        best = min(made, key=lambda preset: float(np.mean(errors(made[preset], known))), default="")
+        best = min(made, key=lambda preset: float(np.mean(errors(made[preset], chosen_on))), default="")
         chunker = create(name, experimental=True)
-        is_better = best and np.mean(errors(made[best], known)) < np.mean(errors(chunker, known))
+        is_better = best and np.mean(errors(made[best], chosen_on)) < np.mean(errors(chunker, chosen_on))
         shown = f"`{best}` | {np.mean(errors(made[best], others)):.2f}" if is_better else " | "
         lines.append(f"| `{name}` | {np.mean(errors(chunker, others)):.2f} | {shown} |")
         print(lines[-1], file=sys.stderr, flush=True)

@@ -10,7 +10,7 @@ from advchunk import registry
 from advchunk.building.sizes import Limits
 from advchunk.chunkers import gate
 from advchunk.chunkers.base import Chunker, VectorsChunker
-from advchunk.chunkers.catalog import chunker_class, default_chunker
+from advchunk.chunkers.catalog import chunker_class, create_default, default_chunker
 from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.params import Params, parameters, resources
 from advchunk.chunkers.vectors import ChunkVectors
@@ -36,7 +36,7 @@ class AutoParams(Params):
 
     GROBID's TEI goes to ``grobid-section``, Docling's JSON and pages to ``layout-aware``, PubMed's records to
     ``biomedical-abstract``; tables of separated values, and records of JSON and YAML to ``recursive``; Markdown, plain text,
-    source code, HTML, JATS and other XML to ``optimal-semantic``. The first two are experimental: unless experimental
+    source code, HTML, JATS and other XML to ``optimal-semantic``, with chunks of 64 tokens or more. The first two are experimental: unless experimental
     chunkers are allowed, such a document goes to ``optimal-semantic``, too, which the log says once. Chunkers of other packages may name the
     formats that they are for (`registry`). A document from a reader is dispatched by its ``markup``; any other document with a
     layout is treated as text, or as separated values if it has tables alone.
@@ -83,9 +83,8 @@ class AutoChunker(AutoParams, VectorsChunker):
         lent = {name: getattr(self, name) for name in resources(self)}
         arguments |= {name: value for name, value in lent.items() if value is not getattr(AutoChunker, name)}
         accepted = {field.name for field in fields(chunker)}
-        chosen: Chunker = chunker(
-            **{name: value for name, value in {**arguments, **options}.items() if name in accepted}
-        )
+        arguments = {name: value for name, value in {**arguments, **options}.items() if name in accepted}
+        chosen: Chunker = create_default(**arguments) if chunker is default_chunker() else chunker(**arguments)
         return chosen
 
     def read_documents(self, path: str | Path, *, by_name: bool = True, **options: Any) -> list[Document]:
@@ -98,7 +97,7 @@ class AutoChunker(AutoParams, VectorsChunker):
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Decide on units as the default chunker does."""
         options = {name: getattr(self, name) for name in ("embedder", "batch_size", "cache", "max_tokens")}
-        chunker: Any = default_chunker()(**options)
+        chunker: Any = create_default(**options)
         plan: Plan[Segmentation] = chunker.decide(units, limits)
         return plan
 
