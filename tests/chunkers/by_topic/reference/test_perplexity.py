@@ -83,7 +83,9 @@ def indices(chunks, words):
 
 
 def chunked(surprise, words, **params):
-    chunker = PerplexityChunker(lm=Known(surprise), tokenizer="words", sentence_splitter="plain", **params)
+    chunker = PerplexityChunker(
+        layout_weight=0.0, lm=Known(surprise), tokenizer="words", sentence_splitter="plain", **params
+    )
     return indices(chunker.chunk(text_of(words)), words)
 
 
@@ -166,7 +168,5 @@ def test_surprise_of_units_by_hand(ends, inner, data, measure):
 def test_a_percentile_keeps_its_share_of_the_minima(name):
     """The published threshold is the least drop of all so far, in this document and in those before: it nears 0."""
     run = GOLDEN[name]["published"]
-    chunks = chunked(
-        run["surprise"], [3] * len(run["surprise"]), threshold_percentile=50, combine=False, layout_weight=0.0
-    )
+    chunks = chunked(run["surprise"], [3] * len(run["surprise"]), threshold_percentile=50, combine=False)
     assert len(chunks) - 1 == (len(run["minima"]["0"]) + 1) // 2
