@@ -13,7 +13,6 @@ import re
 import sys
 import time
 from collections.abc import Callable, Sequence
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from advchunk import Chunk, Chunker, Document, RecursiveChunker, SlidingWindowCh
 from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
 from advchunk.chunkers.biomedical.claim_recall import claims_at_k
 from advchunk.chunkers.biomedical.claims import numeric_claims
-from advchunk.chunkers.biomedical.reranking import rerank
+from advchunk.chunkers.biomedical.settings import boost
 from advchunk.evaluation.metrics.retrieval import rank
 from advchunk.models.embedders import as_embedder
 from advchunk.readers.pubmed import reader
@@ -192,9 +191,8 @@ def compare_settings(documents: Sequence[Document], questions: Sequence[str]) ->
 
 
 def _rerank(chunks: Sequence[Chunk], scores: Any, order: Any) -> list[int]:
-    places = {id(chunks[i]): i for i in order.tolist()}
-    pairs = [(chunks[i], float(scores[i])) for i in order.tolist()]
-    return [places[id(chunk)] for chunk, _ in rerank(pairs, on=date(2026, 1, 1))]
+    boosted = {i: float(scores[i]) + boost(chunks[i].metadata, 2026) * abs(float(scores[i])) for i in order.tolist()}
+    return sorted(boosted, key=lambda i: -boosted[i])
 
 
 def _mean(values: Any) -> float:

@@ -35,7 +35,6 @@ from advchunk.chunkers.model_bases import join_segments
 from advchunk.evaluation import SegmentedText, even_split, pk, read_folder, window_diff
 from advchunk.evaluation.metrics.boundaries import no_boundary
 from advchunk.evaluation.metrics.statistics import mean_interval, paired_difference
-from advchunk.models import rolling
 from advchunk.models.causal import CausalLM, as_causal, per_unit
 from advchunk.models.counters import as_counter
 from advchunk.models.huggingface import HuggingFaceLM
@@ -196,16 +195,8 @@ def forgetting(lm: str, folder: Path) -> Json:
         }
 
     for window in (256, 512):
-        figures: Json = {"whole text": float(whole[window:].mean())}
-        figures["rolling cache"] = compare_to_whole(model_of(lm, max_context=window).surprise(text)[1], window)
-        turns = model_of(lm).reader.rotations
-        original, sinks = turns[window], rolling.SINKS
-        for label, wrong, kept in (("reread", None, sinks), ("positions not updated", [None] * len(original), sinks),
-                                   ("first tokens dropped", original, 0)):  # fmt: skip
-            turns[window], rolling.SINKS = wrong, kept
-            figures[label] = compare_to_whole(model_of(lm, max_context=window).surprise(text)[1], window)
-        turns[window], rolling.SINKS = original, sinks
-        results[str(window)] = figures
+        read = model_of(lm, max_context=window).surprise(text)[1]
+        results[str(window)] = {"whole text": float(whole[window:].mean()), "windows": compare_to_whole(read, window)}
     return results
 
 

@@ -34,7 +34,7 @@ import numpy as np
 
 from advchunk import Chunk, Document, RecursiveChunker, Span
 from advchunk.evaluation import Question, read_corpus, read_questions
-from advchunk.retrieval import Hit, Neighborhood, PassageCutter, Retriever, SqlTable, StoredRetriever
+from advchunk.retrieval import Hit, Neighborhood, PassageCutter, Retriever, StoredRetriever
 from advchunk.retrieval.lexical_index import index_terms
 
 SETS = ("chroma", "covidqa", "qmsum", "ohr/law", "ohr/manual", "ohr/textbook", "ohr/finance")
@@ -44,6 +44,7 @@ BAND = 64  # words of neighboring frequency that are exchanged
 PART = 64  # documents of a transaction
 TABLE = 'chunks (document TEXT, "start" INT, "end" INT, "text" TEXT, id TEXT PRIMARY KEY, words tsvector)'
 """As LangChain's hybrid search of Postgres has it: a column of words with an index beside that of ids."""
+AROUND = 'SELECT document, "start", "end", "text", id FROM chunks WHERE document = %s AND "start" < %s AND "end" > %s'
 SEARCH = (
     'SELECT document, "start", "end", "text", id, ts_rank(words, query) AS score FROM chunks, to_tsquery(\'simple\', %s) AS query '
     "WHERE words @@ query ORDER BY score DESC LIMIT %s"
@@ -190,29 +191,31 @@ class OwnClient:
 
 @dataclass
 class TimedTable:
-    """A source that notes the time of each reading."""
+    """The chunks around hits, from a table, and the time of each reading."""
 
-    table: SqlTable
+    connection: Any
     seconds: Any = 0.0
 
-    @property
-    def name(self) -> str:
-        """The name of the table."""
-        return self.table.name
-
     def read(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
-        """Read, and note the time."""
+        """Read with one query a hit, and note the time."""
         start = now()
-        around = self.table.read(hits, reach)
+        rows = [row for hit in hits if hit.chunk.spans for row in self._around(hit, reach)]
         self.seconds = now() - start
-        return around
+        chunks = [
+            (Chunk(text, (Span(first, end),), 0, id=own_id), document) for document, first, end, text, own_id in rows
+        ]
+        return Neighborhood([Hit(chunk, document, 0.0) for chunk, document in chunks])
+
+    def _around(self, hit: Hit, reach: float) -> Any:
+        values = (hit.document, hit.chunk.end + reach, hit.chunk.start - reach)
+        return self.connection.execute(AROUND, values).fetchall()
 
 
 class PostgresClient:
     """Asks Postgres for words, with any word of a question, and the table for what stands around hits."""
 
     def __init__(self, connection: Any) -> None:
-        self._connection, self._table = connection, TimedTable(SqlTable(connect=connection, table="chunks"))
+        self._connection, self._table = connection, TimedTable(connection)
         self._cutter = PassageCutter(language="en")
         self._process = Path("/proc", str(connection.info.backend_pid), "stat")
 

@@ -32,12 +32,18 @@ def vectors_for(
 ) -> tuple[list[Document], list[Document], ChunkEmbeddings]:
     """Return the chunks of any splitter, what to store in a vector store, and the embeddings for it.
 
-    What to store is the sentences of the chunks for "units", as `AdvchunkSplitter.split_with_rows` returns them, and else the
-    chunks, as `AdvchunkSplitter.split_with_vectors` does::
+    For "units", sentences are stored, whose vectors contain some of their chunk and of the text around it
+    (`advchunk.models.context_vectors.sentence_rows`), and LangChain's ``MultiVectorRetriever`` returns each chunk
+    once. Else the chunks are stored, with their own vectors ("plain"), with these mixed with those of the chunks
+    around them ("context"), or with those of their tokens in the document ("late")::
 
-        chunks = RecursiveCharacterTextSplitter().split_documents(documents)
-        chunks, rows, embeddings = vectors_for(chunks, "units", documents=documents)
-        store = InMemoryVectorStore.from_documents(rows, embeddings)
+        chunks, rows, embeddings = vectors_for(splitter.split_documents(documents), "units", documents=documents)
+        retriever = MultiVectorRetriever(
+            vectorstore=InMemoryVectorStore.from_documents(rows, embeddings),
+            docstore=InMemoryStore(),
+            search_kwargs={"k": 20},  # sentences, from fewer chunks
+        )
+        retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
 
     Parameters
     ----------
@@ -45,8 +51,9 @@ def vectors_for(
     kind : see `advchunk.chunkers.vectors.ChunkVectors`.
     embeddings : LangChain ``Embeddings`` or anything else that embeds; None is the built-in default.
     documents : the documents that were split, in order, whose metadata the chunks have. A chunk is located by its
-        ``start_index``, else by its text, ignoring white space. Without documents, text is known from the chunks alone, and
-        without ``start_index`` they are taken to follow one another; a change of metadata starts a new document.
+        ``start_index``, else by its text, ignoring white space. Without documents, text is known from the chunks
+        alone, and without ``start_index`` they are taken to follow one another; a change of metadata starts a new
+        document.
     batch_size, cache : see `EmbeddingSplitter`.
     id_key : metadata key of a sentence that holds the id of its chunk; no key of the chunks' metadata.
 

@@ -14,10 +14,11 @@ from advchunk import Document as Source
 from advchunk.chunkers.reassembly import FrameworkChunk, text_and_metadata, to_document
 from advchunk.enrich import Enricher, Estimate
 from advchunk.records import remove_written, write_metadata, written_metadata
-from llamaindex_advchunk.base import Resource, chunk_spans, hidden_keys, users_metadata
+from llamaindex_advchunk.base import chunk_spans, hidden_keys, users_metadata
+from llamaindex_advchunk.plain import PlainFields, Resource
 
 
-class ChunkEnricher(TransformComponent):
+class ChunkEnricher(PlainFields, TransformComponent):
     """Add the context that nodes need to be read alone: ``ChunkEnricher(enricher=ContextualEnricher(llm=...))``.
 
     It goes after a node parser, ours or another, in an ``IngestionPipeline``. As a pipeline passes on nodes without their

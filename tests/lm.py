@@ -73,7 +73,7 @@ def tokenizer(lead=False, vocabulary=300):
     return PreTrainedTokenizerFast(tokenizer_object=core, bos_token="<s>", eos_token="</s>")
 
 
-# By what they know of positions: turned keys (whole, in part, side by side, only some layers), learned ones, windows.
+# By what they know of positions: rotated keys (whole, in part, interleaved, only some layers), learned ones, windows.
 BUILDS = {
     "llama": ("LlamaConfig", {}),
     "gpt_neox": ("GPTNeoXConfig", {"rotary_pct": 0.5}),
@@ -109,9 +109,9 @@ LAYERS = {
 }  # fmt: skip
 
 
-def gguf(path, packed=False):
-    """Write `tiny` and `tokenizer` as a GGUF file, as llama.cpp converts them; packed: with weights in blocks of 8 bits."""
-    from gguf import GGMLQuantizationType, GGUFWriter, TokenType, quantize
+def gguf(path):
+    """Write `tiny` and `tokenizer` as a GGUF file, as llama.cpp converts them."""
+    from gguf import GGUFWriter, TokenType
 
     model, core = tiny(), json.loads(tokenizer().backend_tokenizer.to_str())["model"]
     config, writer = model.config, GGUFWriter(path, "llama")
@@ -140,11 +140,7 @@ def gguf(path, packed=False):
             halves = values.reshape(config.num_attention_heads, 2, config.head_dim // 2, -1)
             values = halves.swapaxes(1, 2).reshape(values.shape)
         called = f"blk.{layer}.{LAYERS[part]}" if layer.isdigit() else LAYERS[part or layer]
-        values, kind = np.ascontiguousarray(values), GGMLQuantizationType.Q8_0
-        if packed and values.ndim == 2 and values.shape[1] % 32 == 0:
-            writer.add_tensor(f"{called}.weight", quantize(values, kind), raw_dtype=kind)
-        else:
-            writer.add_tensor(f"{called}.weight", values)
+        writer.add_tensor(f"{called}.weight", np.ascontiguousarray(values))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

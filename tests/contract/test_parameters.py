@@ -12,7 +12,6 @@ import pytest
 import langchain_advchunk
 import llamaindex_advchunk
 from advchunk import ConfigurationError, create, names
-from advchunk.chunkers.biomedical.reranking import Boosts
 from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.params import hints
 from advchunk.enrich import ContextualEnricher, Rewriting
@@ -167,10 +166,3 @@ def test_numbers_of_enrichers_are_numbers(enricher):
         assert message or value in NUMBERS, (parameter, value)
         assert message is None or (parameter in message and repr(value) in message)
     assert "temperature must be in 0..2, got 50" in refusal(enricher, llm=lambda prompt: prompt, temperature=50)
-
-
-@pytest.mark.parametrize("value", [math.nan, math.inf, -0.1, "1", True])
-def test_boosts_are_finite_numbers(value):
-    for bad in ({"quality": value}, {"sections": {"Results": value}}, {"recency": ((2, value),)}):
-        assert "boosts must be finite numbers >= 0" in refusal(Boosts, **bad)
-    assert "years of recency must be increasing whole numbers >= 0" in refusal(Boosts, recency=((-2, 0.1),))

@@ -186,14 +186,6 @@ def test_a_refusal_tells_no_secret():
     assert "sk-secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("bad", [7, object(), ["a"]])
-def test_objects_that_are_not_caches_are_refused(bad):
-    with pytest.raises(
-        ConfigurationError, match="a cache must be a path, a Redis URL, a dict, or have get_many and set_many"
-    ):
-        SemanticThresholdChunker(embedder=Model(), cache=bad)
-
-
 def test_a_file_keeps_bytes(tmp_path):
     store = FileStore(str(tmp_path / "a.db"))
     values = {f"k{i}": bytes([i % 256]) * (i % 7) for i in range(2100)}  # more keys than one statement takes

@@ -1,4 +1,4 @@
-"""Causal language models: one pass, a rolling window, prompts with a shared beginning, and what is no model."""
+"""Causal language models: one pass, overlapping windows, prompts with a shared beginning, and what is no model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,12 +18,10 @@ from hypothesis import strategies as st
 
 import lm as models
 from advchunk import ConfigurationError, MarginSamplingChunker, PerplexityChunker
-from advchunk.errors import BadModelOutput, MissingExtra, ModelUnavailable
-from advchunk.models import causal, gguf, huggingface, rolling
-from advchunk.models.causal import CausalLM, as_causal, load_reader
+from advchunk.errors import MissingExtra, ModelUnavailable
+from advchunk.models import causal, huggingface
+from advchunk.models.causal import CausalLM, as_causal
 from advchunk.models.huggingface import MAX_PROMPTS, distinguishing_prefixes
-from advchunk.models.rolling import SINKS, key_rotations
-from advchunk.models.tokens import TokenReader
 from scripts import run
 
 pytestmark = pytest.mark.slow
@@ -64,7 +62,7 @@ def logs(model, ids):
     import torch
 
     with torch.inference_mode():
-        return model(torch.tensor([ids])).logits[0].log_softmax(-1).numpy()
+        return model(input_ids=torch.tensor([ids])).logits[0].log_softmax(-1).numpy()
 
 
 def plain(model, ids):
@@ -80,8 +78,7 @@ class Spy:
 
         def noting(*args, input_ids, past_key_values=None, **kwargs):
             held = 0 if past_key_values is None else past_key_values.get_seq_length()
-            if "position_ids" not in kwargs:  # else positions are tried out
-                self.fed.append((held, *input_ids.shape[::-1]))
+            self.fed.append((held, *input_ids.shape[::-1]))
             return forward(*args, input_ids=input_ids, past_key_values=past_key_values, **kwargs)
 
         monkeypatch.setattr(model, "forward", noting)
@@ -113,18 +110,17 @@ def test_reading_in_blocks_changes_nothing_while_nothing_is_dropped(build, monke
 
 
 @every_build
-@pytest.mark.parametrize("evict", [0.1, 0.3, 0.7])
-def test_a_long_text_never_takes_more_than_the_context(build, evict, monkeypatch):
-    model = tiny(build, max_context=64, evict=evict)
-    spy = Spy(monkeypatch, model.reader.model)
-    nats = model.surprise(LONG)[1]
-    assert len(nats) == len(tokens_of(LONG))
-    assert np.isfinite(nats[1:]).all()
-    assert max(held + fed for held, fed, _ in spy.fed) <= 64
-    block, totals = int(64 * evict), [held + fed for held, fed, _ in spy.fed[:-1]]
-    kept = [(before, after - block) for before, after in pairwise(totals) if after < before + block]
-    assert kept
-    assert all(after == min(int((1 - evict) * before), 64 - block) for before, after in kept)
+@pytest.mark.parametrize("lead", [False, True])
+@pytest.mark.parametrize("evict", [0.1, 0.3, 0.99])
+def test_a_long_text_is_read_in_overlapping_windows(build, lead, evict, monkeypatch):
+    model, ids = tiny(build, lead, max_context=40, evict=evict), tokens_of(LONG[:800])
+    spy, stride = Spy(monkeypatch, model.reader.model), min(int(40 * evict), 39 - lead)
+    nats = model.surprise(LONG[:800])[1]
+    assert max(held + fed for held, fed, _ in spy.fed) <= 40
+    for start in range(40 - lead, len(ids), stride):
+        end = min(start + stride, len(ids))
+        window = [0] * lead + ids[end - 40 + lead : end]
+        assert nats[start:end] == pytest.approx(plain(model.reader.model, window)[start - end :], abs=1e-4)
 
 
 def test_positions_never_pass_what_the_model_was_trained_on():
@@ -132,71 +128,6 @@ def test_positions_never_pass_what_the_model_was_trained_on():
     assert np.isfinite(tiny("gpt2").surprise(LONG)[1][1:]).all()
     assert tiny("llama").context == 128
     assert tiny("llama", max_context=99).context == 99
-
-
-def single(build):
-    """A model of one layer, whose keys and values depend on a token and its position only."""
-    import torch
-    from transformers import AutoModelForCausalLM
-
-    config = models.tiny(build).config.__class__.from_dict(models.tiny(build).config.to_dict())
-    config.num_hidden_layers = 1
-    for name in ("layer_types", "no_rope_layers"):
-        if getattr(config, name, None):
-            setattr(config, name, getattr(config, name)[:1])
-    torch.manual_seed(6)
-    return AutoModelForCausalLM.from_config(config).eval()
-
-
-@pytest.mark.parametrize("build", ["llama", "gpt_neox", "cohere", "smollm3"])
-@pytest.mark.parametrize("lead", [False, True])
-def test_kept_keys_are_turned_to_the_positions_that_they_then_have(build, lead):
-    """So one layer says what it says of the kept tokens side by side: the first few, and the latest."""
-    network = single(build)
-    model, ids = as_causal((network, models.tokenizer(lead)), max_context=40).model, tokens_of(LONG, lead)
-    assert key_rotations(model.reader, 40) is not None
-    result = model.surprise(LONG)[1]
-    held, at, block = [], 0, 12
-    while at < len(ids) - 1:
-        if len(held) + block > 40:
-            keep = int(0.7 * len(held))
-            held = held[:SINKS] + held[len(held) - (keep - SINKS) :]
-        expected = plain(network, [*held, *ids[at : at + block + 1]])[-block:]
-        following = result[at + 1 - lead : at + block + 1 - lead]
-        assert following == pytest.approx(expected[-len(following) :], abs=1e-4)
-        held, at = [*held, *ids[at : at + block]], at + block
-    assert at > 400
-
-
-@pytest.mark.parametrize("build", ["gpt2", "mistral"])
-def test_tokens_are_read_again_if_keys_cannot_be_rotated(build):
-    model, ids = tiny(build, max_context=40), tokens_of(LONG)
-    assert key_rotations(model.reader, 40) is None
-    result = model.surprise(LONG)[1]
-    held, at, block = [], 0, 12
-    while at < len(ids) - block:
-        if len(held) + block > 40:
-            held = held[len(held) - int(0.7 * len(held)) :]
-        expected = plain(model.reader.model, [*held, *ids[at : at + block + 1]])[-block:]
-        assert result[at + 1 : at + block + 1] == pytest.approx(expected, abs=1e-4)
-        held, at = [*held, *ids[at : at + block]], at + block
-
-
-@pytest.mark.parametrize("half", ["float", "bfloat16"])
-def test_turns_are_found_whatever_the_precision(half):
-    network = getattr(single("llama"), half)()
-    (turn,) = key_rotations(as_causal((network, models.tokenizer())).model.reader, 128)
-    assert not turn.interleaved
-
-
-def test_a_block_larger_than_what_is_dropped_makes_its_own_room(monkeypatch):
-    import torch
-
-    model = tiny()
-    window, spy = rolling.Window(model.reader, 40, 0.3), Spy(monkeypatch, model.reader.model)
-    with torch.inference_mode():
-        assert [len(window.read(torch.arange(30))) for _ in range(3)] == [30, 30, 30]
-    assert spy.fed == [(0, 30, 1), (10, 30, 1), (10, 30, 1)]
 
 
 def test_memory_bounds_the_context():
@@ -307,23 +238,11 @@ def test_perplexity_is_the_mean_of_exponentials(real):
     assert result == pytest.approx(np.exp(nats[1:]).mean())
 
 
-def test_forgetting_hardly_matters_but_only_as_it_is_done(real, monkeypatch):
-    """A window of 128 tokens over a text of ours; with first tokens dropped, or positions left, the model is lost."""
+def test_a_window_costs_little_surprise(real):
     text = (Path(__file__).parents[1] / "data/harbour_town.md").read_text(encoding="utf-8")[:1000]
     window = as_causal(models.smollm2(), max_context=128).model
-
-    def read(model):
-        return model.surprise(text)[1][128:].mean()
-
-    whole, rolled = read(real.model), read(window)
-    monkeypatch.setattr(rolling, "SINKS", 0)
-    without_first = read(window)
-    monkeypatch.undo()
-    monkeypatch.setitem(real.model.reader.rotations, 128, [None] * 30)
-    unturned = read(window)
-    assert rolled < whole + 0.3
-    assert without_first > rolled + 0.3
-    assert unturned > rolled + 0.5
+    whole, part = (model.surprise(text)[1][128:].mean() for model in (real.model, window))
+    assert part < whole + 0.3
 
 
 # Choosing.
@@ -460,22 +379,6 @@ def test_an_object_of_ones_own_is_asked_now_or_later():
         assert result.tolist() == chances
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [None, 3, ([1], [1.0, 2.0]), ([2, 1], [1.0, 2.0]), ([1, 4], [1.0, 2.0]), ([1, 2], [1.0, np.inf]), (["a"], [1.0]),
-     ([1, 2], [np.nan, -1.5])],
-)  # fmt: skip
-def test_nonsense_instead_of_surprise_is_an_error(answer):
-    with pytest.raises(BadModelOutput, match="surprise must be"):
-        as_causal(Own(answer)).score([("abc", (0, 3))])
-
-
-@pytest.mark.parametrize("chances", [None, (0.5,), (0.9, 0.9), (-0.1, 0.2), ("a", "b"), (np.nan, 0.5)])
-def test_nonsense_instead_of_probabilities_is_an_error(chances):
-    with pytest.raises(BadModelOutput, match="must return 2 probabilities"):
-        as_causal(Own(chances=chances)).choose([("?", ("1", "2"))])
-
-
 def test_models_are_equal_if_they_answer_alike():
     pair = models.tiny(), models.tokenizer()
     assert as_causal(pair) == as_causal(pair) == as_causal(as_causal(pair))
@@ -546,32 +449,6 @@ def test_a_gguf_file_is_the_model_that_it_was_made_of(tmp_path):
     assert result.context == 128
     assert result.surprise(TEXT[:90])[0].tolist() == expected.surprise(TEXT[:90])[0].tolist()
     assert result.surprise(TEXT[:90])[1][1:] == pytest.approx(expected.surprise(TEXT[:90])[1][1:], abs=1e-5)
-
-
-@pytest.mark.parametrize("packed", [False, True])
-def test_the_fast_reader_of_gguf_equals_that_of_transformers(tmp_path, packed):
-    import torch
-
-    path = models.gguf(tmp_path / "tiny.gguf", packed)
-    slow, fast = load_reader(path), TokenReader(*gguf.load_llama(path, torch.float32))
-    weights, expected = fast.model.state_dict(), slow.model.state_dict()
-    assert weights.keys() == expected.keys()
-    assert all(torch.equal(weights[name], expected[name]) for name in expected)
-    assert fast.model.name_or_path == slow.model.name_or_path == str(tmp_path)
-    assert (fast.lead, fast.frame, fast.limit) == (slow.lead, slow.frame, slow.limit)
-    text = f"{TEXT} </s> née 東京 🦛 12\n"
-    for tokenizer, reference in ((fast.plain, slow.plain), (fast.special, slow.special)):
-        encoding, expected = tokenizer.encode(text), reference.encode(text)
-        assert (encoding.ids, encoding.offsets) == (expected.ids, expected.offsets)
-
-
-def test_a_file_that_is_no_gguf_is_refused(tmp_path):
-    import torch
-
-    path = tmp_path / "page.gguf"
-    path.write_bytes(b"<!DOCTYPE html>" * 9)
-    with pytest.raises(ConfigurationError, match="a GGUF file must have version 2 or 3"):
-        gguf.load_llama(path, torch.float32)
 
 
 @pytest.mark.parametrize(

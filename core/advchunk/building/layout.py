@@ -197,11 +197,6 @@ def _ends_in_question(text: str, block: Block) -> bool:
     return last.rstrip(" \"'”’»)]*_").endswith(("?", "？", "؟"))
 
 
-def is_uncut(block: Block) -> bool:
-    """Return True for a block that is one unit, unless it is over the limits."""
-    return block.kind in _UNCUT or (block.kind == "quote" and block.title is not None)
-
-
 def _last_inside(text: str, block: Block) -> int:
     """Return the last offset that only the block's own edges may have: in its first character, its label, or all of it."""
     (start, end), is_titled = block.span, block.title is not None
@@ -524,16 +519,6 @@ class Headings:
         offset = max(offset, self._lead)
         place = bisect_right(self._starts, offset)
         return self._above[place - 1] if place and self._starts[place - 1] == offset else self._paths[place]
-
-
-def headings_above(document: Document, offset: int) -> tuple[tuple[int, str], ...]:
-    """Return level and title of each heading that a text from ``offset`` on is under, outermost first."""
-    headings = OpenHeadings(document.text, document.above)
-    for block in document.blocks or ():
-        if block.span.start >= offset:
-            break
-        headings.enter(block)
-    return headings.open
 
 
 def _heading(text: str, block: Block) -> tuple[int, str]:

@@ -49,7 +49,7 @@ class AutoParams(Params):
     """
 
     algorithm: ClassVar[str] = "auto"
-    version: ClassVar[int] = 14  # the sum of those of the chunkers
+    version: ClassVar[int] = 15  # the sum of those of the chunkers
     markup: str = "auto"
     experimental: bool | None = None
 

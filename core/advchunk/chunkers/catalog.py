@@ -21,8 +21,8 @@ _WARNINGS = (
     "experimental: results, parameters and speed may change in any release, and are not guaranteed",
     "for production use a stable chunker such as optimal-semantic, which is also the fallback of this one",
 )
+_FEW_KINDS = 3  # kinds of texts below which sensitivity is little known
 _DEFAULTS = ("optimal-semantic", "recursive")  # by benchmarks/defaults.py; the second if the first is not there
-
 _DEFAULT_MINIMUM = 64
 
 
@@ -171,7 +171,11 @@ def _sensitivity_warnings(name: str) -> list[str]:
     models = [
         f"sensitivity to parameters was measured with {row['model']} only" for row in rows.values() if "model" in row
     ]
-    return [row["warning"] for row in rows.values() if "warning" in row] + models
+    every = sensitivities()["types"]
+    kinds = rows.get(name, next(iter(rows.values()))).get("types", every)  # of the defaults; left out if they are all
+    few = f"sensitivity to parameters was measured on {len(kinds)} of {len(every)} kinds of texts only"
+    texts = [few] * (len(kinds) < _FEW_KINDS)
+    return [row["warning"] for row in rows.values() if "warning" in row] + models + texts
 
 
 @cache

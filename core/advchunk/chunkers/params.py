@@ -29,6 +29,9 @@ OPERATION: Final = {"resource": True, "changes": False}
 ALIASES: Final = {"chunk_size": "max_tokens", "chunk_overlap": "overlap_tokens"}
 """The frameworks' names for two of the parameters."""
 
+AS_PUBLISHED: Final = MappingProxyType({"markup": "plain", "outline": False, "layout_weight": 0.0})
+"""What every preset "published" sets: the text is prose, and no cut moves to its layout."""
+
 ChunkerGroup: TypeAlias = Literal["stable", "experimental"]
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]|$)|auto$")
 _log = logging.getLogger("advchunk")
@@ -79,7 +82,7 @@ class Params:
         the languages of `readers.outline`. They count as headings, and chunks have ``clause``, as in "5(1)(a)", besides
         ``section`` and ``title_path``; the figure ``outline`` of `explain` counts them by kind. Numbers must be complete from
         the first on, and lists, tables of contents and the like are left alone.
-    layout_weight : weight of the layout against the algorithm's own choice of a place, >= 0; 0 is the published algorithm. A cut
+    layout_weight : weight of the layout against the algorithm's own choice of a place, >= 0; 0 moves no cut, as published. A cut
         inside a paragraph moves to the end of it, of a line or an item near, and any cut to a heading near, if the layout
         favors that place more than the distance counts against it (`building.layout.prefer_layout`); cuts that meet become one,
         and a minimum of the algorithm is kept. A chunk of at most 8 tokens, such as "NOTE", joins a neighbor that has room, in

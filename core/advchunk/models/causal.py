@@ -13,7 +13,6 @@ import numpy as np
 from advchunk import errors
 from advchunk.engine import call_in_thread
 from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, import_extra, require
-from advchunk.models import gguf
 from advchunk.models.huggingface import HuggingFaceLM
 from advchunk.models.tokens import TokenReader
 from advchunk.records import Floats, Ints
@@ -116,14 +115,6 @@ def per_unit(ends: Ints, nats: Floats, edges: Ints, measure: SurpriseMeasure = "
     return np.asarray(mean[scored[nearest]])
 
 
-class _Model(Protocol):
-    def forward(self, *args: Any, **kwargs: Any) -> Any: ...
-
-
-class _Tokenizer(Protocol):
-    def convert_tokens_to_ids(self, *args: Any, **kwargs: Any) -> Any: ...
-
-
 class _Pipeline(Protocol):
     model: Any
     tokenizer: Any
@@ -139,7 +130,7 @@ class _LlamaIndexPair(Protocol):
 
 
 # A model of transformers with its tokenizer, or a pipeline of them.
-_Transformers: TypeAlias = tuple[_Model, _Tokenizer] | _Pipeline | _LangChainPipeline | _LlamaIndexPair
+_Transformers: TypeAlias = tuple[Any, Any] | _Pipeline | _LangChainPipeline | _LlamaIndexPair
 CausalLMLike: TypeAlias = str | Path | _Transformers | _Scores | _Chooses | CausalLM
 
 
@@ -205,14 +196,11 @@ def _load(name: str) -> TokenReader:
     folder, file = _locate(name)
     device, dtype = _select_device(torch)
     try:
-        if name == "smollm2" and file:
-            model, tokenizer = gguf.load_llama(Path(folder, file), dtype)
-        else:
-            options: dict[str, Any] = {"gguf_file": file} if file else {}
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **options)
-            if file and hasattr(transformers, "GgufConfig"):  # since version 5 weights stay packed otherwise, and slow
-                options["quantization_config"] = transformers.GgufConfig(dequantize=True)
-            model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **options)
+        options: dict[str, Any] = {"gguf_file": file} if file else {}
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **options)
+        if file and hasattr(transformers, "GgufConfig"):  # since version 5 weights stay packed otherwise, and slow
+            options["quantization_config"] = transformers.GgufConfig(dequantize=True)
+        model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **options)
     except ImportError as error:  # of the libraries that read GGUF
         raise MissingExtra(f"the reader of {name!r} ({errors.first_line(error)})", "gguf") from error  # noqa: EM102
     except (OSError, ValueError) as error:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from advchunk.errors import import_extra, require
-from advchunk.models.rolling import Window, copy_prefix, is_plain_cache
-from advchunk.models.tokens import TokenReader
+from advchunk.models.tokens import TokenReader, copy_prefix, is_plain_cache
 from advchunk.records import Floats, Ints
 
 # Tokens, even for models that could read more: values must not depend on a machine's memory.
@@ -25,26 +24,25 @@ _SURROGATE = re.compile("[\ud800-\udfff]")  # UTF-8 cannot encode it
 class HuggingFaceLM:
     """A `models.causal.LanguageModel` of transformers.
 
-    A text is tokenized whole and read once, in blocks, with the keys and values of earlier blocks cached. When the next
-    block would not fit, the oldest share of the cache is evicted, except for the first few tokens, the attention sinks
-    (Xiao et al. 2024). The remaining keys are rotated to their new positions, so that no position exceeds those the
-    model was trained on; a model whose keys cannot be rotated reads the remaining tokens again.
+    A text that fits the context is read once, in blocks, with the keys and values of earlier blocks cached. A longer one is
+    read in overlapping windows of the context's length: each drops the oldest ``evict`` of the previous window, and
+    predicts as many new tokens from the rest.
 
-    Eviction costs accuracy: on 1,930 tokens of an encyclopedia, the surprise of SmolLM2-135M is .15 nats a token higher
+    Windows cost accuracy: on 1,930 tokens of an encyclopedia, the surprise of SmolLM2-135M is .15 nats a token higher
     with a context of 512 tokens than with all, and 7 of 10 minima of units of 25 tokens are the same; with 256, .33
-    nats and 5 of 10. Reading again costs as much; without sinks it is .85 and 1.12, without rotation 2.2
-    (``benchmarks/perplexity.py``). So make the context as long as memory allows.
+    nats and 5 of 10 (``benchmarks/perplexity.py``). They also cost time: each token is read about 1 / ``evict`` times. So
+    make the context as long as memory allows.
 
     Parameters
     ----------
     max_context : maximum tokens that a token is predicted from, >= 16; None is the model's limit, at most 8192.
     max_memory : maximum MiB of keys and values, >= 1, which may lower the context; None is unlimited.
-    evict : share of the cache that is evicted when it is full, > 0 and < 1.
+    evict : share of a full context by which the window moves, > 0 and < 1.
 
     References
     ----------
-    Zhao et al. 2024, "Meta-Chunking", section 3.1 (key-value caching); Xiao et al. 2024, "Efficient streaming language
-    models with attention sinks".
+    Zhao et al. 2024, "Meta-Chunking", section 3.1; the strided windows of "Perplexity of fixed-length models",
+    https://huggingface.co/docs/transformers/perplexity.
     """
 
     reader: TokenReader = field(repr=False)
@@ -68,7 +66,7 @@ class HuggingFaceLM:
 
     @property
     def context(self) -> int:
-        """Maximum number of tokens in the cache."""
+        """Maximum number of tokens in a window."""
         reader = self.reader
         limits = [self.max_context or DEFAULT_CONTEXT, *([reader.limit] if reader.limit else [])]
         if self.max_memory is not None:
@@ -82,18 +80,26 @@ class HuggingFaceLM:
         """Return the end of each token of a text, and its surprise in nats given the context before it."""
         torch, reader = import_extra("torch", "transformers"), self.reader
         encoding = reader.plain.encode(_SURROGATE.sub("\ufffd", text), add_special_tokens=False)
-        tokens = torch.tensor([*reader.lead, *encoding.ids], dtype=torch.long)
-        nats = np.full(len(tokens), np.nan)
-        block = max(MAX_LOGIT_BYTES // (4 * int(reader.config.vocab_size)), MIN_BLOCK)
-        if len(tokens) > self.context:
-            block = max(min(block, int(self.context * self.evict)), 1)
+        ids, room = encoding.ids, self.context - len(reader.lead)
+        stride = max(min(int(self.context * self.evict), room - 1), 1)
+        nats, end = np.full(len(ids), np.nan), 0
         with torch.inference_mode():
-            window = Window(reader, self.context, self.evict)
-            for start in range(0, len(tokens) - 1, block):
-                logits = window.read(tokens[start : start + block])
-                following = tokens[start + 1 : start + block + 1].to(logits.device)
-                nats[start + 1 : start + block + 1] = _nats(logits, following)
-        return np.array([end for _, end in encoding.offsets], dtype=np.int64), nats[len(reader.lead) :]
+            while end < len(ids):
+                start, end = end, min(end + stride if end else room, len(ids))
+                own = self._read([*reader.lead, *ids[max(end - room, 0) : end]])[start - end :]
+                nats[end - len(own) : end] = own
+        return np.array([end for _, end in encoding.offsets], dtype=np.int64), nats
+
+    def _read(self, ids: Sequence[int]) -> Floats:
+        """Return the (t - 1,) surprise of each of t tokens but the first."""
+        torch, reader = import_extra("torch", "transformers"), self.reader
+        block = max(MAX_LOGIT_BYTES // (4 * int(reader.config.vocab_size)), MIN_BLOCK)
+        tokens, cache, nats = torch.tensor(ids), None, list[Floats]([np.zeros(0)])
+        for start in range(0, len(ids) - 1, block):
+            following = tokens[start + 1 : start + block + 1]
+            logits, cache = reader.run(tokens[None, start : start + len(following)], cache, len(following))
+            nats.append(_nats(logits[0], following.to(logits.device)))
+        return np.concatenate(nats)
 
     def choose(self, prompt: str, options: Sequence[str]) -> Floats:
         """Return the (k,) probabilities that the answer to a prompt begins with each option, with or without a space first.

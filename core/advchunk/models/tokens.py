@@ -6,7 +6,7 @@ from inspect import signature
 from itertools import takewhile
 from typing import Any
 
-from advchunk.errors import ConfigurationError
+from advchunk.errors import ConfigurationError, import_extra
 from advchunk.models.counters import untruncated
 
 _PLACEHOLDER = "\ue000"  # for the prompt in a chat template
@@ -22,7 +22,6 @@ class TokenReader:
         self.model, self.tokenizer = model.eval(), tokenizer
         self.prompts: list[tuple[list[int], Any]] = []  # tokens, and their keys and values; the latest last
         self.lock = threading.Lock()
-        self.rotations: dict[int, Any] = {}
 
     @property
     def plain(self) -> Any:
@@ -83,4 +82,19 @@ class TokenReader:
 def _backend(tokenizer: Any, *, special: bool) -> Any:
     copy = untruncated(tokenizer.backend_tokenizer)
     copy.encode_special_tokens = not special
+    return copy
+
+
+def is_plain_cache(cache: Any) -> bool:
+    """Return True if every layer holds the keys and values of all tokens, and nothing else."""
+    dynamic = import_extra("transformers", "transformers").cache_utils.DynamicLayer
+    return all(type(layer) is dynamic for layer in getattr(cache, "layers", [None]))
+
+
+def copy_prefix(cache: Any, length: int, rows: int) -> Any:
+    """Return the cache of the first ``length`` tokens of a plain cache, repeated for ``rows`` rows."""
+    copy = import_extra("transformers", "transformers").DynamicCache()
+    for i, layer in enumerate(cache.layers):
+        keys, values = (tensor[..., :length, :].expand(rows, -1, -1, -1) for tensor in (layer.keys, layer.values))
+        copy.update(keys, values, i)
     return copy

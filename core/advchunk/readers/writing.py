@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from advchunk.records import Block, BlockKind, Document, Place, Span
-from advchunk.text import tables
 
 Furniture: TypeAlias = Literal["drop", "keep"]
 """Whether content repeated on every page, such as running headers and navigation, is dropped or kept."""
@@ -136,19 +135,3 @@ def cell_texts(table: str) -> str:
     """
     lines = (line for line in table.splitlines() if not _RULE.fullmatch(line))
     return squeeze(" ".join(cell.replace("\\|", "|") for line in lines for cell in _CELL_END.split(line)))
-
-
-def table_head(text: str, block: Block) -> tuple[str, int]:
-    r"""Return the caption within a table and its header rows as a Markdown table, and the offset of their end.
-
-    Cells lose their padding, because a head is context, and counts. The head of other blocks is "".
-
-    >>> text = "| group | n   |\n| :---- | --- |\n| tea   | 7   |"
-    >>> head, end = table_head(text, Block("table", Span(0, len(text))))
-    >>> print(head, text[end:], sep="\n")
-    | group | n |
-    | --- | --- |
-    | tea   | 7   |
-    """
-    head = tables.head(text[slice(*block.span)]) if block.kind == "table" else tables.Head()
-    return "\n".join(filter(None, [head.caption, head.text()])), block.span.start + head.end

@@ -16,7 +16,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from advchunk.records import Units
 from advchunk.text import asciidoc, separated
-from advchunk.text.separated import Separation
 from advchunk.text.tiling import RowTiler, Tiler, from_ends, leading_space, lines, owning_space
 
 Form: TypeAlias = Literal[
@@ -252,13 +251,18 @@ def head(text: str, kind: Form | None = None) -> Head:
     [['a', '']]
     """
     kind = form(text) if kind is None else kind
-    if kind in separated.SEPARATORS:
-        return _separated_head(text, kind)
     if kind == "asciidoc":
         caption, names, end = asciidoc.header(text)
         return Head(caption, [names] if names else [], end)
-    read = {"html": _html_head, "latex": _latex_head, "pipes": _pipe_head, "grid": _grid_head, "dashes": _dashed_head}
-    return read[kind](text) if kind in read else Head()
+    if kind in {"html", "grid", "dashes"}:
+        return {"html": _html_head, "grid": _grid_head, "dashes": _dashed_head}[kind](text)
+    caption, _ = _without_caption(text) if kind == "latex" else ("", text)
+    heads = [row for row in _rows(text, kind) if row.is_head]
+    parts = [_without_caption(text[row.start : row.end])[1] for row in heads]
+    header = [_values(part, kind) for part in parts if not _RULE.fullmatch(part.rstrip()) and not _is_tag(part)]
+    if kind == "latex":
+        header = _even(header)
+    return Head(caption, header, heads[-1].end) if header else Head(caption)
 
 
 def opening(text: str, end: int) -> Head:
@@ -267,19 +271,25 @@ def opening(text: str, end: int) -> Head:
     >>> opening("| a b | c |\n| - | - |", 6).rows
     [['a b']]
     """
-    kind, part = form(text), text[:end]
-    if kind in {"html", "latex"}:
-        units = cells(part, kind).strings()
-        row = [plain_html(cell) if kind == "html" else plain_latex(cell.lstrip("& \t\n")) for cell in units]
-    elif kind in separated.SEPARATORS:
-        is_first = next(separated.records(text, kind))[1] >= end
-        row = [" ".join(cell.split()) for cell in separated.values(part, kind)] if is_first else []
-    elif kind == "pipes":
-        row = [cell.strip() for cell in _CELL_END.split(part.strip("> \t\r\n").split("\n", 1)[0].removeprefix("|"))]
-    else:
-        return Head()
-    row = [cell for cell in row if cell]
+    kind = form(text)
+    is_later = kind in separated.SEPARATORS and next(separated.records(text, kind))[1] < end
+    row = [cell for cell in _values(text[:end], kind) if cell and not is_later]
     return Head("", [row[:_MAX_COLUMNS]] if row else [])
+
+
+def _values(text: str, kind: Form) -> list[str]:
+    """Return the texts of the cells of a row, if they are known; one of LaTeX that spans columns is followed by empty ones."""
+    if kind == "html":
+        return [plain_html(cell) for cell in cells(text, kind).strings()]
+    if kind == "latex":
+        return _latex_values(text)
+    if kind in separated.SEPARATORS:
+        return [" ".join(value.split()).replace("|", "\\|") for value in separated.values(text, kind)]
+    if kind != "pipes":
+        return []
+    line = text.lstrip("> \t\r\n").split("\n", 1)[0].rstrip()
+    row = [cell.strip() for cell in _CELL_END.split(line.removeprefix("|"))]
+    return row if row[-1] or len(row) == 1 else row[:-1]
 
 
 def _rows(text: str, kind: Form) -> list[_Row]:
@@ -304,26 +314,6 @@ def _line_spans(text: str) -> Iterator[tuple[int, str]]:
     """Yield the offset and the text of each line, with the blank lines after it."""
     edges = lines(text).edges.tolist()
     return ((start, text[start:end]) for start, end in pairwise(edges))
-
-
-def _separated_head(text: str, kind: Separation) -> Head:
-    if not separated.has_head(text, kind):
-        return Head()
-    start, end = next(separated.records(text, kind))
-    names = separated.values(text[start:end], kind)
-    return Head("", [[" ".join(name.split()).replace("|", "\\|") for name in names]], end)
-
-
-# Pipes.
-
-
-def _pipe_head(text: str) -> Head:
-    own = list(_line_spans(text))
-    rule = next((i for i, (_, line) in enumerate(own) if _RULE.fullmatch(line.rstrip())), 0)
-    above = [line for _, line in own[:rule] if not _is_tag(line)]
-    bare = (line.strip("> \t\r\n").removeprefix("|").removesuffix("|") for line in above)
-    header = [[cell.strip() for cell in _CELL_END.split(line)] for line in bare]
-    return Head("", header, own[rule][0] + len(own[rule][1])) if header else Head()
 
 
 def _is_tag(line: str) -> bool:
@@ -505,27 +495,23 @@ def _latex_heads(text: str, table: Sequence[_Row]) -> int:
     return min(table[0].span, len(table) - 1)
 
 
-def _latex_head(text: str) -> Head:
-    table = _latex_rows(text)
-    last = sum(row.is_head for row in table)
-    match = _CAPTION.search(text)
-    caption = plain_latex(text[match.end() : _past_brace(text, match.end()) - 1]) if match else ""
-    if not last:
-        return Head(caption)
-    header = list[list[str]]()
-    for row in table[:last]:
-        part = text[row.start : row.end]
-        if match := _CAPTION.search(part):
-            part = part[: match.start()] + part[_past_brace(part, match.end()) :]
-        marks, depth = _latex_marks(part)
-        edges = [0, *(mark.start for mark in marks if mark.is_cell and mark.depth == depth), len(part)]
-        own = list[str]()
-        for start, end in pairwise(edges):
-            cell = part[start:end].lstrip("& \t")
-            width = _MULTICOLUMN.search(cell)
-            own += [plain_latex(cell), *[""] * (min(int(width[1]), _MAX_COLUMNS) - 1 if width else 0)]
-        header.append(own)
-    return Head(caption, _even(header), table[last - 1].end)
+def _latex_values(text: str) -> list[str]:
+    marks, depth = _latex_marks(text)
+    edges = [0, *(mark.start for mark in marks if mark.is_cell and mark.depth == depth), len(text)]
+    row = list[str]()
+    for start, end in pairwise(edges):
+        cell = text[start:end].lstrip("& \t\n")
+        width = _MULTICOLUMN.search(cell)
+        row += [plain_latex(cell), *[""] * (min(int(width[1]), _MAX_COLUMNS) - 1 if width else 0)]
+    return row
+
+
+def _without_caption(text: str) -> tuple[str, str]:
+    """Return the caption in LaTeX, and the text without it."""
+    if not (match := _CAPTION.search(text)):
+        return "", text
+    end = _past_brace(text, match.end())
+    return plain_latex(text[match.end() : end - 1]), text[: match.start()] + text[end:]
 
 
 def _past_brace(text: str, at: int) -> int:

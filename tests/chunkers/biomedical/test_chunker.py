@@ -16,7 +16,7 @@ from advchunk import ConfigurationError, Document
 from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
 from advchunk.chunkers.biomedical.params import NAMESPACE
 from advchunk.chunkers.biomedical.quantities import QuantityTiler, quantity_spans
-from advchunk.chunkers.biomedical.settings import Settings
+from advchunk.chunkers.biomedical.settings import BOOSTS, boost, boosts, chunker_settings
 from advchunk.errors import ModelUnavailable
 from advchunk.models.counters import as_counter
 from advchunk.readers.pubmed import reader as abstracts
@@ -450,45 +450,47 @@ def test_a_target_of_500_needs_a_raised_maximum():
 
 
 def test_settings_come_from_the_environment():
-    assert Settings.from_environment({}) == Settings()
-    loaded = Settings.from_environment(
-        {
-            "BIO_MCP_CHUNKER_TARGET_TOKENS": "300",
-            "BIO_MCP_CHUNKER_MAX_TOKENS": "400",
-            "BIO_MCP_CHUNKER_MIN_TOKENS": "100",
-            "BIO_MCP_CHUNKER_OVERLAP_TOKENS": "40",
-            "BIO_MCP_CHUNKER_VERSION": "v9",
-            "BIO_MCP_UUID_NAMESPACE": "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
-            "BIO_MCP_BOOST_RESULTS_SECTION": "0.4",
-            "BIO_MCP_BOOST_CONCLUSIONS_SECTION": "0.3",
-            "BIO_MCP_BOOST_METHODS_SECTION": "0.2",
-            "BIO_MCP_BOOST_BACKGROUND_SECTION": "0",
-            "BIO_MCP_QUALITY_BOOST_FACTOR": "0.5",
-            "BIO_MCP_RECENCY_OLD_YEARS": "20",
-            "BIO_MCP_LOG_LEVEL": "debug",
-        }
-    )
-    assert loaded.chunker(mesh=True) == BiomedicalAbstractChunker(
+    assert (chunker_settings({}), boosts({})) == ({}, BOOSTS)
+    environment = {
+        "BIO_MCP_CHUNKER_TARGET_TOKENS": "300",
+        "BIO_MCP_CHUNKER_MAX_TOKENS": "400",
+        "BIO_MCP_CHUNKER_MIN_TOKENS": "100",
+        "BIO_MCP_CHUNKER_OVERLAP_TOKENS": "40",
+        "BIO_MCP_CHUNKER_VERSION": "v9",
+        "BIO_MCP_UUID_NAMESPACE": "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+        "BIO_MCP_BOOST_RESULTS_SECTION": "0.4",
+        "BIO_MCP_BOOST_CONCLUSIONS_SECTION": "0.3",
+        "BIO_MCP_BOOST_METHODS_SECTION": "0.2",
+        "BIO_MCP_BOOST_BACKGROUND_SECTION": "0",
+        "BIO_MCP_QUALITY_BOOST_FACTOR": "0.5",
+        "BIO_MCP_LOG_LEVEL": "debug",
+    }
+    settings = chunker_settings(environment)
+    expected = BiomedicalAbstractChunker(
         target_tokens=300, max_tokens=400, min_tokens=100, overlap_tokens=40, chunker_version="v9",
-        namespace="6ba7b810-9dad-11d1-80b4-00c04fd430c8", mesh=True,
+        namespace="6ba7b810-9dad-11d1-80b4-00c04fd430c8",
     )  # fmt: skip
-    expected = loaded.chunker().fingerprint()
-    assert langchain_advchunk.BiomedicalAbstractSplitter(**loaded.parameters).core().fingerprint() == expected
-    assert llamaindex_advchunk.BiomedicalAbstractNodeParser(**loaded.parameters).core().fingerprint() == expected
-    assert loaded.boosts.sections == {"Results": 0.4, "Conclusions": 0.3, "Methods": 0.2, "Background": 0.0}
-    assert (loaded.boosts.quality, loaded.boosts.recency) == (0.5, ((2, 0.1), (5, 0.05), (20, 0.02)))
+    assert BiomedicalAbstractChunker(**settings) == expected
+    assert langchain_advchunk.BiomedicalAbstractSplitter(**settings).core().fingerprint() == expected.fingerprint()
+    assert llamaindex_advchunk.BiomedicalAbstractNodeParser(**settings).core().fingerprint() == expected.fingerprint()
+    shares = {"Results": 0.4, "Conclusions": 0.3, "Methods": 0.2, "Background": 0.0, "quality": 0.5}
+    assert boosts(environment) == shares
 
 
 def test_settings_default_to_this_process(monkeypatch):
     monkeypatch.setenv("BIO_MCP_CHUNKER_MAX_TOKENS", "460")
-    assert Settings.from_environment().chunker().max_tokens == 460
+    assert chunker_settings() == {"max_tokens": 460}
 
 
 @pytest.mark.parametrize(
     ("name", "value", "rule"),
     [
-        ("BIO_MCP_CHUNKER_MAX_TOKENS", "many", "BIO_MCP_CHUNKER_MAX_TOKENS must be a whole number, got 'many'"),
-        ("BIO_MCP_BOOST_RESULTS_SECTION", "", "BIO_MCP_BOOST_RESULTS_SECTION must be a number, got ''"),
+        ("BIO_MCP_CHUNKER_MAX_TOKENS", "many", "BIO_MCP_CHUNKER_MAX_TOKENS must be a whole number >= 0, got 'many'"),
+        (
+            "BIO_MCP_BOOST_RESULTS_SECTION",
+            "nan",
+            "BIO_MCP_BOOST_RESULTS_SECTION must be a finite number >= 0, got 'nan'",
+        ),
         (
             "BIO_MCP_CHUNKER_MAX_TOKEN",
             "1",
@@ -498,7 +500,27 @@ def test_settings_default_to_this_process(monkeypatch):
 )
 def test_a_bad_setting_is_an_error(name, value, rule):
     with pytest.raises(ConfigurationError, match=rule):
-        Settings.from_environment({name: value})
+        (boosts if "BOOST" in name else chunker_settings)({name: value})
+
+
+@pytest.mark.parametrize(
+    ("metadata", "share"),
+    [
+        ({}, 0.0),
+        ({"section": "Methods"}, 0.05),
+        ({"section": "Unstructured"}, 0.0),
+        ({"section": "Background, Results"}, 0.15),
+        ({"quality_total": 0.3}, 0.03),
+        ({"published_at": "2024"}, 0.1),
+        ({"published_at": "2023-12-31"}, 0.05),
+        ({"year": 2016}, 0.02),
+        ({"year": 2015}, 0.0),
+        ({"published_at": "n.d."}, 0.0),
+        ({"section": "Results", "quality_total": 1, "year": 2026}, 0.35),
+    ],
+)
+def test_boosts_are_those_of_section_quality_and_age(metadata, share):
+    assert boost(metadata, 2026) == pytest.approx(share)
 
 
 def test_custom_units_are_segmented_by_their_labels():

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from advchunk import Block, ConfigurationError, Document, RecursiveChunker, Span
+from advchunk import ConfigurationError, Document, RecursiveChunker
 from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.by_page.layout_aware import LayoutAwareChunker
 from advchunk.models.counters import as_counter
-from advchunk.readers.writing import Writer, pipe_table, table_head
+from advchunk.readers.writing import Writer, pipe_table
 from advchunk.records import Place, Segmentation
+from advchunk.text import tables
 from pdfs import Paper
 
 DATA = Path(__file__).parents[2] / "data"
@@ -103,6 +104,8 @@ def test_short_regions_share_a_chunk_but_not_across_headings_columns_tables_or_f
     ]
     assert texts(PAGE, min_tokens=60, overlap_tokens=20) == column
     assert texts(PAGE, min_tokens=3)[:2] == ["Results\n\nCats nap. Cats purr.", "Cats eat.\n\n- fish\n\n- mice"]
+    beside = made(("paragraph", "Cats.", 1, 50, 100), ("paragraph", "Dogs.", 1, 240, 130))  # their boxes touch
+    assert texts(beside, min_tokens=60) == ["Cats.", "Dogs."]
     table = made(
         ("paragraph", "Cats.", 1, 50, 100), ("table", "| a | b |", 1, 50, 200), ("paragraph", "Dogs.", 1, 50, 300)
     )
@@ -204,8 +207,8 @@ def test_a_table_head_over_half_of_a_chunk_is_shortened():
 
 def test_the_head_of_a_table_is_above_its_rule():
     def head(text):
-        head, end = table_head(text, Block("table", Span(0, len(text))))
-        return head, text[end:]
+        head = tables.head(text)
+        return head.text(), text[head.end :]
 
     assert head("a | b\n:-- | --:\nc | d") == ("| a | b |\n| --- | --- |", "c | d")
     assert head("> | a |\n> | - |\n> | b |") == ("| a |\n| --- |", "> | b |")
@@ -216,7 +219,6 @@ def test_the_head_of_a_table_is_above_its_rule():
     )
     for text in ("| --- |\n| c |", "leaf 7\nstem 8", "a\n---\nb"):
         assert head(text) == ("", text)
-    assert table_head("| a |\n| - |", Block("paragraph", Span(0, 11))) == ("", 0)
 
 
 def test_padding_does_not_keep_a_head_out_of_the_context():

@@ -1,88 +1,95 @@
-"""The settings of Bio-MCP's chunking and search, from environment variables."""
+"""Bio-MCP's settings from its environment variables: the parameters of the chunker, and the boosts of search results.
 
-from __future__ import annotations
+References
+----------
+Bio-MCP, "Chunking Strategy", 2025, step 9, and the code of its search service, where boosts multiply the score.
+"""
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from typing import Any
 
-from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
-from advchunk.chunkers.biomedical.params import NAMESPACE
-from advchunk.chunkers.biomedical.reranking import Boosts
-from advchunk.errors import ConfigurationError, did_you_mean
+from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams
+from advchunk.errors import ConfigurationError, did_you_mean, is_number, require
+from advchunk.records import written_metadata
 
-_PREFIXES = ("BIO_MCP_CHUNKER_", "BIO_MCP_BOOST_", "BIO_MCP_RECENCY_", "BIO_MCP_QUALITY_", "BIO_MCP_UUID_")
+BOOSTS: Mapping[str, float] = {
+    "Results": 0.15,
+    "Conclusions": 0.12,
+    "Methods": 0.05,
+    "Background": 0.02,
+    "quality": 0.1,
+}
+"""The published boosts, as shares of a score: of sections, and of a source of the best quality."""
+
+_RECENCY = ((2, 0.1), (5, 0.05), (10, 0.02))  # years since publication, and the boost of articles of at most that age
+_SIZES = ("target_tokens", "max_tokens", "min_tokens", "overlap_tokens")
+_PARAMETERS = {
+    **{f"BIO_MCP_CHUNKER_{name.upper()}": name for name in _SIZES},
+    "BIO_MCP_CHUNKER_VERSION": "chunker_version",
+    "BIO_MCP_UUID_NAMESPACE": "namespace",
+}
+_BOOSTS = {f"BIO_MCP_BOOST_{name.upper()}_SECTION": name for name in BOOSTS if name != "quality"}
+_BOOSTS["BIO_MCP_QUALITY_BOOST_FACTOR"] = "quality"
+_PREFIXES = ("BIO_MCP_CHUNKER_", "BIO_MCP_UUID_", "BIO_MCP_BOOST_", "BIO_MCP_QUALITY_")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """The settings of the strategy, named after their environment variables, in lowercase without ``BIO_MCP_``.
+def chunker_settings(environment: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return the parameters of `BiomedicalAbstractChunker` and its adapters that an environment sets; None is this process's.
 
-    >>> settings = Settings.from_environment({"BIO_MCP_CHUNKER_MAX_TOKENS": "500", "BIO_MCP_BOOST_RESULTS_SECTION": "0.3"})
-    >>> settings.chunker(mesh=True)
-    BiomedicalAbstractChunker(max_tokens=500, mesh=True)
-    >>> settings.boosts.sections["Results"]
+    Raises
+    ------
+    ConfigurationError : a value is not a number, or a variable with a prefix of these settings is unknown.
+
+    >>> from advchunk import BiomedicalAbstractChunker
+    >>> BiomedicalAbstractChunker(**chunker_settings({"BIO_MCP_CHUNKER_MAX_TOKENS": "500"}))
+    BiomedicalAbstractChunker(max_tokens=500)
+    """
+    defaults = {name: getattr(BiomedicalAbstractParams, name) for name in _PARAMETERS.values()}
+    return _read(_PARAMETERS, defaults, environment)
+
+
+def boosts(environment: Mapping[str, str] | None = None) -> dict[str, float]:
+    """Return `BOOSTS` with those that an environment sets; the errors are those of `chunker_settings`.
+
+    >>> boosts({"BIO_MCP_BOOST_RESULTS_SECTION": "0.3"})["Results"]
     0.3
     """
-
-    chunker_target_tokens: int = 325
-    chunker_max_tokens: int = 450
-    chunker_min_tokens: int = 120
-    chunker_overlap_tokens: int = 50
-    chunker_version: str = "v1.2.0"
-    uuid_namespace: str = NAMESPACE
-    boost_results_section: float = 0.15
-    boost_conclusions_section: float = 0.12
-    boost_methods_section: float = 0.05
-    boost_background_section: float = 0.02
-    quality_boost_factor: float = 0.1
-    recency_recent_years: int = 2
-    recency_moderate_years: int = 5
-    recency_old_years: int = 10
-
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
-        """Read the settings from an environment; None is this process's. Other variables of Bio-MCP are ignored.
-
-        Raises
-        ------
-        ConfigurationError : a value is not a number, or a variable with one of these prefixes is unknown.
-        """
-        values = os.environ if environment is None else environment
-        settings = {f"BIO_MCP_{field.name.upper()}": field for field in fields(cls)}
-        if unknown := sorted(name for name in values if name.startswith(_PREFIXES) and name not in settings):
-            msg = f"there is no setting {unknown[0]}{did_you_mean(unknown[0], settings)}"
-            raise ConfigurationError(msg)
-        present = {field.name: (name, type(field.default)) for name, field in settings.items() if name in values}
-        return cls(**{field: _convert(name, values[name], kind) for field, (name, kind) in present.items()})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of the chunker, and of its adapters."""
-        names = ("target_tokens", "max_tokens", "min_tokens", "overlap_tokens")
-        sizes = {name: getattr(self, f"chunker_{name}") for name in names}
-        return {**sizes, "namespace": self.uuid_namespace, "chunker_version": self.chunker_version}
-
-    @property
-    def boosts(self) -> Boosts:
-        """The boosts for `reranking.rerank`."""
-        names = ("results", "conclusions", "methods", "background")
-        years = (self.recency_recent_years, self.recency_moderate_years, self.recency_old_years)
-        return Boosts(
-            sections={name.capitalize(): getattr(self, f"boost_{name}_section") for name in names},
-            quality=self.quality_boost_factor,
-            recency=tuple((age, boost) for age, (_, boost) in zip(years, Boosts.recency, strict=True)),
-        )
-
-    def chunker(self, **others: Any) -> BiomedicalAbstractChunker:
-        """Build the chunker with these settings, and other parameters and resources."""
-        return BiomedicalAbstractChunker(**{**self.parameters, **others})
+    return {**BOOSTS, **_read(_BOOSTS, BOOSTS, environment)}
 
 
-def _convert(name: str, value: str, kind: type) -> Any:
+def boost(metadata: Mapping[str, Any], year: int, boosts: Mapping[str, float] = BOOSTS) -> float:
+    """Return the boost of a chunk in a year, by its ``section``, ``quality_total`` (0..1), and ``published_at``.
+
+    A chunk of several sections has the largest of their boosts. A score s becomes ``s * (1 + boost)``.
+
+    >>> boost({"section": "Results, Conclusions", "quality_total": 0.5, "published_at": "2020-03"}, 2024)
+    0.25
+    """
+    metadata = {**metadata, **written_metadata(metadata)}
+    share = max(boosts.get(name, 0.0) for name in str(metadata.get("section") or "").split(", "))
+    share += boosts["quality"] * float(metadata.get("quality_total") or 0.0)
+    if published := re.search(r"\b\d{4}(?!\d)", str(metadata.get("published_at") or metadata.get("year") or "")):
+        share += next((tier for years, tier in _RECENCY if year - int(published[0]) <= years), 0.0)
+    return share
+
+
+def _read(
+    names: Mapping[str, str], defaults: Mapping[str, Any], environment: Mapping[str, str] | None
+) -> dict[str, Any]:
+    values, variables = os.environ if environment is None else environment, (*_PARAMETERS, *_BOOSTS)
+    if unknown := sorted(name for name in values if name.startswith(_PREFIXES) and name not in variables):
+        msg = f"there is no setting {unknown[0]}{did_you_mean(unknown[0], variables)}"
+        raise ConfigurationError(msg)
+    return {name: _convert(key, values[key], type(defaults[name])) for key, name in names.items() if key in values}
+
+
+def _convert(variable: str, text: str, kind: type) -> Any:
+    rule = f"{variable} must be a {'whole' if kind is int else 'finite'} number >= 0"
     try:
-        return kind(value)
+        value = kind(text)
     except ValueError:
-        msg = f"{name} must be a {'whole ' if kind is int else ''}number, got {value!r}"
-        raise ConfigurationError(msg) from None
+        value = None
+    require(kind is str or is_number(value), rule, text)
+    return value

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib.resources import files
 from itertools import cycle
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 
@@ -68,11 +68,14 @@ class LLMChapteringParams(ChatParams):
     although some were proposed, or although it is longer than a section.
 
     ``support`` was fitted on Choi's group 3-11 with the default embedder: 99 % of the boundaries between texts have it,
-    and 28 % of the gaps over a sentence away; in the first 12 chapters of a clinical textbook, 86 % and 48 %. There are no
-    presets: its quality is the chat model's, and none large enough was measured.
+    and 28 % of the gaps over a sentence away; in the first 12 chapters of a clinical textbook, 86 % and 48 %. Its quality is the chat model's, and none large enough was measured.
+
+    Departs from the specification by default: numbered units are headings (``outline``), to which boundaries move;
+    ``preset="published"`` sets this back. The ``layout_weight`` has no effect here.
 
     Parameters
     ----------
+    preset : "published", the specification.
     max_section_tokens : maximum tokens of a section to ask for, 1..max_tokens; None is ``max_tokens``, at which longer ones
         are cut.
     window_tokens : tokens of text per call, >= 256, counted like those of chunks; fewer if sections are so short that their
@@ -93,6 +96,8 @@ class LLMChapteringParams(ChatParams):
     """
 
     algorithm: ClassVar[str] = "llm-chaptering"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"published": {"outline": False, "layout_weight": 0.0}}
+    preset: Literal["published"] | None = None
     max_section_tokens: int | None = None
     window_tokens: int = 12_288
     window_overlap: float = 0.1
