@@ -126,4 +126,4 @@ class GraphPartitionChunker(GraphPartitionParams, ExperimentalChunker, Embedding
             "labels": labels,
             "edges": edges,
         }
-        return runs.segment_labels(projected, contiguous=self.contiguous, figures=figures, least=least)
+        return runs.segment_labels(projected, contiguous=self.contiguous, figures=figures, least=self.min_run)
