@@ -8,9 +8,7 @@ tests. Times are the lowest of several runs; those of one section were taken in 
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +20,7 @@ from typing import Any, NamedTuple
 import cluster
 import growth
 import speed
+from runner import argument_parser
 
 from advchunk import create
 
@@ -139,7 +138,7 @@ def plot(figures: Mapping[str, Any], file: Path) -> None:
 
 def main() -> None:
     """Measure, write, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argument_parser(__doc__, data=None)
     parser.add_argument("--data", type=Path, default=ROOT / "tests" / "data")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench")
     parser.add_argument("--repeat", type=int, default=5, help="measurements of each time")
@@ -148,7 +147,6 @@ def main() -> None:
     sections = ("same_work", "semantic", "small", "asked", "per_megabyte", "workers", "growth")
     parser.add_argument("--only", nargs="+", choices=sections, default=sections, metavar="SECTION")
     args = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
     texts = speed.read_texts(args.data)
     measures: dict[str, Callable[[], Any]] = {
         "same_work": lambda: speed.same_work(texts, args.repeat),

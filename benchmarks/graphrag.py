@@ -12,7 +12,6 @@ expressions, each for something that a full answer names) that the texts found m
 
 from __future__ import annotations
 
-import argparse
 import html
 import json
 import re
@@ -27,6 +26,7 @@ from typing import Any, TypeAlias
 
 import networkx as nx
 import numpy as np
+from runner import argument_parser
 
 from advchunk import Chunk, ChunkTree, Document
 from advchunk.chunkers.graphrag.chunker import GraphRAGChunker
@@ -44,8 +44,7 @@ Place: TypeAlias = tuple[str, int, int]  # document, start, end
 
 def main() -> None:
     """Print a line of JSON for each measurement."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path)
+    parser = argument_parser(__doc__, data=False)
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--questions", action="store_true")
     parser.add_argument("--golden", type=Path)

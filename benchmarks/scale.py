@@ -16,7 +16,6 @@ Times are milliseconds of processor time, and of the clock. Processor times of P
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -31,6 +30,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from runner import argument_parser
+from speed import peak_mb
 
 from advchunk import Chunk, Document, RecursiveChunker, Span
 from advchunk.evaluation import Question, read_corpus, read_questions
@@ -357,7 +358,7 @@ def ask(asked: Client, questions: Sequence[Question]) -> Asked:
         times.append([np.broadcast_to(own, 2) for own in seconds])
         recalls.append((covered(hits_of(hits), question), covered(hits_of(passages), question)))
         ids[question.text] = [hit.chunk.id for hit in hits]
-    return Asked(np.array(times), first, np.array(recalls), ids, peak_megabytes())
+    return Asked(np.array(times), first, np.array(recalls), ids, round(peak_mb()))
 
 
 def summary(asked: Sequence[Asked], truth: Mapping[str, Sequence[str]] | None = None) -> dict[str, Any]:
@@ -427,15 +428,9 @@ def covered(places: Sequence[tuple[str, Sequence[Span]]], question: Question) ->
     return len(answers & covered_places) / len(answers)
 
 
-def peak_megabytes() -> int:
-    """Return the most memory that this process has had."""
-    status = Path("/proc/self/status").read_text()
-    return int(re.findall(r"VmHWM:\s+(\d+)", status)[0]) // 1024
-
-
 def main() -> None:
     """Build or ask, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argument_parser(__doc__, data=None)
     parser.add_argument("work", choices=["build", "ask"])
     parser.add_argument("kind", choices=["file", "postgres", "memory"])
     parser.add_argument("--data", type=Path, required=True)
@@ -453,7 +448,7 @@ def main() -> None:
     if args.work == "build":
         result = BUILDS[args.kind](Corpus(documents), args.store, args.chunks)
         seconds = {"seconds": round(time.process_time() - start), "wall_seconds": round(time.perf_counter() - wall)}
-        result |= {**seconds, "peak_megabytes": peak_megabytes()}
+        result |= {**seconds, "peak_megabytes": round(peak_mb())}
     else:
         sample = [questions[i] for i in np.linspace(0, len(questions) - 1, args.questions).astype(int).tolist()]
         if args.clients > 1:

@@ -25,7 +25,7 @@ class ChunkEnricher(PlainFields, TransformComponent):
     documents, it reassembles documents from the nodes of one SOURCE, by ``start_char_idx`` and ``end_char_idx``, or else in
     the order of the nodes; with our parsers the result is exact. Pass all nodes of a document in one call.
 
-    An added context is in ``metadata["context"]``, after titles and headings, where embedder and language model both see it. A
+    An added context or summary is in ``metadata["context"]``, after titles and headings, where embedder and language model both see it. A
     rewritten chunk is in ``metadata["rewritten"]``, hidden from both, as are all other added keys. Text, positions and ids
     do not change; links between nodes are updated. A node whose content changes loses its embedding. Nodes without text, and
     the sentences that ``vectors="units"`` adds, pass through unchanged.
@@ -37,7 +37,7 @@ class ChunkEnricher(PlainFields, TransformComponent):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
     enricher: Annotated[Enricher, Resource(Enricher)] = Field(
-        exclude=True, description="ContextualEnricher or Rewriting of advchunk.enrich."
+        exclude=True, description="ContextualEnricher, Summaries, or Rewriting of advchunk.enrich."
     )
     rewritten: bool = Field(default=False, description="Whether a rewritten chunk replaces the node's text.")
     on_error: Any = Field(
@@ -63,7 +63,7 @@ class ChunkEnricher(PlainFields, TransformComponent):
         return self._update(nodes, groups, results)
 
     def estimate(self, nodes: Sequence[BaseNode]) -> Estimate:
-        """Return the requests that a call would send, and their tokens (`ContextualEnricher.estimate`)."""
+        """Return the requests that a call would send, and their tokens (`Enricher.estimate`)."""
         return self.enricher.estimate(_pairs(_group_by_source(nodes)))
 
     def _update(

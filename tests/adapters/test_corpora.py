@@ -132,7 +132,7 @@ def test_a_pipeline_that_could_pass_a_part_of_a_corpus_is_refused(run):
         run(pipeline, documents=documents(EDITIONS[0]))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("run", [IngestionPipeline.run, arun])
 def test_processes_of_a_pipeline_parse_documents_alone(run):
     parser, sources = PARSERS[0], documents(EDITIONS[1])

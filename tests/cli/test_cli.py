@@ -210,6 +210,7 @@ def test_resuming_needs_lines_in_a_file_and_the_same_settings(tmp_path):
     assert "was begun with other settings" in result.stderr
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_number_of_lines(tmp_path):
     def chunk(number):
         path = tmp_path / f"{number}.jsonl"

@@ -130,6 +130,7 @@ Path(path).write_text(repr(corpus))
 """
 
 
+@pytest.mark.long
 def test_a_process_that_is_killed_resumes_with_the_same_result(tmp_path):
     texts = [
         "Ann Ames met Bob Bell. Bob Bell paid Ann Ames. " * 6,

@@ -39,7 +39,7 @@ class TextTilingParams(LexicalParams):
         =======  ====  ====  ====  ====
         None     .476  .464  .456  .540
         hearst   .228  .390  .210  .168
-        fine     .167  .194  .115  .150
+        fine     .166  .194  .115  .150
         =======  ====  ====  ====  ====
 
     On real text these presets cut about six times too often. There take "coarse", chosen on every other lecture, meeting
