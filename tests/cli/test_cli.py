@@ -622,9 +622,9 @@ def test_auto_takes_papers_to_their_chunker_with_the_experimental_flag(tmp_path,
     args = ["chunk", paper, notes, "--method", "auto", "-f", "jsonl"]
     result = run(*args)
     assert result.exit_code == 0
-    assert [row["metadata"]["chunker"] for row in lines(result.stdout)] == ["universal-semantic"] * 2
+    assert [row["metadata"]["chunker"] for row in lines(result.stdout)] == ["optimal-semantic"] * 2
     rows = lines(run(*args, "--experimental").stdout)
-    assert [row["metadata"]["chunker"] for row in rows] == ["grobid-section", "universal-semantic"]
+    assert [row["metadata"]["chunker"] for row in rows] == ["grobid-section", "optimal-semantic"]
     assert rows[0]["metadata"]["imrad"] == "Results"
 
 

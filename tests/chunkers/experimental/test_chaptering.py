@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, RecursiveChunker
-from advchunk.chunkers.by_topic.universal import UniversalSemanticChunker
+from advchunk.chunkers.by_topic.optimal import OptimalSemanticChunker
 from advchunk.chunkers.experimental.chaptering import chunker as chaptering
 from advchunk.chunkers.experimental.chaptering.chapters import (
     Chapter,
@@ -459,13 +459,13 @@ def test_an_answer_without_a_heading_is_logged_and_falls_back(answer, caplog):
     with caplog.at_level(logging.WARNING, "advchunk"):
         good, bad, fine = chunker.chunk_many(documents)
     assert [chunk.text for chunk in good] == [chunk.text for chunk in fine] == [CATS, COURTS]
-    expected = UniversalSemanticChunker(max_tokens=512).chunk(documents[1])
+    expected = OptimalSemanticChunker(max_tokens=512, min_tokens=64).chunk(documents[1])
     assert [chunk.spans for chunk in bad] == [chunk.spans for chunk in expected]
     assert {chunk.metadata["fallback_from"] for chunk in bad} == {"llm-chaptering"}
     assert not any("fallback_from" in chunk.metadata for chunk in good)
     (record,) = caplog.records
     assert "('bad'): llm-chaptering failed (BadModelOutput: a chat model must answer with headings" in record.message
-    assert f"got {answer[:80]!r}), trying universal-semantic" in record.message
+    assert f"got {answer[:80]!r}), trying optimal-semantic" in record.message
 
 
 def test_a_window_is_asked_for_again_with_another_seed():

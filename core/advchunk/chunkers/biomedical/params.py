@@ -60,6 +60,7 @@ class BiomedicalAbstractParams(Params):
     """
 
     algorithm: ClassVar[str] = "biomedical-abstract"
+    version: ClassVar[int] = 2
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"published": {"outline": False, "layout_weight": 0.0}}
     preset: Literal["published"] | None = None
     max_tokens: int = 450

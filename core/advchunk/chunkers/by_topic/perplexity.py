@@ -54,7 +54,7 @@ class PerplexityParams(LanguageModelParams):
     """
 
     algorithm: ClassVar[str] = "perplexity"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"published": {**AS_PUBLISHED, "semicolons": True}}
     preset: Literal["published"] | None = None
     threshold: float = 0.0

@@ -37,7 +37,8 @@ class UniversalSemanticParams(Params):
     The signal of `explain` shows it: such cuts stand at the first place allowed. A percentile of the document's own
     similarities transfers. ``preset="relative"`` takes the fifth, so chunks end at the least similar neighbors only; they have
     943 tokens on average, too many for most retrieval: recall in 1,000 tokens is 50.7 instead of 69.8 on Chroma's corpora.
-    For that take ``threshold_percentile=50, min_chunk_size=100`` (70.8; benchmarks/CUTS.md).
+    For that take ``threshold_percentile=50, min_chunk_size=100`` (70.8; benchmarks/CUTS.md). On planted topics the defaults
+    are worse than no cut (Pk .53, no cut .44), and ``preset="topics"`` is not (.22; benchmarks/defaults.py).
 
     Departs from the published code (Project Alexandria, "Universal Semantic Chunking Technical Specification", 2026) by
     default: cuts move to the layout (``layout_weight``, ``outline``), and sentences end where blocks do (``markup``); the stops
@@ -49,8 +50,10 @@ class UniversalSemanticParams(Params):
 
     Parameters
     ----------
-    preset : "published" for the original, on plain text; "relative": ``threshold_percentile`` 5, for topics, not for retrieval.
-    threshold : cosine similarity of neighboring sentences below which a chunk may end, -1..1.
+    preset : "published" for the original, on plain text; "relative": ``threshold_percentile`` 5, for topics, not for retrieval; "topics": ``threshold_percentile`` 10 and
+        ``min_chunk_size`` 50, for short topics.
+    threshold : cosine similarity of neighboring sentences below which a chunk may end, -1..1. The published .5 ends nearly
+        every chunk at the first place allowed.
     threshold_percentile : percentile (0..100) of the document's similarities to use as the threshold instead.
     center : True subtracts the document's mean vector first, which helps static embedders most.
     min_chunk_size : minimum words of a chunk that ends at a change of topic, 0..max_chunk_size; the default shrinks in
@@ -72,8 +75,9 @@ class UniversalSemanticParams(Params):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "published": {**AS_PUBLISHED, "sentences": "published", "max_tokens": 1_000_000},
         "relative": {"threshold_percentile": 5.0},
+        "topics": {"threshold_percentile": 10.0, "min_chunk_size": 50},
     }
-    preset: Literal["published", "relative"] | None = None
+    preset: Literal["published", "relative", "topics"] | None = None
     max_tokens: int = 3000
     threshold: float = 0.5
     threshold_percentile: float | None = None

@@ -150,8 +150,9 @@ class SemanticClusterChunker(SemanticClusterParams, ExperimentalChunker, Embeddi
         rows = signals.center_rows(vectors) if self.center else vectors
         labels, gaps = self._cluster(rows, tokens)
         figures = {"labels": labels, "clusters": int(labels.max()) + 1, "noise": int((labels < 0).sum())}
-        projected = runs.project_labels(labels, rows, self.min_cluster_size, contiguous=self.contiguous)
-        return runs.segment_labels(projected, contiguous=self.contiguous, gaps=gaps, figures=figures)
+        least, contiguous = self.min_cluster_size, self.contiguous
+        projected = runs.project_labels(labels, rows, least, contiguous=contiguous)
+        return runs.segment_labels(projected, contiguous=contiguous, gaps=gaps, figures=figures, least=least)
 
     def _cluster(self, rows: Floats, tokens: int) -> tuple[Ints, Floats | None]:
         if self.method == "hdbscan":

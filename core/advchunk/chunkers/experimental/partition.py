@@ -54,7 +54,8 @@ class GraphPartitionParams(WindowedParams, GroupedParams):
         ``min_run=3``; or "coarse", for real text, with ``neighbors=10`` and ``min_run=32``: on lectures, meetings and
         clinical chapters Pk is .44, .55 and .37 instead of .57, .64 and .66 by default (no boundary: .43, .36, .32).
     method : community detection: "louvain" (needs ``advchunk[graph]``) or "leiden" (``advchunk[leiden]``).
-    threshold : cosine similarity above which two sentences are connected, 0..1. Our specification has 0.7; with the
+    threshold : cosine similarity above which two sentences are connected, 0..1. Poor with static embedders (Pk .43 on planted
+        topics, no cut .44): take ``preset="neighbors"`` (.12). Our specification has 0.7; with the
         built-in embedder 0.6 cuts as often as 0.7 did with its first version, whose cosines were higher.
     neighbors : number of nearest neighbors that a sentence is connected to, >= 1; None connects all above
         ``threshold``.
@@ -125,4 +126,4 @@ class GraphPartitionChunker(GraphPartitionParams, ExperimentalChunker, Embedding
             "labels": labels,
             "edges": edges,
         }
-        return runs.segment_labels(projected, contiguous=self.contiguous, figures=figures)
+        return runs.segment_labels(projected, contiguous=self.contiguous, figures=figures, least=self.min_run)

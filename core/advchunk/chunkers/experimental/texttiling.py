@@ -59,7 +59,8 @@ class TextTilingParams(LexicalParams):
     Parameters
     ----------
     block_size : number of sentences on each side of a gap, >= 1.
-    step : sentences between scored gaps, >= 1.
+    step : sentences between scored gaps, >= 1. The specification's 5 finds one boundary in five at most (Pk .50 on planted
+        topics, no cut .44): take ``preset="hearst"`` (.29) or "fine".
     smooth_width : number of scores in the running mean, odd, >= 1; 1 disables smoothing.
     cutoff_z : number of standard deviations above the mean that the depth of a boundary must exceed; the paper's
         conservative cutoff is -0.5, its liberal one -1.0.

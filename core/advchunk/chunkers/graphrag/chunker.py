@@ -107,6 +107,7 @@ class GraphRAGParams(ChatParams):
     """
 
     algorithm: ClassVar[str] = "graphrag"
+    version: ClassVar[int] = 2
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "published": {**AS_PUBLISHED, "max_tokens": 600, "overlap_tokens": 100, "weighting": "sum", "min_mentions": 1},
     }

@@ -99,7 +99,7 @@ class LLMChapteringParams(ChatParams):
     """
 
     algorithm: ClassVar[str] = "llm-chaptering"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"published": {"outline": False, "layout_weight": 0.0}}
     preset: Literal["published"] | None = None
     max_section_tokens: int | None = None
