@@ -13,6 +13,7 @@ from advchunk.chunkers.vectors import aadd_vectors, add_vectors
 from advchunk.errors import require
 from advchunk.models.cache import CacheLike
 from advchunk.models.embedders import EmbedderLike
+from advchunk.records import written_metadata
 from advchunk.retrieval.locating import Finder
 from llamaindex_advchunk.base import chunk_spans, sentence_nodes
 
