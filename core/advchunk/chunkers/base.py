@@ -525,8 +525,7 @@ class Chunker(Params, ABC):
 class SegmentingChunker(Chunker):
     """Cuts or groups the units of a text. A subclass implements `decide`, usually through one of the bases below."""
 
-    by_size: ClassVar[bool] = False
-    """True if the limits alone decide on cuts: `decide` is not asked, and the units of a text within them do not matter."""
+    by_size: ClassVar[bool] = False  # True for a `SizeChunker`
 
     @property
     def _weight(self) -> float:
@@ -576,6 +575,17 @@ class SegmentingChunker(Chunker):
     @abstractmethod
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Yield requests, receive answers, and return the segmentation of two or more units."""
+
+
+@dataclass(kw_only=True)
+class SizeChunker(SegmentingChunker):
+    """Leaves all cuts to the limits, which divide the one segment of a text."""
+
+    by_size: ClassVar[bool] = True
+
+    def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
+        """Return one segment of all units; `plan` knows it without asking."""
+        return completed(Segmentation(np.array([0, len(units)])))
 
 
 @dataclass(kw_only=True)
