@@ -25,8 +25,8 @@ def test_rooms_add_their_metrics():
 @pytest.fixture
 def length(monkeypatch):
     """Have one metric beside the usual ones."""
-    rows = {key: row for key, row in registry._TABLE._rows.items() if row.kind != "metric"}
-    monkeypatch.setattr(registry._TABLE, "_rows", rows)
+    rows = {key: row for key, row in registry._ROWS.items() if row.kind != "metric"}
+    monkeypatch.setattr(registry, "_ROWS", rows)
     registry.add(Registration(kind="metric", name="chunk_length", path=f"{__name__}:LENGTH", target=LENGTH))
     table.metrics.cache_clear()
     yield

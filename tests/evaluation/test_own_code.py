@@ -46,7 +46,7 @@ class {cls}(OwnParams, LinearChunker):
 @pytest.fixture(autouse=True)
 def _names_of_before(monkeypatch):
     registry.rows("chunker")  # reads all tables
-    monkeypatch.setattr(registry._TABLE, "_rows", dict(registry._TABLE._rows))
+    monkeypatch.setattr(registry, "_ROWS", dict(registry._ROWS))
 
 
 @pytest.fixture
