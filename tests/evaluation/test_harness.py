@@ -157,7 +157,7 @@ def half(documents):
 def test_a_chunker_that_cheats_is_caught(claiming, cheat, gains, caught):
     made = [Candidate(name, cut, "external") for name, cut in (("honest", by_words(40, 40)), ("cheat", cheat))]
     honest, cheater = (
-        {**vars(result), **result.extra, "embedded": result.tokens.sum()} for result in evaluate(made, claiming)
+        {**vars(result), **result.scores, "embedded": result.tokens.sum()} for result in evaluate(made, claiming)
     )
     for name, times in caught.items():
         share = np.mean(cheater[name]) / np.mean(honest[name])

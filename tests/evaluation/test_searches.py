@@ -266,7 +266,7 @@ def test_a_search_that_is_none_is_refused(values, rule):
 
 
 def scored(label, values):
-    cost = RunCost(calls=0, texts=0, tokens=0)
+    cost = RunCost(calls=0, tokens=0)
     return SimpleNamespace(label=label, recall=np.array(values), cost=cost, off_target=False)
 
 

@@ -33,7 +33,7 @@ SHAPE_COLUMNS: Columns = {
     "coverage": ("coverage, %", ".1f"), **{name: (name, ".3f") for name in _BOUNDARY_SCORES},
 }  # fmt: skip
 COST_COLUMNS: Columns = {
-    "seconds": ("CPU s", ".3g"), "wall seconds": ("wall s", ".3g"), "peak MB": ("peak MB", ".1f"),
+    "seconds": ("CPU s", ".3g"), "wall seconds": ("wall s", ".3g"),
     "calls": ("calls", ","), "tokens sent": ("tokens sent", ","),
 }  # fmt: skip
 DETAIL_TABLES: Mapping[str, Columns] = {"Retrieval": RETRIEVAL_COLUMNS, "Shape": SHAPE_COLUMNS, "Cost": COST_COLUMNS}
@@ -65,7 +65,6 @@ def _as_row(row: Comparison, result: Result) -> dict[str, Any]:
         "coverage": _percent(result.coverage),
         "seconds": round(cost.cpu_seconds, 3),
         "wall seconds": round(cost.wall_seconds, 3),
-        "peak MB": _round(cost.peak_bytes, 1, unit=1e6),
         "calls": cost.calls,
         "tokens sent": cost.tokens,
     }
@@ -80,8 +79,8 @@ def _mean_percent(scores: Floats, digits: int = 1) -> float | None:
     return _percent(float(finite.mean()), digits) if len(finite) else None
 
 
-def _round(value: float | None, digits: int, *, unit: float = 1.0) -> float | None:
-    return None if value is None else round(value / unit, digits)
+def _round(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)
 
 
 def score_columns(metric: str) -> Columns:

@@ -116,35 +116,14 @@ def boundary_scores(reference: Cuts, hypothesis: Cuts, *, tolerance: int = 0) ->
     return BoundaryScores(correct / max(retrieved, 1), correct / max(relevant, 1), f1, *segments)
 
 
-def no_boundary(n: int) -> Ints:
-    """Return the cuts that make ``n`` units one segment.
-
-    >>> no_boundary(7).tolist()
-    [0, 7]
-    """
-    return even_split(n, 1)
-
-
 def even_split(n: int, segments: int) -> Ints:
     """Return the cuts of ``n`` units into segments of equal length, to the nearest unit.
 
     >>> even_split(10, 4).tolist()
     [0, 2, 5, 8, 10]
     """
-    _check_splittable(n, segments)
+    require(1 <= segments <= n, f"segments must be in 1..{n}", segments)
     cuts: Ints = np.rint(np.arange(segments + 1) * n / segments).astype(np.int64)
-    return cuts
-
-
-def random_cuts(n: int, segments: int, seed: int) -> Ints:
-    """Return random cuts of ``n`` units into ``segments`` segments, every choice equally likely.
-
-    >>> len(random_cuts(10, 4, seed=1))
-    5
-    """
-    _check_splittable(n, segments)
-    inner = np.random.default_rng(seed).choice(n - 1, segments - 1, replace=False) + 1
-    cuts: Ints = np.r_[0, np.sort(inner), n].astype(np.int64)
     return cuts
 
 
@@ -206,8 +185,3 @@ def _count_matches(reference: list[int], hypothesis: list[int], tolerance: int) 
         if j < len(hypothesis) and hypothesis[j] <= boundary + tolerance:
             matches, j = matches + 1, j + 1
     return matches
-
-
-def _check_splittable(n: int, segments: int) -> None:
-    require(n >= 1, "n must be >= 1", n)
-    require(1 <= segments <= n, f"segments must be in 1..{n}", segments)
