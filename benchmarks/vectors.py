@@ -26,7 +26,14 @@ from advchunk.building.sizes import Limits
 from advchunk.engine import Job, drive
 from advchunk.evaluation import Candidate, EvaluationTask, Question, candidate, read_corpus, read_questions
 from advchunk.evaluation.comparison.candidates import match_size
-from advchunk.evaluation.metrics.retrieval import Overlaps, at_budget, at_k, find_overlaps, precision_omega, similarities
+from advchunk.evaluation.metrics.retrieval import (
+    Overlaps,
+    at_budget,
+    at_k,
+    find_overlaps,
+    precision_omega,
+    similarities,
+)
 from advchunk.evaluation.metrics.statistics import Difference, holm, paired_difference
 from advchunk.models.context_vectors import (
     REACH,

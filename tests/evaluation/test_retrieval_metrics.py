@@ -12,7 +12,14 @@ from advchunk import Chunk, Span
 from advchunk.errors import ConfigurationError
 from advchunk.evaluation import synthetic
 from advchunk.evaluation.data.questions import Question, Reference
-from advchunk.evaluation.metrics.retrieval import at_budget, at_k, find_overlaps, precision_omega, redundancy, similarities
+from advchunk.evaluation.metrics.retrieval import (
+    at_budget,
+    at_k,
+    find_overlaps,
+    precision_omega,
+    redundancy,
+    similarities,
+)
 from growing import check_growth
 
 

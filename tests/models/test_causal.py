@@ -130,16 +130,8 @@ def test_positions_never_pass_what_the_model_was_trained_on():
     assert tiny("llama", max_context=99).context == 99
 
 
-def test_memory_bounds_the_context():
-    model = tiny(positions=10**6)
-    assert model.reader.token_bytes == 2 * 2 * 4 * 8 * 4  # keys and values, layers, heads, width, bytes
-    assert model.context == 8192
-    assert tiny(positions=10**6, max_memory=1).context == 2**20 // 512
-    assert tiny(positions=10**6, max_memory=1, max_context=70).context == 70
-    with pytest.raises(
-        ConfigurationError, match=r"must be enough for the keys and values of 16 tokens, 512 bytes each, got 0"
-    ):
-        _ = tiny(positions=10**6, max_memory=0).context
+def test_the_context_is_bounded():
+    assert tiny(positions=10**6).context == 8192
     with pytest.raises(ConfigurationError, match="a language model must read >= 16 tokens at a time, got 8"):
         _ = tiny(positions=8).context
 

@@ -75,7 +75,9 @@ def method_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., 
     return click.option("-m", "--method", metavar="NAME[:K=V]", default=default, show_default=True, help=note)
 
 
-def chunker_options(*, sizes: bool = False, context: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def chunker_options(
+    *, sizes: bool = False, context: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that adds the options of a chunker, those that set sizes, and --context to a command."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:

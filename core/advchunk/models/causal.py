@@ -139,7 +139,6 @@ def as_causal(
     *,
     measure: SurpriseMeasure = "cross-entropy",
     max_context: int | None = None,
-    max_memory: int | None = None,
     evict: float = 0.3,
 ) -> CausalLM:
     """Coerce a causal language model.
@@ -150,7 +149,7 @@ def as_causal(
         a (model, tokenizer) pair of transformers; a text-generation pipeline of transformers, or LangChain's or
         LlamaIndex's wrapper of one; or a `LanguageModel`.
     measure : see `CausalLM`.
-    max_context, max_memory, evict : see `huggingface.HuggingFaceLM`; they do not apply to a `LanguageModel`.
+    max_context, evict : see `huggingface.HuggingFaceLM`; they do not apply to a `LanguageModel`.
 
     Raises
     ------
@@ -166,7 +165,7 @@ def as_causal(
     require(lm != "" and not is_url, f"lm must be {_TAKES}", "the address of an endpoint" if is_url else lm)
     reader = load_reader(lm) if isinstance(lm, (str, Path)) else _unwrap_pair(lm)
     if reader is not None:
-        return CausalLM(HuggingFaceLM(reader, max_context, max_memory, evict), measure)
+        return CausalLM(HuggingFaceLM(reader, max_context, evict), measure)
     if not isinstance(lm, type) and (hasattr(lm, "surprise") or hasattr(lm, "choose")):
         return CausalLM(lm, measure)
     got = tuple(type(item).__name__ for item in lm) if isinstance(lm, (tuple, list)) else type(lm).__name__

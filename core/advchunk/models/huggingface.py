@@ -36,7 +36,6 @@ class HuggingFaceLM:
     Parameters
     ----------
     max_context : maximum tokens that a token is predicted from, >= 16; None is the model's limit, at most 8192.
-    max_memory : maximum MiB of keys and values, >= 1, which may lower the context; None is unlimited.
     evict : share of a full context by which the window moves, > 0 and < 1.
 
     References
@@ -47,7 +46,6 @@ class HuggingFaceLM:
 
     reader: TokenReader = field(repr=False)
     max_context: int | None = None
-    max_memory: int | None = None
     evict: float = 0.3
 
     def __eq__(self, other: object) -> bool:
@@ -57,7 +55,7 @@ class HuggingFaceLM:
         return hash(self._key())
 
     def _key(self) -> tuple[Any, ...]:
-        return id(self.reader.model), self.max_context, self.max_memory, self.evict
+        return id(self.reader.model), self.max_context, self.evict
 
     @property
     def model_name(self) -> str:
@@ -67,12 +65,7 @@ class HuggingFaceLM:
     @property
     def context(self) -> int:
         """Maximum number of tokens in a window."""
-        reader = self.reader
-        limits = [self.max_context or DEFAULT_CONTEXT, *([reader.limit] if reader.limit else [])]
-        if self.max_memory is not None:
-            limits.append(self.max_memory * 2**20 // reader.token_bytes)
-            rule = f"max_memory must be enough for the keys and values of 16 tokens, {reader.token_bytes} bytes each"
-            require(limits[-1] >= 16, rule, self.max_memory)
+        limits = [self.max_context or DEFAULT_CONTEXT, *([self.reader.limit] if self.reader.limit else [])]
         require(min(limits) >= 16, "a language model must read >= 16 tokens at a time", min(limits))
         return min(limits)
 

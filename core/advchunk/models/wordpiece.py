@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from threading import Lock
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -29,7 +29,6 @@ UNKNOWN = "[UNK]"
 MAX_WORD_LENGTH = 100  # Hugging Face's max_input_chars_per_word
 CACHE_SIZE, MAX_CACHED_LENGTH = 2**16, 40  # pieces, characters: about 16 MB
 FEW, BLOCK = 64, 2**16  # texts up to which arrays are slower; pieces looked up at once
-MAX_KEPT, PER_TEXT = 2**21, 40  # tokens of counted texts: 16 MB; what each text takes besides, in tokens
 PER_UNKNOWN = 2  # a token budget then bounds unknown words; the row of [UNK] is zero, so vectors do not change
 
 _LOADING = Lock()
@@ -116,48 +115,6 @@ class WordPiece:
         if self._pieces.is_full:
             self._pieces = _Pieces(self._pieces.words)
         return self._pieces
-
-
-class KeepingWordPiece(WordPiece):
-    """The WordPiece of an embedder, which keeps the tokens of the texts counted last, because most are embedded next.
-
-    It shares the cache of ``tokenizer``.
-    """
-
-    def __init__(self, tokenizer: WordPiece) -> None:
-        self.__dict__.update(tokenizer.__dict__)
-        self._kept, self._n_kept = dict[str, Ints](), 0
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return KeepingWordPiece, (WordPiece(self.vocabulary, self.per_unknown),)
-
-    def counts(self, texts: Sequence[str]) -> Ints:
-        """Return the number of tokens in each of n texts, (n,), and keep the tokens of many."""
-        if len(texts) <= FEW:
-            return super().counts(texts)
-        ids, bounds = super().encode_many(texts)
-        size = len(ids) + PER_TEXT * len(texts)
-        if self._n_kept + size > MAX_KEPT:
-            self._kept, self._n_kept = {}, 0  # not cleared, because another thread may read it
-        if size <= MAX_KEPT:
-            self._kept.update(zip(texts, _divide(ids, bounds), strict=True))
-            self._n_kept += size
-        return np.diff(bounds)
-
-    def encode_many(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
-        """Return the concatenated ids of n texts, and (n + 1,) bounds: text i is ``ids[b[i]:b[i+1]]``."""
-        kept = self._kept
-        new = [text for text in texts if text not in kept]
-        encoded = super().encode_many(new)
-        if len(new) == len(texts):
-            return encoded
-        added = dict(zip(new, _divide(*encoded), strict=True))
-        tokens = [added[text] if text in added else kept[text] for text in texts]
-        return np.concatenate(tokens), np.cumsum([0, *map(len, tokens)])
-
-
-def _divide(ids: Ints, bounds: Ints) -> Iterator[Ints]:
-    return (ids[start:end] for start, end in pairwise(bounds.tolist()))
 
 
 @cache

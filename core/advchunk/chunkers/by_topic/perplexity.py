@@ -44,7 +44,6 @@ class PerplexityParams(LanguageModelParams):
     measure : surprise of a sentence: the mean "cross-entropy" of its tokens in nats, as in the published code; or the
         mean of their "perplexity", as in the paper, which the few least likely tokens dominate.
     max_context : maximum context of a token, in tokens, >= 16; None is the model's limit, at most 8192.
-    max_memory : maximum MiB of the model's keys and values, >= 1, which may lower the context; None is unlimited.
     evict : share of a full context to drop, oldest tokens first, > 0 and < 1; the rest is read again, so less takes longer.
 
     References
@@ -62,7 +61,6 @@ class PerplexityParams(LanguageModelParams):
     boundary: Literal["after", "overlap"] = "after"
     measure: SurpriseMeasure = "cross-entropy"
     max_context: int | None = None
-    max_memory: int | None = None
     evict: float = 0.3
 
     def check(self) -> None:
@@ -75,7 +73,6 @@ class PerplexityParams(LanguageModelParams):
         rule = 'overlap_tokens must be 0 if boundary is "overlap", which repeats the sentence at a minimum'
         require(self.boundary == "after" or not self.overlap_tokens, rule, self.overlap_tokens)
         at_least(16, self, "max_context")
-        at_least(1, self, "max_memory")
         require(0 < self.evict < 1, "evict must be > 0 and < 1", self.evict)
 
 
@@ -96,7 +93,7 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
     @property
     def model(self) -> CausalLM:
         """The language model."""
-        options = {name: getattr(self, name) for name in ("measure", "max_context", "max_memory", "evict")}
+        options = {name: getattr(self, name) for name in ("measure", "max_context", "evict")}
         return as_causal(self.lm, **options)
 
     def plan(self, document: Document) -> Plan[Explanation]:

@@ -33,7 +33,7 @@ SHAPE_COLUMNS: Columns = {
     "coverage": ("coverage, %", ".1f"), **{name: (name, ".3f") for name in _BOUNDARY_SCORES},
 }  # fmt: skip
 COST_COLUMNS: Columns = {
-    "seconds": ("CPU s", ".3g"), "wall seconds": ("wall s", ".3g"),
+    "seconds": ("CPU s", ".3g"), "wall seconds": ("wall s", ".3g"), "peak MB": ("peak MB", ".1f"),
     "calls": ("calls", ","), "tokens sent": ("tokens sent", ","),
 }  # fmt: skip
 DETAIL_TABLES: Mapping[str, Columns] = {"Retrieval": RETRIEVAL_COLUMNS, "Shape": SHAPE_COLUMNS, "Cost": COST_COLUMNS}
@@ -65,6 +65,7 @@ def _as_row(row: Comparison, result: Result) -> dict[str, Any]:
         "coverage": _percent(result.coverage),
         "seconds": round(cost.cpu_seconds, 3),
         "wall seconds": round(cost.wall_seconds, 3),
+        "peak MB": None if cost.peak_bytes is None else round(cost.peak_bytes / 1e6, 1),
         "calls": cost.calls,
         "tokens sent": cost.tokens,
     }
