@@ -9,8 +9,7 @@ import pytest
 
 from advchunk import create
 from advchunk.chunkers.by_topic.universal import UniversalSemanticChunker
-from advchunk.evaluation import pk
-from advchunk.evaluation import even_split
+from advchunk.evaluation import even_split, pk
 from advchunk.records import Units
 
 TOPICS = [

@@ -29,7 +29,6 @@ from advchunk.models import retrying
 from advchunk.models.cache import with_cache
 from advchunk.models.chat import Budget, Usage, as_chat
 from advchunk.models.endpoint import OpenAIChat
-from advchunk.text.scripts import count_words
 from servers import LONG, SHORT, Endpoint, breaks_off, drips, fails, hangs, reading, replies, resets, says
 
 pytestmark = pytest.mark.slow
