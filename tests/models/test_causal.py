@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import sys
@@ -351,24 +350,10 @@ class Own:
         return self.chances
 
 
-class Later(Own):
-    async def asurprise(self, text):
-        return [1, 3], [np.nan, 4.0]
-
-    async def achoose(self, prompt, options):
-        return [0.0, 1.0]
-
-
-def test_an_object_of_ones_own_is_asked_now_or_later():
-    item = ("abc", (0, 1, 3))
-    for model, expected, chances in ((Own(), 2.0, [0.5, 0.25]), (Later(), 4.0, [0.0, 1.0])):
-        coerced = as_causal(model)
-        assert coerced.score([item, item])[0].tolist() == [2.0, 2.0]
-        assert coerced.choose([("?", ("1", "2"))])[0].tolist() == [0.5, 0.25]
-        (result,) = asyncio.run(coerced.ascore([item]))
-        assert result.tolist() == [expected, expected]
-        (result,) = asyncio.run(coerced.achoose([("?", ("1", "2"))]))
-        assert result.tolist() == chances
+def test_an_object_of_ones_own_is_asked():
+    coerced = as_causal(Own())
+    assert coerced.score([("abc", (0, 1, 3))] * 2)[0].tolist() == [2.0, 2.0]
+    assert coerced.choose([("?", ("1", "2"))])[0].tolist() == [0.5, 0.25]
 
 
 def test_models_are_equal_if_they_answer_alike():

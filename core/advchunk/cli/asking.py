@@ -129,7 +129,6 @@ def _word_filter(question: str, language: str) -> Callable[[str], bool]:
 
 
 def _highlight(text: str, is_asked: Callable[[str], bool]) -> str:
-    """Color the words of the question in a text."""
     words = [word for word in {*searchable_words(text)} if is_asked(word)]
     # A pair of characters of a script without spaces is a word wherever it stands.
     edges = {word: ("", "") if searchable_words(word * 2) != [word * 2] else (r"(?<!\w)", r"(?!\w)") for word in words}

@@ -111,7 +111,6 @@ class _Run:
         self._bar = tqdm(total=total, unit=unit, disable=True if hide else None)  # None hides it but on a terminal
 
     def texts(self) -> Iterator[Any]:
-        """Yield the chunks of each document, as text or as they were converted, and report failures."""
         with self._bar, closing(self._run.results()) as results:
             for _, _, result in results:
                 for failure in result.failures:
@@ -187,7 +186,6 @@ def _format_chunk(c: Chunk) -> str:
 
 
 def _color_lines(text: str, background: int) -> str:
-    """Color the text of each line, and not the space before and after."""
     return re.sub(r"\S[^\r\n]*", lambda line: click.style(line[0], fg=_BLACK, bg=background), text)
 
 

@@ -13,7 +13,7 @@ import time
 import zlib
 from collections.abc import Callable, Coroutine, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -90,7 +90,6 @@ _BREAKERS: WeakKeyDictionary[Store, _CircuitBreaker] = WeakKeyDictionary()
 
 
 def _circuit_breaker(store: Store) -> _CircuitBreaker:
-    """Return the circuit breaker of a store, one per process."""
     try:
         with _LOCK:
             return _BREAKERS.setdefault(store, _CircuitBreaker(store))
@@ -133,8 +132,6 @@ def _stack(rows: list[Any]) -> Floats:
 def _cached_methods(
     kind: str, collect: Callable[[list[Any]], Any] = list
 ) -> tuple[Callable[[Cached, Sequence[Any]], Any], Callable[[Cached, Sequence[Any]], Coroutine[Any, Any, Any]]]:
-    """Return the method for a kind of request, and its async twin."""
-
     def call(self: Cached, items: Sequence[Any]) -> Any:
         keys, hits, misses = self._look_up(kind, items)
         rows = getattr(self.model, kind)(tuple(misses.values())) if misses else ()
@@ -142,7 +139,8 @@ def _cached_methods(
 
     async def acall(self: Cached, items: Sequence[Any]) -> Any:
         keys, hits, misses = await call_in_thread(self._look_up, kind, items)
-        rows = await getattr(self.model, f"a{kind}")(tuple(misses.values())) if misses else ()
+        awaited = getattr(self.model, f"a{kind}", None) or partial(call_in_thread, getattr(self.model, kind))
+        rows = await awaited(tuple(misses.values())) if misses else ()
         return collect(await call_in_thread(self._store, kind, keys, hits, misses, rows))
 
     return call, acall

@@ -393,7 +393,6 @@ def _extract_json(text: str, opening: str) -> str:
 
 
 def _reply(reply: Any) -> Reply:
-    """Convert an answer of LangChain, LlamaIndex or a function."""
     message = getattr(reply, "message", reply)
     content = message if isinstance(message, str) else getattr(message, "content", None)
     if isinstance(content, list):

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from advchunk.errors import require
 from advchunk.models.signals import unit_rows
 from advchunk.records import Chunk, Floats, Ints, Units
 
@@ -38,9 +37,6 @@ def add_context(rows: Floats, positions: Floats | Ints, *, weight: float = WEIGH
     array([[0.98, 0.18],
            [0.18, 0.98]])
     """
-    require(weight >= 0, "weight must be >= 0", weight)
-    require(reach > 0, "reach must be > 0", reach)
-    require(not np.any(np.diff(positions) < 0), "positions must be non-decreasing", positions)
     return unit_rows(rows + weight * neighbor_sums(rows, positions, reach))
 
 
@@ -104,7 +100,7 @@ def sentence_rows(
     Parameters
     ----------
     vectors : (c, d) unit vectors of the chunks with context (`chunk_vectors`).
-    units : n units of the document, with sizes; ``rows`` are their (n, d) unit vectors, from the embedder.
+    units, rows : n units of the document, with sizes, and their (n, d) unit vectors, from the embedder.
     weight, reach : see `add_context`; half the reach used for chunks works best.
     share : weight of the unit in the mix with its chunk, 0..1.
 
@@ -115,7 +111,6 @@ def sentence_rows(
     array([[1.  , 0.  ],
            [0.71, 0.71]])
     """
-    require(0 <= share <= 1, "share must be in 0..1", share)
     sizes = units.token_counts()
     mixed = add_context(rows, np.cumsum(sizes) - sizes / 2, weight=weight, reach=reach)
     return [
@@ -142,7 +137,6 @@ def token_windows(n: int, size: int | None) -> list[TokenWindow]:
     >>> token_windows(7, 6)
     [TokenWindow(start=0, end=6, first=0, last=4), TokenWindow(start=1, end=7, first=4, last=7)]
     """
-    require(size is None or size >= 1, "size must be >= 1 or None", size)
     if size is None or n <= size:
         return [TokenWindow(0, n, 0, n)] * (n > 0)
     count = 1 - (size - n) // max(size // 2, 1)  # rounded up

@@ -115,5 +115,4 @@ def _pairs(word: str) -> list[str]:
 
 @cache
 def _ranks() -> dict[str, int]:
-    """Return the ranks of the tokens in the vocabulary, from 1."""
     return {token: rank for rank, token in enumerate(default_wordpiece().vocabulary, 1)}

@@ -28,10 +28,8 @@ class HuggingFaceLM:
     read in overlapping windows of the context's length: each drops the oldest ``evict`` of the previous window, and
     predicts as many new tokens from the rest.
 
-    Windows cost accuracy: on 1,930 tokens of an encyclopedia, the surprise of SmolLM2-135M is .15 nats a token higher
-    with a context of 512 tokens than with all, and 7 of 10 minima of units of 25 tokens are the same; with 256, .33
-    nats and 5 of 10 (``benchmarks/perplexity.py``). They also cost time: each token is read about 1 / ``evict`` times. So
-    make the context as long as memory allows.
+    Windows cost accuracy (``benchmarks/MODELS.md``) and time: each token is read about 1 / ``evict`` times. So make the context
+    as long as memory allows.
 
     Parameters
     ----------
@@ -169,7 +167,6 @@ def distinguishing_prefixes(sequences: Sequence[tuple[int, list[int]]]) -> list[
 
 
 def _shared_length(sequences: Sequence[Sequence[int]]) -> int:
-    """Return the length of the common prefix of all sequences."""
     length = min(map(len, sequences))
     return next((i for i in range(length) if len({tokens[i] for tokens in sequences}) > 1), length)
 

@@ -219,7 +219,6 @@ def _split_names(names: str) -> list[str]:
 
 
 def _data_paths(data: str) -> tuple[Path, Path]:
-    """Return the folder of the documents, and the path of their questions, if any."""
     path = Path(data)
     return (path.parent, path) if path.is_file() else (path, path / _QUESTIONS)
 
@@ -228,7 +227,6 @@ def _load_task(
     data: str, embedder: str | None, seed: int, log: Callable[[str], None],
     *, budget: int, k: int, number: int, headings: bool, language: str,
 ) -> EvaluationTask:  # fmt: skip
-    """Read the documents and their questions; generate questions if there are none."""
     from advchunk import evaluation
 
     folder, source = _data_paths(data)

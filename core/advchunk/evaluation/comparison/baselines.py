@@ -55,7 +55,6 @@ def parent_documents(size: int, child_tokens: int = CHILD_TOKENS) -> Candidate:
 
 
 def _split_twice(size: int, child_tokens: int, documents: Sequence[Document]) -> Chunks:
-    """Return the chunks of each document, to be embedded by the smaller ones in them."""
     groups = _recursive_chunks(documents, size)
     texts = [Document(chunk.embed_text) for group in groups for chunk in group]
     children = iter(_recursive_chunks(texts, child_tokens))
@@ -81,7 +80,6 @@ def sentence_windows(window: int = WINDOW) -> Candidate:
 
 
 def _split_to_windows(window: int, documents: Sequence[Document]) -> Chunks:
-    """Return the windows of sentences of each document, to be embedded by the sentence in the middle."""
     return [_windows(window, document.text) if document.text.strip() else [] for document in documents]
 
 

@@ -226,11 +226,7 @@ def with_vectors(
 ) -> _AnyCandidate:
     """Return a candidate whose chunks, such as those of another library, have vectors (`advchunk.retrieval.add_vectors`).
 
-    Parameters
-    ----------
-    kind : "plain", "context", "units" or "late" (`advchunk.chunkers.vectors.ChunkVectors`).
-    embedder : see `models.embedders.as_embedder`; it must be that of the questions.
-    label : "" adds the kind to the candidate's.
+    The embedder must be that of the questions; an empty label adds the kind to the candidate's.
 
     >>> with_vectors(external("by line", str.splitlines), "units").label
     'by line, units'

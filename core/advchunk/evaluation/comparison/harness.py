@@ -199,7 +199,6 @@ def group_by_chunks(candidates: Mapping[_K, Candidate | SizeMatched]) -> list[li
 
 
 def _result_path(candidate: Candidate | SizeMatched, task: EvaluationTask, store: str | Path | None) -> Path | None:
-    """Return the file of a result; None if it cannot be stored."""
     if store is None or not (fingerprint := candidate.fingerprint):
         return None
     kind = type(candidate).__name__, getattr(candidate, "size_matched", True)
@@ -208,7 +207,6 @@ def _result_path(candidate: Candidate | SizeMatched, task: EvaluationTask, store
 
 
 def _load(path: Path | None) -> Result | None:
-    """Return a stored result; None if there is none, or if it cannot be read."""
     if path is None or not path.exists():
         return None
     try:
@@ -239,8 +237,6 @@ def attempt(
 
 
 def _attempt(work: Callable[[], _T]) -> _T | str:
-    """Return the result of work, or the reason of its failure."""
-
     def plan() -> Plan[_T | str]:
         yield from ()
         return work()

@@ -156,7 +156,6 @@ class ChunkIndex:
 
 
 def _complete(first: Ints, order: Ints) -> Ints:
-    """Return the first chunks, and then the others in their order."""
     left = np.ones(len(order), dtype=bool)
     left[first] = False
     return np.concatenate([first, order[left[order]]])

@@ -93,7 +93,6 @@ def _passages(documents: Sequence[Document], number: int, seed: int, language: s
 
 
 def _replies(llm: Any, prompts: Sequence[str]) -> Iterator[str | None]:
-    """Yield the reply to each prompt, None where the call failed."""
     chat = as_chat(llm)
 
     def plan(prompt: str) -> Plan[str | None]:
@@ -109,7 +108,6 @@ def _replies(llm: Any, prompts: Sequence[str]) -> Iterator[str | None]:
 
 
 def _parse_reply(reply: Any, document: Document, passage: Span) -> Question | str:
-    """Return the question of a reply, or the reason why it has none."""
     if not isinstance(reply, str):
         return "failed" if reply is None else "unreadable"
     # Models put code fences around JSON, and thoughts before it, whose opening tag may be part of a chat template.

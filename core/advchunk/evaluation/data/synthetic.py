@@ -26,14 +26,13 @@ def synthetic(
 
     A topic is a vocabulary of invented words with frequencies proportional to 1 / rank, as in natural language. Only
     the words mark the boundaries: the text is one paragraph. The same seed and parameters give the same text in any
-    process; ``overlap`` and ``noise`` change words only. Raises `ConfigurationError` for a parameter out of range.
+    process; ``overlap`` and ``noise`` change words only.
 
     Parameters
     ----------
     seed : >= 0; determines words, lengths and order.
     segments : number of segments, >= 1.
-    sentences : minimum and maximum per segment, uniformly distributed.
-    words : minimum and maximum per sentence, uniformly distributed.
+    sentences, words : minimum and maximum per segment, and per sentence, uniformly distributed.
     topics : number of topics, >= 2; they recur if there are fewer than segments. None for one per segment.
     vocabulary : words of each topic, and of the vocabulary that all topics share.
     overlap : share of words from the shared vocabulary, 0..1: at 0 topics have no word in common, at 1 all words.

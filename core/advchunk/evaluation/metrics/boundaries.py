@@ -52,9 +52,8 @@ def pk(
 ) -> float:
     """Return the share of position pairs k apart that are wrongly put into one segment or wrongly separated.
 
-    Lower is better; a text of one position has no windows and scores 0. Raises `ConfigurationError` for cuts that do not
-    increase from 0 to the same n, or a parameter out of range. See Beeferman,
-    Berger and Lafferty (1999), Statistical models for text segmentation, section 4.
+    Lower is better; a text of one position has no windows and scores 0. See Beeferman, Berger and Lafferty (1999), Statistical
+    models for text segmentation, section 4.
 
     Parameters
     ----------
@@ -94,13 +93,7 @@ def boundary_scores(reference: Cuts, hypothesis: Cuts, *, tolerance: int = 0) ->
     """Return the scores of boundaries, matched one to one with reference boundaries within ``tolerance`` units.
 
     The matching is the largest possible one. If neither side has boundaries, every score is 1; if only one side has any,
-    every score is 0. Raises `ConfigurationError` for cuts that do not increase from 0 to the same n, or a negative
-    tolerance.
-
-    Parameters
-    ----------
-    reference, hypothesis : the true cuts and the cuts to score, of the same units. Their ends are not boundaries.
-    tolerance : in units, >= 0.
+    every score is 0. The ends of the text are not boundaries.
 
     >>> boundary_scores([0, 4, 8, 12], [0, 5, 6, 7, 12], tolerance=1)
     BoundaryScores(precision=0.6666666666666666, recall=1.0, f1=0.8, reference_segments=3, hypothesis_segments=4)
@@ -144,7 +137,6 @@ def check_cuts(cuts: Cuts, name: str = "cuts") -> Ints:
 def _boundaries_per_window(
     reference: Cuts, hypothesis: Cuts, k: int | None, weights: Sequence[int] | Ints | None, convention: Convention
 ) -> tuple[Ints, Ints]:
-    """Return the number of boundaries in each window, in the reference and in the hypothesis."""
     true, predicted = _check_pair(reference, hypothesis)
     require(convention in _HALF_A_SEGMENT, f"convention must be one of {get_args(Convention)}", convention)
     words = np.ones(true[-1], dtype=np.int64) if weights is None else np.asarray(weights)
@@ -167,7 +159,6 @@ def _boundaries_per_window(
 
 
 def _check_pair(reference: Cuts, hypothesis: Cuts) -> tuple[Ints, Ints]:
-    """Return both cuts as arrays; raise unless they end at the same unit."""
     true, predicted = check_cuts(reference, "reference"), check_cuts(hypothesis, "hypothesis")
     require(true[-1] == predicted[-1], f"hypothesis must end at {true[-1]} as the reference does", int(predicted[-1]))
     return true, predicted

@@ -100,14 +100,8 @@ def find_overlaps(
 ) -> Overlaps:
     """Find the overlap of every chunk with every answer.
 
-    Chunks are numbered across all documents, in the mapping's order. Raises `ConfigurationError` for no questions; a
-    document missing from ``chunks``; ``tokens`` of another length than the chunks.
-
-    Parameters
-    ----------
-    chunks : the chunks of each document, by its name; may be empty.
-    questions : at least one, all about documents in ``chunks``.
-    tokens : (c,) tokens of each chunk, >= 0; None for their own ``tokens``, comparable only if counted by one counter.
+    Chunks are numbered across all documents, in the mapping's order. Raises `ConfigurationError` for no questions, and for one
+    about a document missing from ``chunks``. ``tokens`` are those of each chunk, (c,), >= 0; None for their own.
 
     >>> from advchunk import Span
     >>> from advchunk.evaluation.data.questions import Reference
@@ -139,12 +133,8 @@ def find_overlaps(
 def similarities(query_vectors: Floats, chunk_vectors: Floats, owners: Sequence[int] | Ints | None = None) -> Floats:
     """Return the cosine of each query and each chunk: (q, c), exact, in double precision, rounded to nine decimals.
 
-    A zero vector has similarity 0 to all. A chunk with several vectors has the similarity of its best one.
-
-    Parameters
-    ----------
-    query_vectors, chunk_vectors : (q, d) and (r, d), of any norm.
-    owners : (r,) the chunk of each vector, in any order, 0..c - 1, with at least one per chunk; None for one per chunk.
+    A zero vector has similarity 0 to all. Vectors, (q, d) and (r, d), have any norm. With ``owners``, (r,) the chunk of each
+    vector, 0..c - 1, at least one per chunk, a chunk has the similarity of its best vector.
 
     >>> similarities(np.array([[1.0, 1.0]]), np.array([[2.0, 2.0], [3.0, 0.0]])).round(2).tolist()
     [[1.0, 0.71]]
@@ -184,12 +174,8 @@ def at_budget(overlaps: Overlaps, ranking: Ints, budget: int) -> RetrievalScores
     Chunks are taken in order while they fit. The first that does not fit is truncated to the remaining tokens, by the
     same share of its characters, and nothing is taken after it. So every chunker spends the same, and a larger budget
     never retrieves less. Without that chunk, scores would depend on how sizes divide the budget; skipping to later chunks
-    that fit would favor small ones. Raises the errors of `at_k`, and `ConfigurationError` for chunks with text and 0 tokens.
-
-    Parameters
-    ----------
-    ranking : (q, r) indices of chunks, best first; all chunks, or as many as fill the budget.
-    budget : in the tokens of ``overlaps``, >= 1.
+    that fit would favor small ones. The ranking has all chunks, or as many as fill the budget. Raises the errors of `at_k`, and
+    `ConfigurationError` for chunks with text and 0 tokens.
     """
     require(budget >= 1, "budget must be >= 1", budget)
     free = np.flatnonzero((overlaps.tokens == 0) & (overlaps.sizes > 0))
@@ -305,10 +291,8 @@ def _ideal_gains(pieces: Ints, sizes: Ints, answers: Ints, length: int) -> Float
 
 
 def _rows(rows: Iterable[tuple[int, int, int, int]]) -> Ints:
-    """Return (n, 4) owner, document, start and end."""
     return np.array(list(rows), dtype=np.int64).reshape(-1, 4)
 
 
 def _divide(part: Floats, whole: Floats | Ints) -> Floats:
-    """Return part / whole, and 0 where whole is 0."""
     return np.divide(part, whole, out=np.zeros(len(part)), where=np.asarray(whole) > 0)

@@ -31,8 +31,7 @@ class Difference(NamedTuple):
 def mean_interval(values: Floats) -> Interval:
     """Return the mean score over (n,) questions, n >= 2, with its bootstrap percentile interval.
 
-    Raises `ConfigurationError` for scores that are not finite. See Efron and Tibshirani (1993), An Introduction to the
-    Bootstrap, section 13.3: the percentile interval.
+    See Efron and Tibshirani (1993), An Introduction to the Bootstrap, section 13.3: the percentile interval.
 
     >>> mean_interval(np.array([0.0, 1.0, 1.0, 1.0]))
     Interval(mean=0.75, low=0.25, high=1.0)
@@ -45,8 +44,7 @@ def paired_difference(scores: Floats, baseline: Floats, *, resamples: int = RESA
 
     Pairing the scores of each question cancels its difficulty. p is two-sided: the lowest level at which the interval
     excludes 0, at least 2 / (resamples + 1), and at least that of a sign test, 2^(1 - n). Questions are treated as
-    independent; many questions on few documents are not, which makes the interval too narrow and p too low. Raises
-    `ConfigurationError` for different numbers of questions; scores that are not finite. See
+    independent; many questions on few documents are not, which makes the interval too narrow and p too low. See
     Efron and Tibshirani (1993), An Introduction to the Bootstrap, sections 13.3 and 15.4. Koehn (2004), Statistical
     significance tests for machine translation evaluation, for the pairing.
 
@@ -71,8 +69,7 @@ def paired_difference(scores: Floats, baseline: Floats, *, resamples: int = RESA
 def holm(p: Floats) -> Floats:
     """Return the (n,) p-values of all n comparisons adjusted by the Holm step-down method, none lower than before.
 
-    Raises `ConfigurationError` for values that are not p-values. See Holm (1979), A simple sequentially rejective
-    multiple test procedure.
+    See Holm (1979), A simple sequentially rejective multiple test procedure.
 
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
