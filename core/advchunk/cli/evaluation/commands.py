@@ -171,36 +171,27 @@ def recommend_command(
 @click.argument("folder", metavar="DIR")
 @_number
 @_seed
-@_option("-o", "--out", metavar="NEWDIR", help="Write the questions and the modified documents to this new folder.")
-@_option("--llm", metavar="URL", help="OpenAI-compatible endpoint that writes the questions; uses OPENAI_API_KEY.")
-@_option("--model", metavar="NAME", help="Model at that endpoint.")
-def questions_command(folder: str, number: int, seed: int, out: str | None, llm: str | None, model: str | None) -> None:
+@_option(
+    "-o", "--out", metavar="NEWDIR", required=True, help="The new folder for the questions and the modified documents."
+)
+def questions_command(folder: str, number: int, seed: int, out: str) -> None:
     """Generate questions about the documents in DIR.
 
-    Without a model, sentences from the documents serve as questions, and half of them are removed from the text. --out is then required, and also receives the modified documents.
-
-    With a model, it writes a question about each of N passages and quotes the answer. The questions are written to DIR unless --out is set.
+    Sentences from the documents serve as questions, and half of them are removed from the text, so the modified documents are written, too.
     """
-    from advchunk import OpenAIChat
-    from advchunk.evaluation import generate_questions, held_out_questions, read_corpus, write_questions
+    from advchunk.evaluation import held_out_questions, read_corpus, write_questions
 
     with report_errors():
-        require(bool(out or llm), "--out must name a new folder, because the documents are modified", out)
-        require(bool(llm) == bool(model), "--llm and --model must be used together", llm or model)
-        documents = read_corpus(folder)
-        target = Path(out or folder)
-        unused = not target.exists() or not any(target.iterdir()) if out else not (target / _QUESTIONS).exists()
-        require(unused, f"--out must be a new or empty folder, and DIR must not contain {_QUESTIONS}", str(target))
-        generate = partial(generate_questions, OpenAIChat(llm, model)) if llm and model else held_out_questions
-        built = generate(documents, number, seed=seed)
-        for document in built.documents if out else ():
+        target = Path(out)
+        unused = not target.exists() or not any(target.iterdir())
+        require(unused, "--out must be a new or empty folder", out)
+        built = held_out_questions(read_corpus(folder), number, seed=seed)
+        for document in built.documents:
             path = target / document.source
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(document.text.encode())
         write_questions(target / _QUESTIONS, built.questions, built.documents)
-    dropped = ", ".join(f"{number} {reason}" for reason, number in built.dropped.items())
-    total = f"{len(built.questions)} questions{f' ({dropped})' * bool(dropped)}"
-    click.echo(f"{total}: advchunk evaluate --data {target}", err=True)
+    click.echo(f"{len(built.questions)} questions: advchunk evaluate --data {target}", err=True)
 
 
 def _logger(quiet: bool) -> Callable[[str], None]:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
@@ -118,14 +119,6 @@ def find_quote(quote: str, text: str) -> Span:
     raise ConfigurationError(msg)
 
 
-def quote_span(quote: str, text: str) -> Span | None:
-    """Return the span from `find_quote`, or None where that raises."""
-    try:
-        return find_quote(quote, text)
-    except ConfigurationError:
-        return None
-
-
 def _documents_by_name(documents: Sequence[Document]) -> Mapping[str, Document]:
     ids = [document.source for document in documents]
     require(len(set(ids)) == len(ids), "documents must have unique ids", ids)
@@ -170,8 +163,11 @@ def _reference_to_dict(reference: Reference, texts: Mapping[str, str]) -> dict[s
     name, (start, end) = reference
     require(name in texts, "a reference must name an existing document", name)
     require(end <= len(texts[name]), f"a reference must end within its document of {len(texts[name])} characters", end)
-    quote = texts[name][start:end]
-    return {"document": name, **({"quote": quote} if quote_span(quote, texts[name]) else {"start": start, "end": end})}
+    quote, place = texts[name][start:end], dict[str, Any](start=start, end=end)
+    with suppress(ConfigurationError):
+        find_quote(quote, texts[name])
+        place = {"quote": quote}
+    return {"document": name, **place}
 
 
 def _read_text(path: Path) -> str:
