@@ -136,7 +136,8 @@ def segmenters(rows: Sequence[Row], only: Sequence[str]) -> Iterator[tuple[str, 
 def random_segmentation(seed: int, text: SegmentedText) -> Ints:
     """Return the true number of cuts at random places."""
     n = len(text.units)
-    return np.r_[0, np.sort(np.random.default_rng(seed).choice(n - 1, len(text.cuts) - 2, replace=False)) + 1, n]
+    inner = np.random.default_rng(seed).choice(n - 1, len(text.cuts) - 2, replace=False) + 1
+    return np.array([0, *sorted(inner.tolist()), n])
 
 
 def split_evenly(segment: Segmenter, text: SegmentedText) -> Ints:

@@ -167,9 +167,10 @@ def put(row: Registration) -> None:
 
 def _read_tables(kind: Kind, *, ours: bool = False) -> Iterator[None]:
     """Add the rows of one table after another that was not read before, and yield after each."""
-    own = [(name, partial(_own_rows, name)) for name in PACKAGES]
-    others = [("tables of others", _declared_tables), (f"{kind}s of others", partial(_declared_rows, kind))]
-    for table, read in own if ours else [*own, *others]:
+    tables: list[tuple[str, Callable[[], Iterable[Registration]]]] = [(p, partial(_own_rows, p)) for p in PACKAGES]
+    if not ours:
+        tables += [("tables of others", _declared_tables), (f"{kind}s of others", partial(_declared_rows, kind))]
+    for table, read in tables:
         with _LOCK:
             if table not in _READ:
                 _READ.add(table)

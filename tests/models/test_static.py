@@ -97,15 +97,11 @@ def test_a_lone_surrogate_is_removed():
     assert tokenizer("\udfff") == 0
 
 
-@given(some_texts, st.integers(1, 9))
-def test_many_texts_are_encoded_in_blocks_as_one_at_a_time(texts, block):
+@given(some_texts)
+def test_many_texts_are_encoded_as_one_at_a_time(texts):
     tokenizer = default_wordpiece()
-    alone = [tokenizer.encode(text) for text in texts]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wordpiece, "FEW", -1)
-        patch.setattr(wordpiece, "BLOCK", block)
-        ids, bounds = tokenizer.encode_many(texts)
-    assert [ids[a:b].tolist() for a, b in pairwise(bounds.tolist())] == alone
+    ids, bounds = tokenizer.encode_many(texts)
+    assert [ids[a:b].tolist() for a, b in pairwise(bounds.tolist())] == [tokenizer.encode(text) for text in texts]
 
 
 @given(texts=some_texts)

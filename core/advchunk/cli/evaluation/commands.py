@@ -200,13 +200,9 @@ def _logger(quiet: bool) -> Callable[[str], None]:
 
 def _resolve_methods(chunkers: str) -> list[str]:
     if chunkers not in ("all", "stable"):
-        return _split_names(chunkers)
+        return [name.strip() for name in chunkers.split(",") if name.strip()]
     names = catalog.names(None if chunkers == "all" else "stable")
     return [name for name in names if catalog.is_general_purpose(name)]
-
-
-def _split_names(names: str) -> list[str]:
-    return [name.strip() for name in names.split(",") if name.strip()]
 
 
 def _data_paths(data: str) -> tuple[Path, Path]:

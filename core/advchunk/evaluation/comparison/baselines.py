@@ -19,7 +19,7 @@ from advchunk.text import sentences
 
 CHILD_TOKENS = 40
 WINDOW = 3
-FACTOR = 4
+FACTOR, LEVELS = 4, 3
 SHARE = 0.5
 
 
@@ -68,13 +68,8 @@ def sentence_windows(window: int = WINDOW) -> Candidate:
     """Return each sentence with the sentences around it, found by the vector of the sentence alone.
 
     Windows of neighbors overlap, and their text counts against the budget each time, as it does in a prompt (LlamaIndex,
-    ``SentenceWindowNodeParser`` with ``MetadataReplacementPostProcessor``).
-
-    Parameters
-    ----------
-    window : sentences on either side, >= 0.
+    ``SentenceWindowNodeParser`` with ``MetadataReplacementPostProcessor``). A window has so many sentences on either side.
     """
-    require(window >= 0, "window must be >= 0", window)
     cut, settings = partial(_split_to_windows, window), {"window": window}
     return Candidate("sentence windows", cut, "baseline", settings, f"sentence windows {window}", uses_no_model=True)
 
@@ -94,7 +89,7 @@ def _windows(window: int, text: str) -> list[Chunk]:
     ]
 
 
-def auto_merging(size: int, factor: int = FACTOR, levels: int = 3) -> Candidate:
+def auto_merging(size: int) -> Candidate:
     """Return chunks in a hierarchy: the smallest are found, and several of one larger chunk are replaced by it.
 
     As many small chunks as fill the budget are found by their vectors. Then, as long as anything changes, a chunk between
@@ -102,28 +97,16 @@ def auto_merging(size: int, factor: int = FACTOR, levels: int = 3) -> Candidate:
     more than half of them were found; its score is their mean (LlamaIndex, ``AutoMergingRetriever`` over a
     ``HierarchicalNodeParser``). The small chunks that were not among the first follow.
 
-    Parameters
-    ----------
-    size : ``max_tokens`` of the smallest chunks, >= 1.
-    factor : ratio of the sizes of a chunk and those in it, >= 2.
-    levels : of the hierarchy, >= 2.
+    ``size`` is ``max_tokens`` of the smallest chunks; those of the other levels are four times as large as those in them.
     """
-    require(factor >= 2, "factor must be >= 2", factor)
-    require(levels >= 2, "levels must be >= 2", levels)
-    sizes = tuple(size * factor**level for level in reversed(range(levels)))
+    sizes = tuple(size * FACTOR**level for level in reversed(range(LEVELS)))
     settings, fingerprint = {"max_tokens": size, "sizes": list(sizes)}, f"auto-merging {sizes}"
     cut = partial(split_by_levels, sizes)
-    ranked = Candidate("auto-merging", cut, "baseline", settings, fingerprint, uses_no_model=True)
-    return replace(ranked, rank=rank_by_merging)
+    return Candidate("auto-merging", cut, "baseline", settings, fingerprint, uses_no_model=True, rank=rank_by_merging)
 
 
 def split_by_levels(sizes: Sequence[int], documents: Sequence[Document]) -> Chunks:
-    """Return the chunks of each document, level by level: those of a level are cut into those of the next.
-
-    Parameters
-    ----------
-    sizes : ``max_tokens`` of each level, the largest first.
-    """
+    """Return the chunks of each document, level by level: those of a level, the largest first, are cut into those of the next."""
     groups = list[list[Chunk]]()
     for document in documents:
         chunks = list[Chunk]()
@@ -166,13 +149,7 @@ def rank_by_merging(index: ChunkIndex, search: Search) -> tuple[Ints, RunCost]:
 
 @dataclass(frozen=True)
 class Tree:
-    """The chunks of a hierarchy by their number.
-
-    Parameters
-    ----------
-    parents : by chunk, the one that contains it, if any.
-    children : by chunk, those in it, in reading order.
-    """
+    """The chunks of a hierarchy by their number: the one that contains each, if any, and those in it, in reading order."""
 
     parents: dict[int, int]
     children: dict[int, list[int]]

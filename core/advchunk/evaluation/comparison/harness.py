@@ -17,7 +17,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 
-from advchunk.engine import Job, Plan, completed, drive
+from advchunk.engine.threads import as_exception
 from advchunk.engine.workers import ALONE, run_in_processes
 from advchunk.errors import WorkerDied, first_line, require
 from advchunk.evaluation.comparison.candidates import Candidate, CandidateGroup, SizeMatched
@@ -237,16 +237,12 @@ def attempt(
 
 
 def _attempt(work: Callable[[], _T]) -> _T | str:
-    def plan() -> Plan[_T | str]:
-        yield from ()
+    try:
         return work()
-
-    def failed(error: Exception) -> Job[_T | str]:
-        message = f"{type(error).__name__}: {first_line(error)}"
-        return Job(completed(", ".join([message, *getattr(error, "__notes__", ())])))  # the notes name the document
-
-    (outcome,) = drive([Job(plan(), recover=failed)])
-    return outcome
+    except BaseException as error:  # noqa: BLE001 - a panic in a library of Rust is the candidate's failure, too
+        failure = as_exception(error)
+        message = f"{type(failure).__name__}: {first_line(failure)}"
+        return ", ".join([message, *getattr(failure, "__notes__", ())])  # the notes name the document
 
 
 def _is_picklable(value: Any) -> bool:

@@ -36,10 +36,10 @@ def mean_interval(values: Floats) -> Interval:
     >>> mean_interval(np.array([0.0, 1.0, 1.0, 1.0]))
     Interval(mean=0.75, low=0.25, high=1.0)
     """
-    return Interval(float(np.mean(values)), *_bounds(_bootstrap_means(values, RESAMPLES)))
+    return Interval(float(np.mean(values)), *_bounds(_bootstrap_means(values, RESAMPLES, SEED)))
 
 
-def paired_difference(scores: Floats, baseline: Floats, *, resamples: int = RESAMPLES) -> Difference:
+def paired_difference(scores: Floats, baseline: Floats, *, resamples: int = RESAMPLES, seed: int = SEED) -> Difference:
     """Return the mean of ``scores - baseline`` over questions, with its interval and p-value.
 
     Pairing the scores of each question cancels its difficulty. p is two-sided: the lowest level at which the interval
@@ -51,7 +51,7 @@ def paired_difference(scores: Floats, baseline: Floats, *, resamples: int = RESA
     Parameters
     ----------
     scores, baseline : (n,) scores of the same n >= 2 questions.
-    resamples : number of bootstrap samples, >= 1.
+    resamples, seed : number of bootstrap samples, >= 1, and of their sequence.
 
     >>> paired_difference(np.array([0.5, 0.7, 0.9]), np.array([0.4, 0.7, 0.7])).low
     0.0
@@ -59,7 +59,7 @@ def paired_difference(scores: Floats, baseline: Floats, *, resamples: int = RESA
     scores, baseline = np.asarray(scores), np.asarray(baseline)
     require(scores.shape == baseline.shape, f"baseline must score the same {len(scores)} questions", len(baseline))
     values = scores - baseline
-    means = _bootstrap_means(values, resamples)
+    means = _bootstrap_means(values, resamples, seed)
     beyond = 1 + min(int(np.sum(means <= 0)), int(np.sum(means >= 0)))
     # The bootstrap is overconfident on few questions, so p is never below that of a sign test.
     p = max(min(1.0, 2 * beyond / (resamples + 1)), 2.0 ** (1 - len(values)))
@@ -82,12 +82,12 @@ def holm(p: Floats) -> Floats:
     return adjusted
 
 
-def _bootstrap_means(values: Floats, resamples: int) -> Floats:
+def _bootstrap_means(values: Floats, resamples: int, seed: int) -> Floats:
     """Return the (resamples,) means of bootstrap samples: those of `scipy.stats.bootstrap`, which takes a second to import."""
     values = np.asarray(values, dtype=np.float64)
     valid = values.ndim == 1 and len(values) >= 2 and bool(np.isfinite(values).all())
     require(valid, "scores must be (n,) finite numbers of n >= 2 questions", values)
-    random, n = np.random.default_rng(SEED), len(values)
+    random, n = np.random.default_rng(seed), len(values)
     sizes = [min(_BATCH, resamples - start) for start in range(0, resamples, _BATCH)]
     return np.concatenate([values[random.integers(n, size=(size, n))].mean(axis=-1) for size in sizes])
 
