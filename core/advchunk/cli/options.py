@@ -89,7 +89,7 @@ def chunker_options(
 
 
 class Setup(NamedTuple):
-    """What the options of a command describe; the enricher adds contexts, and is None without --context."""
+    """The chunker that options describe, the enricher that adds contexts (None without --context), and the parameters that are set."""
 
     chunker: Chunker
     enricher: Any

@@ -18,8 +18,7 @@ def add_context(rows: Floats, positions: Floats | Ints, *, weight: float = WEIGH
     """Add the vectors of the other chunks to each chunk's vector, weighted by proximity.
 
     Questions name the subject of a passage; its chunks often do not, but the surrounding text does. The context is a
-    sum, not a mean, so a small chunk, which has more neighbors nearby, takes more from them than a large one, which
-    contains its context. No model is called:
+    sum, not a mean, so a small chunk takes more from its neighbors than a large one. No model is called:
 
         v_i + weight * (sum over j != i of exp(-|p_i - p_j| / reach) v_j), scaled to length 1
 
@@ -29,8 +28,7 @@ def add_context(rows: Floats, positions: Floats | Ints, *, weight: float = WEIGH
     ----------
     rows : (n, d) unit vectors of the chunks of one document, in reading order.
     positions : (n,) middles of the chunks in the document, in tokens, non-decreasing.
-    weight : weight of a neighbor at distance 0, >= 0; 0 leaves the rows unchanged. Results are not sensitive to
-        changes of weight or reach by a fifth.
+    weight : weight of a neighbor at distance 0, >= 0.
     reach : distance in tokens at which the weight has fallen to 1/e, > 0.
 
     >>> add_context(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 100])).round(2)
@@ -91,11 +89,9 @@ def sentence_rows(
 ) -> list[Floats]:
     """Return, for each chunk, the unit vectors of its units (`units_in`) mixed with their context and with the chunk.
 
-    A question is often about one sentence of a chunk, which the chunk's own vector hardly represents. Each unit is
-    mixed with the units around it (`add_context`), inside the chunk or not, then with its chunk. A chunk is as
-    similar to a question as the most similar of its rows (ours; ranking a text by its best passage: Callan 1994,
-    "Passage-level evidence in document retrieval", SIGIR). Chunks of one or two sentences gain little; with a weak
-    embedder there is no gain.
+    A question is often about one sentence of a chunk. Each unit is mixed with the units around it (`add_context`), then with its
+    chunk. A chunk is as similar to a question as the most similar of its rows (ours; ranking a text by its best passage:
+    Callan 1994, "Passage-level evidence in document retrieval", SIGIR).
 
     Parameters
     ----------

@@ -35,8 +35,6 @@ class OnnxEmbedder:
     ------
     ConfigurationError : the model is not a transformer with mean, first-token or last-token pooling, or asks for other
         inputs than text.
-    MissingExtra : onnxruntime, tokenizers or huggingface_hub is not installed.
-    ModelUnavailable : the folder lacks the graph, or the hub cannot be reached.
     """
 
     def __init__(

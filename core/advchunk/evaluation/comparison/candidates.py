@@ -87,8 +87,8 @@ class SizeMatched:
 
     Parameters
     ----------
-    make : builds the candidate of a size, a whole number >= 1; larger sizes make larger chunks. It must be picklable to run
-        in another process: a `functools.partial` of a module-level function is, a ``lambda`` is not.
+    make : builds the candidate of a size, a whole number >= 1; larger sizes make larger chunks. To run in another process, it
+        must be picklable.
     mean : tokens of the mean chunk, > 0.
     search : of the chunks, whatever that of ``make``.
     """

@@ -40,8 +40,7 @@ class RetrievalMetric(NamedTuple):
     summary : in sentences, such as "By recall in the budget".
     column : in tables of all figures.
     score : returns (q,) scores, NaN where the metric does not apply to a question.
-    title : in the main table; "" for a metric that is in others only.
-    digits : after the point, of percentages.
+    title, digits : in the main table, "" for a metric that is in others only; after the point, of percentages.
     needs : returns what the metric needs of each question of an `EvaluationTask`, empty where it does not apply; called
         once. None for a metric that applies to all questions.
     condition : of the questions to which it applies, such as "numeric claims in the answer".
