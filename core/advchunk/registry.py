@@ -130,7 +130,7 @@ def find(kind: Kind, name: str) -> Registration | None:
     return next((row for _ in _read_tables(kind) if (row := _ROWS.get((kind, name)))), None)
 
 
-def rows(kind: Kind, *, ours: bool = False) -> list[Registration]:
+def rows_of(kind: Kind, *, ours: bool = False) -> list[Registration]:
     """Return the rows of a kind: ours, and then those of other packages unless ``ours``."""
     with _LOCK:
         for _ in _read_tables(kind, ours=ours):

@@ -41,7 +41,7 @@ class {cls}(OwnParams, LinearChunker):
 
 @pytest.fixture(autouse=True)
 def _names_of_before(monkeypatch):
-    registry.rows("chunker")  # reads all tables
+    registry.rows_of("chunker")  # reads all tables
     monkeypatch.setattr(registry, "_ROWS", dict(registry._ROWS))
 
 

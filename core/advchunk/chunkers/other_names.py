@@ -57,7 +57,7 @@ def method_hint(name: str, methods: Collection[str]) -> str:
     """
     word = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower().replace("_", "-").replace(" ", "-")
     word = _SUFFIX.sub("", word) or word
-    alike = [row.name for row in registry.rows("chunker") if row.name in methods and word in row.replaces]
+    alike = [row.name for row in registry.rows_of("chunker") if row.name in methods and word in row.replaces]
     alike = alike or [method for method in methods if word in (method, *method.split("-"))]
     if not alike:
         return did_you_mean(word, methods)

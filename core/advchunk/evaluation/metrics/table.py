@@ -74,7 +74,7 @@ METRICS = (
 @cache
 def metrics() -> dict[str, RetrievalMetric]:
     """Return all metrics by name, last those of the registrations: mappings with the fields of `RetrievalMetric`."""
-    added = (row.load() for row in registry.rows("metric"))
+    added = (row.load() for row in registry.rows_of("metric"))
     return {row.name: row for row in (*METRICS, *(RetrievalMetric(**fields) for fields in added if fields))}
 
 
