@@ -140,7 +140,7 @@ def rows_of(kind: Kind, *, ours: bool = False) -> list[Registration]:
 
 def names_of(kind: Kind) -> list[str]:
     """Return the names of a kind."""
-    return [row.name for row in rows(kind)]
+    return [row.name for row in rows_of(kind)]
 
 
 def add(row: Registration) -> None:
