@@ -42,14 +42,8 @@ def synthetic(
     ['Duminu fosodi fosodi pasika funuta. ', 'Huviso bakuma mafami vibosu. ']
     """
     no_recurrence, topics = topics is None, segments if topics is None else topics
-    require(seed >= 0, "seed must be >= 0", seed)
-    require(segments >= 1, "segments must be >= 1", segments)
-    for name, (fewest, most) in {"sentences": sentences, "words": words}.items():
-        require(1 <= fewest <= most, f"{name} must be (minimum, maximum), 1 <= minimum <= maximum", (fewest, most))
     largest = len(_SYLLABLES) ** 3 // (topics + 1)
     require(1 <= vocabulary <= largest, f"vocabulary must be in 1..{largest} for {topics} topics", vocabulary)
-    require(0 <= overlap <= 1, "overlap must be in 0..1", overlap)
-    require(0 <= noise <= 1, "noise must be in 0..1", noise)
     require(no_recurrence or topics >= 2, "topics must be >= 2", topics)
     rng = np.random.default_rng(seed)
     size = (topics + 1) * vocabulary
