@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["chunker", "reader", "embedder", "splitter", "cache", "enricher", "metric", "command"]
 
 PACKAGES: Final = (
-    "chunkers", "readers", "models", "text", "cli", "readers.pubmed", "chunkers.biomedical", "readers.code", "readers.conversations",
-    "readers.data", "enrich", "chunkers.experimental", "chunkers.graphrag", "readers.mail", "readers.markups", "readers.office",
-    "readers.pages", "chunkers.by_page", "readers.papers", "chunkers.by_topic", "cli.evaluation", "cli.viewer",
+    "chunkers", "readers", "models", "text", "cli", "readers.pubmed", "chunkers.biomedical", "readers.code",
+    "readers.conversations", "readers.data", "enrich", "chunkers.experimental", "chunkers.graphrag", "readers.mail",
+    "readers.markups", "readers.office", "readers.pages", "chunkers.by_page", "readers.papers", "chunkers.by_topic",
+    "cli.evaluation", "cli.viewer",
 )  # fmt: skip
 """Our packages that have rows. They are read in this order, which is also the order in which readers detect formats."""
 _log = logging.getLogger("advchunk")

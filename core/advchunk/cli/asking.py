@@ -5,6 +5,7 @@ import os
 import re
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, get_args
@@ -26,6 +27,8 @@ from advchunk.retrieval.search import SearchMode
 from advchunk.retrieval.stored import StoredRetriever
 from advchunk.text.detection import AUTO, UNDETERMINED, query_language
 from advchunk.text.terms import language_of_all, make_stemmer, searchable_words, stop_words
+
+_to_json = partial(json.dumps, ensure_ascii=False)
 
 
 @click.command("ask", cls=ChunkerCommand)
@@ -174,6 +177,6 @@ def _record(passage: Passage) -> dict[str, Any]:
 
 _FORMATS: dict[str, Callable[[Sequence[Passage], Callable[[str], bool], int], str]] = {
     "text": _format_text, "markdown": _format_markdown,
-    "json": lambda passages, *_: json.dumps([_record(passage) for passage in passages], ensure_ascii=False, indent=2) + "\n",
-    "jsonl": lambda passages, *_: "".join(json.dumps(_record(passage), ensure_ascii=False) + "\n" for passage in passages),
+    "json": lambda passages, *_: _to_json([_record(passage) for passage in passages], indent=2) + "\n",
+    "jsonl": lambda passages, *_: "".join(_to_json(_record(passage)) + "\n" for passage in passages),
 }  # fmt: skip

@@ -42,8 +42,9 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 @click.option("--resume", is_flag=True, help="Keep the output of an interrupted run, and continue it when run again.")
 @click.option("--quiet", is_flag=True, help="Hide the progress bar.")
 def chunk_command(
-    files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None, estimate: bool, explain: bool,
-    experimental: bool, workers: int, jsonl: bool, resume: bool, quiet: bool, encoding: str | None, **options: Any,
+    files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None,
+    estimate: bool, explain: bool, experimental: bool, workers: int, jsonl: bool, resume: bool, quiet: bool,
+    encoding: str | None,     **options: Any,
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
 
@@ -191,6 +192,8 @@ def _format_summary(document: Document, chunks: list[Chunk], seconds: float) -> 
 _FORMATS: dict[str, Callable[[Document, list[Chunk], float], str]] = {
     "text": _format_text,
     "json": lambda document, chunks, _: _to_json({"document": document.id, "chunks": [_record(c) for c in chunks]}),
-    "jsonl": lambda document, chunks, _: "".join(_to_json({"document": document.id, **_record(c)}) + "\n" for c in chunks),
+    "jsonl": lambda document, chunks, _: "".join(
+        _to_json({"document": document.id, **_record(c)}) + "\n" for c in chunks
+    ),
 }  # fmt: skip
 _FRAMES: dict[str, Callable[[Iterable[str]], Iterable[str]]] = {"text": iter, "json": _list_json, "jsonl": iter}

@@ -66,7 +66,7 @@ def make_reader(
     method: str, pairs: Sequence[str], fallback: str | None, experimental: bool, encoding: str | None,
     options: dict[str, Any], embeds: bool,
 ) -> tuple[FileReader, dict[str, Any]]:  # fmt: skip
-    """Return the reader of files that the options describe (`set_up`), and the embedder and tokenizer of a retriever."""
+    """Return the reader of files that the options describe (`set_up`), and the models of a retriever."""
     chunker, enricher, params = set_up(
         method, pairs, fallback, experimental, options, defaults={METHOD: {"max_tokens": _MAX_TOKENS}}, embeds=embeds
     )

@@ -58,7 +58,8 @@ _OPTIONS = [
 
 _CONTEXT = click.option(
     "--context", is_flag=True,
-    help="Add a sentence or two on each chunk's place in its document to its context: by the model --llm, else in its document's own words.",
+    help="Add a sentence or two on each chunk's place in its document to its context: by the model --llm, else in its "
+    "document's own words.",
 )  # fmt: skip
 estimate_option = click.option(
     "--estimate", is_flag=True, help="With --context and --llm, only tell what the model would be asked."
@@ -89,7 +90,7 @@ def chunker_options(
 
 
 class Setup(NamedTuple):
-    """The chunker that options describe, the enricher that adds contexts (None without --context), and the parameters that are set."""
+    """The chunker that options describe, the enricher of contexts (None without --context), and the parameters set."""
 
     chunker: Chunker
     enricher: Any

@@ -44,8 +44,8 @@ _log = logging.getLogger("advchunk")
 class _CircuitBreaker:
     """Skips a store for a while after it failed, and logs one warning until it works again.
 
-    A read that fails suspends writing too: values that cannot be read need not be written. A write that fails does not suspend
-    reading: a full disk can still be read.
+    A read that fails suspends writing too: values that cannot be read need not be written. A write that fails does not
+    suspend reading: a full disk can still be read.
     """
 
     def __init__(self, store: Store) -> None:

@@ -89,9 +89,9 @@ def sentence_rows(
 ) -> list[Floats]:
     """Return, for each chunk, the unit vectors of its units (`units_in`) mixed with their context and with the chunk.
 
-    A question is often about one sentence of a chunk. Each unit is mixed with the units around it (`add_context`), then with its
-    chunk. A chunk is as similar to a question as the most similar of its rows (ours; ranking a text by its best passage:
-    Callan 1994, "Passage-level evidence in document retrieval", SIGIR).
+    A question is often about one sentence of a chunk. Each unit is mixed with the units around it (`add_context`), then
+    with its chunk. A chunk is as similar to a question as the most similar of its rows (ours; ranking a text by its
+    best passage: Callan 1994, "Passage-level evidence in document retrieval", SIGIR).
 
     Parameters
     ----------

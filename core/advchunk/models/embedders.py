@@ -250,9 +250,9 @@ def _load_named(name: str) -> Any:
 class HybridEmbedder:
     """An embedder with hashed words beside it: for questions that share rare words with their answers.
 
-    A row is the embedder's, times sqrt(1 - weight), followed by that of `HashedWords`, times sqrt(weight), so cosines are mixed by
-    these weights. Meant for vectors that are stored and searched, not for cutting: sentences share few words, so that their
-    cosines shrink, and most chunkers cut worse (benchmarks/MODELS.md).
+    A row is the embedder's, times sqrt(1 - weight), followed by that of `HashedWords`, times sqrt(weight), so cosines
+    are mixed by these weights. Meant for vectors that are stored and searched, not for cutting: sentences share few
+    words, so that their cosines shrink, and most chunkers cut worse (benchmarks/MODELS.md).
 
     Parameters
     ----------

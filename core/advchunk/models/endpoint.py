@@ -32,8 +32,8 @@ class OpenAIChat(Endpoint, Chat):
     ----------
     base_url : such as ``http://localhost:8000/v1``, without a key.
     model : name of the model at the endpoint.
-    api_key_env : environment variable with the key, which is read at the first call and appears in no field, log, error, cache
-        or pickle; "none" is sent if it is not set.
+    api_key_env : environment variable with the key, which is read at the first call and appears in no field, log,
+        error, cache or pickle; "none" is sent if it is not set.
     timeout : seconds per call, > 0.
     retries : how often a call that failed temporarily is retried, >= 0: after HTTP 408, 409, 425, 429 and 5xx, broken
         answers and connections, and timeouts.

@@ -28,8 +28,8 @@ class HuggingFaceLM:
     read in overlapping windows of the context's length: each drops the oldest ``evict`` of the previous window, and
     predicts as many new tokens from the rest.
 
-    Windows cost accuracy (``benchmarks/MODELS.md``) and time: each token is read about 1 / ``evict`` times. So make the context
-    as long as memory allows.
+    Windows cost accuracy (``benchmarks/MODELS.md``) and time: each token is read about 1 / ``evict`` times. So make the
+    context as long as memory allows.
 
     Parameters
     ----------

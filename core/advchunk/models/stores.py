@@ -53,8 +53,8 @@ class DictStore:
 class FileStore:
     """A store in an SQLite file that threads and processes can share: it is opened for each call. It can be pickled.
 
-    A new file can be read by its owner only, because it holds vectors of texts and answers about them. Writing does not wait
-    for the disk: a power failure may damage the file, which is then not used.
+    A new file can be read by its owner only, because it holds vectors of texts and answers about them. Writing does not
+    wait for the disk: a power failure may damage the file, which is then not used.
     """
 
     path: str

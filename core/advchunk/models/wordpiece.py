@@ -41,8 +41,8 @@ _NOT_SPACE_TO_BERT = str.maketrans(dict.fromkeys(_ONLY_PYTHON_SPACE, "\0"))
 class WordPiece:
     """Count and encode as uncased BERT does: each word as the longest pieces in the vocabulary.
 
-    Equal to the ``tokenizers`` library without special tokens, independent of Python's Unicode version. A lone surrogate is
-    removed like U+FFFD.
+    Equal to the ``tokenizers`` library without special tokens, independent of Python's Unicode version. A lone
+    surrogate is removed like U+FFFD.
 
     In BERT a word that the vocabulary cannot spell, or of more than 100 characters, is one ``[UNK]`` of any length, so a
     token budget would not bound a base64 string or a Thai paragraph. ``per_unknown`` departs from that.

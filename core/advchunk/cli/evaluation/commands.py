@@ -177,7 +177,8 @@ def recommend_command(
 def questions_command(folder: str, number: int, seed: int, out: str) -> None:
     """Generate questions about the documents in DIR.
 
-    Sentences from the documents serve as questions, and half of them are removed from the text, so the modified documents are written, too.
+    Sentences from the documents serve as questions, and half of them are removed from the text: the modified documents
+    are written, too.
     """
     from advchunk.evaluation import held_out_questions, read_corpus, write_questions
 

@@ -67,8 +67,9 @@ def _split_twice(size: int, child_tokens: int, documents: Sequence[Document]) ->
 def sentence_windows(window: int = WINDOW) -> Candidate:
     """Return each sentence with the sentences around it, found by the vector of the sentence alone.
 
-    Windows of neighbors overlap, and their text counts against the budget each time, as it does in a prompt (LlamaIndex,
-    ``SentenceWindowNodeParser`` with ``MetadataReplacementPostProcessor``). A window has so many sentences on either side.
+    Windows of neighbors overlap, and their text counts against the budget each time, as it does in a prompt
+    (LlamaIndex, ``SentenceWindowNodeParser`` with ``MetadataReplacementPostProcessor``). A window has so many sentences
+    on either side.
     """
     cut, settings = partial(_split_to_windows, window), {"window": window}
     return Candidate("sentence windows", cut, "baseline", settings, f"sentence windows {window}", uses_no_model=True)
@@ -97,7 +98,8 @@ def auto_merging(size: int) -> Candidate:
     more than half of them were found; its score is their mean (LlamaIndex, ``AutoMergingRetriever`` over a
     ``HierarchicalNodeParser``). The small chunks that were not among the first follow.
 
-    ``size`` is ``max_tokens`` of the smallest chunks; those of the other levels are four times as large as those in them.
+    ``size`` is ``max_tokens`` of the smallest chunks; those of the other levels are four times as large as those in
+    them.
     """
     sizes = tuple(size * FACTOR**level for level in reversed(range(LEVELS)))
     settings, fingerprint = {"max_tokens": size, "sizes": list(sizes)}, f"auto-merging {sizes}"
@@ -106,7 +108,7 @@ def auto_merging(size: int) -> Candidate:
 
 
 def split_by_levels(sizes: Sequence[int], documents: Sequence[Document]) -> Chunks:
-    """Return the chunks of each document, level by level: those of a level, the largest first, are cut into those of the next."""
+    """Return the chunks of each document, level by level: those of one, the largest first, are cut into the next."""
     groups = list[list[Chunk]]()
     for document in documents:
         chunks = list[Chunk]()
@@ -149,7 +151,7 @@ def rank_by_merging(index: ChunkIndex, search: Search) -> tuple[Ints, RunCost]:
 
 @dataclass(frozen=True)
 class Tree:
-    """The chunks of a hierarchy by their number: the one that contains each, if any, and those in it, in reading order."""
+    """The chunks of a hierarchy by number: the one that contains each, if any, and those in it, in reading order."""
 
     parents: dict[int, int]
     children: dict[int, list[int]]

@@ -48,7 +48,8 @@ class Candidate:
     label : unique name in tables.
     cut : returns the chunks of each document, with spans.
     settings : JSON-able; its ``target_tokens``, else ``max_tokens``, is its target size.
-    fingerprint : changes whenever its chunks may; "" if that is unknown, as for a chunker of another package: its results are not stored.
+    fingerprint : changes whenever its chunks may; "" if that is unknown, as for a chunker of another package: its
+        results are not stored.
     chunker : the chunker behind ``cut``, if it is an advchunk chunker; its model calls and the reasons for its cuts are then
         recorded.
     size_matched, target_mean : True if its size was chosen to match a mean, and the tokens of that mean.
@@ -87,8 +88,8 @@ class SizeMatched:
 
     Parameters
     ----------
-    make : builds the candidate of a size, a whole number >= 1; larger sizes make larger chunks. To run in another process, it
-        must be picklable.
+    make : builds the candidate of a size, a whole number >= 1; larger sizes make larger chunks. To run in another
+        process, it must be picklable.
     mean : tokens of the mean chunk, > 0.
     search : of the chunks, whatever that of ``make``.
     """

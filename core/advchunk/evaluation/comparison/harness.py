@@ -149,9 +149,10 @@ def evaluate(
 
     Parameters
     ----------
-    processes : number of parallel processes, >= 1. Candidates that cannot be pickled run in this one. A script that uses several
-        must start its work under ``if __name__ == "__main__":``.
-    store : folder where results are saved, and from which the same code reads them again, with the costs of the first run.
+    processes : number of parallel processes, >= 1. Candidates that cannot be pickled run in this one. A script that
+        uses several must start its work under ``if __name__ == "__main__":``.
+    store : folder where results are saved, and from which the same code reads them again, with the costs of the first
+        run.
     progress : called with a line per candidate: with several processes, when it is finished.
     """
     candidates = list(candidates)

@@ -42,10 +42,10 @@ def held_out_questions(
     chosen on these); of 100, .65 to .84. The scores themselves cannot be compared with those of real questions.
 
     Sentences have 8 to 40 words, mostly letters, and both neighbors in their paragraph or list item; headings, code,
-    tables, quotes and repeated sentences are not used. They are spread evenly over the text of all documents. See Lee, Chang and Toutanova
-    (2019), Latent retrieval for weakly supervised open domain question answering, section 4: the inverse cloze task,
-    whose sentences stay with a probability of a tenth. Azzopardi, de Rijke and Balog (2007), Building simulated queries
-    for known-item topics.
+    tables, quotes and repeated sentences are not used. They are spread evenly over the text of all documents. See Lee,
+    Chang and Toutanova (2019), Latent retrieval for weakly supervised open domain question answering, section 4: the
+    inverse cloze task, whose sentences stay with a probability of a tenth. Azzopardi, de Rijke and Balog (2007),
+    Building simulated queries for known-item topics.
 
     Parameters
     ----------

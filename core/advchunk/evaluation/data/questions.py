@@ -24,7 +24,7 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the passages that together answer it: one or more, none empty; they may overlap, and be in several documents."""
+    """A question and the passages that together answer it: one or more, none empty, which may overlap."""
 
     text: str
     references: tuple[Reference, ...]

@@ -15,8 +15,8 @@ def section_boundaries(documents: Sequence[Document], *, questions: Sequence[Que
     r"""Remove the headings of documents and return their positions as true boundaries.
 
     A heading is replaced by a blank line, together with the white space and rules around it, so that the text shows no
-    trace of it; one at the start of a document is not a boundary. The returned documents have a layout,
-    so that no headings are read in their text. See Koshorek et al. (2018), Text segmentation as a supervised learning task:
+    trace of it; one at the start of a document is not a boundary. The returned documents have a layout, so that no
+    headings are read in their text. See Koshorek et al. (2018), Text segmentation as a supervised learning task:
     Wikipedia's sections as gold.
 
     Parameters

@@ -47,9 +47,9 @@ def join_sentences(sentences: list[str], cuts: list[int], name: str = "") -> Seg
 def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText:
     r"""Read a file with one sentence per line and lines of ten or more "=" between segments.
 
-    The text is made of the sentences, each with a line feed. The first and the last separator are optional, and several in a row
-    are one. Blank lines are skipped. See Choi (2000), Advances in domain independent linear text segmentation, whose data has
-    this format.
+    The text is made of the sentences, each with a line feed. The first and the last separator are optional, and several
+    in a row are one. Blank lines are skipped. See Choi (2000), Advances in domain independent linear text segmentation,
+    whose data has this format.
     """
     path = Path(path)
     raw = path.read_bytes()
@@ -76,7 +76,7 @@ def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText
 
 
 def read_folder(folder: str | Path, pattern: str = "*.ref") -> list[SegmentedText]:
-    """Read the files of a folder that match (`pathlib.Path.glob`) in natural order, each named by its path within the folder."""
+    """Read the files of a folder that match a pattern (`pathlib.Path.glob`), named by their paths, in natural order."""
     folder = Path(folder)
     paths = {path.relative_to(folder).as_posix(): path for path in folder.glob(pattern) if path.is_file()}
     require(bool(paths), f"{folder} must contain a file that matches", pattern)

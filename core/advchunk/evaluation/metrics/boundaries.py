@@ -52,8 +52,8 @@ def pk(
 ) -> float:
     """Return the share of position pairs k apart that are wrongly put into one segment or wrongly separated.
 
-    Lower is better; a text of one position has no windows and scores 0. See Beeferman, Berger and Lafferty (1999), Statistical
-    models for text segmentation, section 4.
+    Lower is better; a text of one position has no windows and scores 0. See Beeferman, Berger and Lafferty (1999),
+    Statistical models for text segmentation, section 4.
 
     Parameters
     ----------

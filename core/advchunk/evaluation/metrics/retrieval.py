@@ -100,8 +100,9 @@ def find_overlaps(
 ) -> Overlaps:
     """Find the overlap of every chunk with every answer.
 
-    Chunks are numbered across all documents, in the mapping's order. Raises `ConfigurationError` for no questions, and for one
-    about a document missing from ``chunks``. ``tokens`` are those of each chunk, (c,), >= 0; None for their own.
+    Chunks are numbered across all documents, in the mapping's order. Raises `ConfigurationError` for no questions, and
+    for one about a document missing from ``chunks``. ``tokens`` are those of each chunk, (c,), >= 0; None for their
+    own.
 
     >>> from advchunk import Span
     >>> from advchunk.evaluation.data.questions import Reference
@@ -133,8 +134,8 @@ def find_overlaps(
 def similarities(query_vectors: Floats, chunk_vectors: Floats, owners: Sequence[int] | Ints | None = None) -> Floats:
     """Return the cosine of each query and each chunk: (q, c), exact, in double precision, rounded to nine decimals.
 
-    A zero vector has similarity 0 to all. Vectors, (q, d) and (r, d), have any norm. With ``owners``, (r,) the chunk of each
-    vector, 0..c - 1, at least one per chunk, a chunk has the similarity of its best vector.
+    A zero vector has similarity 0 to all. Vectors, (q, d) and (r, d), have any norm. With ``owners``, (r,) the chunk of
+    each vector, 0..c - 1, at least one per chunk, a chunk has the similarity of its best vector.
 
     >>> similarities(np.array([[1.0, 1.0]]), np.array([[2.0, 2.0], [3.0, 0.0]])).round(2).tolist()
     [[1.0, 0.71]]
@@ -173,9 +174,9 @@ def at_budget(overlaps: Overlaps, ranking: Ints, budget: int) -> RetrievalScores
 
     Chunks are taken in order while they fit. The first that does not fit is truncated to the remaining tokens, by the
     same share of its characters, and nothing is taken after it. So every chunker spends the same, and a larger budget
-    never retrieves less. Without that chunk, scores would depend on how sizes divide the budget; skipping to later chunks
-    that fit would favor small ones. The ranking has all chunks, or as many as fill the budget. Raises the errors of `at_k`, and
-    `ConfigurationError` for chunks with text and 0 tokens.
+    never retrieves less. Without that chunk, scores would depend on how sizes divide the budget; skipping to later
+    chunks that fit would favor small ones. The ranking has all chunks, or as many as fill the budget. Raises the errors
+    of `at_k`, and `ConfigurationError` for chunks with text and 0 tokens.
     """
     require(budget >= 1, "budget must be >= 1", budget)
     free = np.flatnonzero((overlaps.tokens == 0) & (overlaps.sizes > 0))
