@@ -44,7 +44,7 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 def chunk_command(
     files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None,
     estimate: bool, explain: bool, experimental: bool, workers: int, jsonl: bool, resume: bool, quiet: bool,
-    encoding: str | None,     **options: Any,
+    encoding: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
 

@@ -121,7 +121,7 @@ def set_up(
     model = _take_model(name, params, resources) if context and "llm" in resources else {}
     if embeds and not catalog.cuts_by_embeddings(name):
         resources.pop("embedder", None)
-    chunker = _create_chunker(name, fallback, experimental or None, params, resources)
+    chunker = create_chunker(name, fallback, experimental or None, params, resources)
     return Setup(chunker, _create_enricher(chunker, model) if context else None, params)
 
 
@@ -155,9 +155,10 @@ def _create_enricher(chunker: Chunker, model: dict[str, Any]) -> Any:
     return enricher
 
 
-def _create_chunker(
+def create_chunker(
     method: str, fallback: str | None, experimental: bool | None, params: dict[str, Any], resources: dict[str, Any]
 ) -> Chunker:
+    """Create a chunker and load its models, or exit with an error message."""
     with report_errors():
         unused = {"embedder", "cache"} & resources.keys() if not catalog.cuts_by_embeddings(method) else set()
         require(not unused, f"{method} does not embed, and must be used without --embedder and --cache", sorted(unused))
