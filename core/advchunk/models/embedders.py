@@ -214,7 +214,6 @@ def _declared_languages(model: Any) -> frozenset[str] | None:
 
 _PRECISIONS = ("float32", "float16", "bfloat16")
 _MINILM = "sentence-transformers/all-MiniLM-L6-v2"
-_BEHIND = "and one behind an endpoint be passed as an advchunk.OpenAIEmbedder(base_url, model)"
 _LOADED: dict[str, Any] = {}
 _LOADING = threading.RLock()  # an embedder of another package may use another
 
@@ -234,7 +233,8 @@ def named_embedder(name: str) -> Any:
 
 
 def _load_named(name: str) -> Any:
-    require("://" not in name, f"an embedder's name must be that of a model, {_BEHIND}", "the address of an endpoint")
+    rule = "an embedder's name must not be a URL: pass an advchunk.OpenAIEmbedder(base_url, model)"
+    require("://" not in name, rule, "the address of an endpoint")
     base, colon, variant = name.rpartition(":")
     if not colon or Path(name).exists():
         return _load_sentence_transformer(name)
