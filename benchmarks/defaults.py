@@ -30,7 +30,7 @@ from advchunk.chunkers import catalog
 from advchunk.chunkers.base import Chunker
 from advchunk.evaluation import SegmentedText, pk, read_folder
 from advchunk.evaluation.data.segmented_text import join_sentences
-from advchunk.evaluation.metrics.boundaries import no_boundary
+from advchunk.evaluation.metrics.boundaries import even_split
 from advchunk.models.embedders import as_embedder
 from advchunk.retrieval import Retriever
 from advchunk.text.sentences import sentences
@@ -75,7 +75,7 @@ def errors(chunker: Chunker | None, texts: Sequence[SegmentedText]) -> list[floa
     for text in texts:
         n = len(text.units)
         starts = [chunk.start for chunk in chunker.chunk(text.units.text)] if chunker else []
-        cuts = np.unique(np.r_[no_boundary(n), np.searchsorted(text.units.edges, starts)])
+        cuts = np.unique(np.r_[even_split(n, 1), np.searchsorted(text.units.edges, starts)])
         values.append(pk(text.cuts, cuts))
     return values
 

@@ -73,7 +73,7 @@ class AutoChunker(AutoParams, VectorsChunker):
             markup = options["markup"] = (
                 formats.detect_document_format(document) if self.markup == "auto" else self.markup
             )
-        special = next((row.name for row in registry.rows("chunker") if markup in row.formats), None)
+        special = next((row.name for row in registry.rows_of("chunker") if markup in row.formats), None)
         chunker: Any = chunker_class(special) if special else default_chunker()
         if chunker.group == "experimental" and not gate.allows_experimental(self.experimental):
             _report_stable(default_chunker().algorithm, markup, chunker.algorithm)

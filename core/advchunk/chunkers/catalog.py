@@ -28,7 +28,7 @@ _DEFAULT_MINIMUM = 64
 
 def names(group: ChunkerGroup | None = None) -> list[str]:
     """Return the names of the chunkers, of one group or all: stable ones first, and those of other packages last."""
-    groups = {row.name: group_of(row) for row in registry.rows("chunker")}
+    groups = {row.name: group_of(row) for row in registry.rows_of("chunker")}
     ordered = sorted(groups, key=lambda name: groups[name] == "experimental")
     return [name for name in ordered if groups[name] and group in (None, groups[name])]
 

@@ -183,7 +183,6 @@ def test_a_document_that_the_model_cannot_read_falls_back():
         ({"evict": 0.0}, "evict must be > 0 and < 1, got 0"),
         ({"evict": 1.0}, "evict must be > 0 and < 1, got 1"),
         ({"max_context": 15}, "max_context must be >= 16 or None, got 15"),
-        ({"max_memory": 0}, "max_memory must be >= 1 or None, got 0"),
     ],
 )
 def test_parameters_have_rules(params, rule):
@@ -194,8 +193,8 @@ def test_parameters_have_rules(params, rule):
 @pytest.mark.slow
 def test_settings_reach_the_model():
     pair = models.tiny(), models.tokenizer()
-    chunker = PerplexityChunker(lm=pair, max_context=50, max_memory=3, evict=0.4, measure="perplexity")
-    assert chunker.model == as_causal(pair, max_context=50, max_memory=3, evict=0.4, measure="perplexity")
+    chunker = PerplexityChunker(lm=pair, max_context=50, evict=0.4, measure="perplexity")
+    assert chunker.model == as_causal(pair, max_context=50, evict=0.4, measure="perplexity")
     assert chunker.model.model.context == 50
 
 

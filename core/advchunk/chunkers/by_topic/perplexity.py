@@ -41,7 +41,6 @@ class PerplexityParams(LanguageModelParams):
     measure : surprise of a sentence: the mean "cross-entropy" of its tokens in nats, as in the published code; or the
         mean of their "perplexity", as in the paper, which the few least likely tokens dominate.
     max_context : maximum context of a token, in tokens, >= 16; None is the model's limit, at most 8192.
-    max_memory : maximum MiB of the model's keys and values, >= 1, which may lower the context; None is unlimited.
     evict : share of a full context to drop, oldest tokens first, > 0 and < 1; the rest is read again, so less takes longer.
 
     References
@@ -58,7 +57,6 @@ class PerplexityParams(LanguageModelParams):
     threshold_percentile: Annotated[float | None, Bounds(0, 100)] = None
     measure: SurpriseMeasure = "cross-entropy"
     max_context: Annotated[int | None, Bounds(16)] = None
-    max_memory: Annotated[int | None, Bounds(1)] = None
     evict: Annotated[float, Bounds(0, 1, open=True)] = 0.3
 
     def check(self) -> None:
@@ -84,7 +82,7 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
     @property
     def model(self) -> CausalLM:
         """The language model."""
-        options = {name: getattr(self, name) for name in ("measure", "max_context", "max_memory", "evict")}
+        options = {name: getattr(self, name) for name in ("measure", "max_context", "evict")}
         return as_causal(self.lm, **options)
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
