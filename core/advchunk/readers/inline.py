@@ -1,10 +1,13 @@
 """Text of inline XML elements, with superscripts and subscripts."""
 
 import re
+from collections.abc import Iterable
+from itertools import groupby
 from xml.etree.ElementTree import Element
 
 SUPERSCRIPTS = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _SUBSCRIPTS = str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋")
+_FORMULA = re.compile(r"[^\W\d_]|\(?\w{1,3}(?:\s*[+−*/=-]\s*\w{1,3})+\)?")  # noqa: RUF001
 _NUMBER = re.compile(r"\s*[+−-]?\d+(?:\s*[.,;–-]\s*\d+)*\s*")  # or several, as in citations
 
 
@@ -17,16 +20,38 @@ def inline_text(element: Element) -> str:
     return text
 
 
+def join_scripts(pieces: Iterable[tuple[str, str]]) -> str:
+    """Join pieces of text, each with "sup", "sub", or "", and format what is raised or lowered (`format_script`).
+
+    >>> join_scripts([("2", ""), ("3", "sup"), ("0", "sup"), (" bytes, H", ""), ("2", "sub"), ("O", "")])
+    '2³⁰ bytes, H2O'
+    """
+    runs = [("".join(text for text, _ in run), tag) for tag, run in groupby(pieces, lambda piece: piece[1])]
+    line = ""
+    for (text, tag), (following, _) in zip(runs, [*runs[1:], ("", "")], strict=False):
+        line += format_script(tag, text, line[-1:], following[:1])
+    return line
+
+
 def format_script(tag: str, text: str, before: str, after: str) -> str:
-    """Write a number in superscript or subscript digits where plain digits would change a neighboring number.
+    """Write a number in superscript or subscript digits where plain digits would change a neighboring number, and a raised or
+    lowered formula or letter with "^" or "_".
 
     Text in tags other than "sup" and "sub" does not change. ``before`` and ``after`` are the adjacent characters.
 
     >>> format_script("sup", "9", before="0", after=" "), format_script("sub", "10", "g", "2"), format_script("sub", "2", "O", "")
     ('⁹', '₁₀', '2')
+    >>> format_script("sup", "n+1", "x", ""), format_script("sub", "i", "x", " "), format_script("sup", "st", "1", " ")
+    ('^(n+1)', '_i', 'st')
     """
-    if tag not in {"sup", "sub"} or not _NUMBER.fullmatch(text):
+    if tag not in {"sup", "sub"}:
         return text
+    if not _NUMBER.fullmatch(text):
+        own = text.strip()
+        is_ordinal = before.isdigit() and own in set("aeoºª")
+        is_raised = _FORMULA.fullmatch(own) and not is_ordinal and (before.isalnum() or before in {")", "]"})
+        mark = "^" if tag == "sup" else "_"
+        return text.replace(own, mark + (own if len(own) == 1 else f"({own})"), 1) if is_raised else text
     if tag == "sup":
         return text.translate(SUPERSCRIPTS) if before.isdigit() else text
     return text.translate(_SUBSCRIPTS) if before.isdigit() or after.isdigit() else text

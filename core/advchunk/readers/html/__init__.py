@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from advchunk.errors import ConfigurationError, import_extra, require
 from advchunk.readers.html.guard import make_safe, restore_tags
 from advchunk.readers.html.head import page_metadata
-from advchunk.readers.html.tables import Table, TableCell
+from advchunk.readers.html.tables import Table
 from advchunk.readers.inline import format_script
 from advchunk.readers.mathml import formula_text
-from advchunk.readers.table_layout import Cell
+from advchunk.readers.table_layout import TableCell
 from advchunk.readers.writing import Furniture, Writer, squeeze
 from advchunk.readers.xml import parse_xml
 from advchunk.records import BlockKind, Document
@@ -251,10 +251,9 @@ class _Reader:
             yield from self._section(node)
             return
         self._finish()
-        outer, self._writer.blocks = self._writer.blocks, []
-        yield from self._section(node)
-        self._finish()
-        blocks, self._writer.blocks = self._writer.blocks, outer
+        with self._writer.collect() as blocks:
+            yield from self._section(node)
+            self._finish()
         if tag == "header" and any(block.kind == "heading" for block in blocks):
             self._writer.blocks += blocks
         else:
@@ -282,11 +281,10 @@ class _Reader:
         if prefix and prefix.keep and len(prefix.text) < _MAX_TERMS:
             terms, self._writer.prefix = prefix.text.removesuffix(":") + ", ", None
         self._finish()
-        outer, self._writer.blocks = self._writer.blocks, []
-        yield
-        self._finish()
-        terms += squeeze(" ".join(block.text for block in self._writer.blocks))
-        self._writer.blocks = outer
+        with self._writer.collect() as blocks:
+            yield
+            self._finish()
+        terms += squeeze(" ".join(block.text for block in blocks))
         if terms:
             self._writer.begin(terms.rstrip(" ,:") + ":", "item", level)
 
@@ -296,10 +294,7 @@ class _Reader:
         yield
         self._finish()
         self._tables.pop()
-        if text := table.text():
-            self._writer.add("table", text)
-        else:
-            self._writer.blocks += table.blocks()
+        table.write(self._writer)
 
     def _row(self, node: LexborNode) -> Iterator[None]:
         if self._tables and node.parent is not None and node.parent.tag in {"table", "thead", "tbody", "tfoot"}:
@@ -314,12 +309,10 @@ class _Reader:
             return
         self._finish()
         rows, columns = (_parse_span(node.attributes.get(f"{side}span"), most) for side, most in _MAX_SPANS)
-        outer, self._writer.blocks = self._writer.blocks, []
-        cell = Cell("", rows=rows, columns=columns, is_head=node.tag == "th")
-        self._tables[-1].rows[-1].append(TableCell(self._writer.blocks, cell))
-        yield
-        self._finish()
-        self._writer.blocks = outer
+        with self._writer.collect() as blocks:
+            self._tables[-1].rows[-1].append(TableCell(blocks, rows, columns, is_head=node.tag == "th"))
+            yield
+            self._finish()
 
 
 def _parse_span(text: str | None, most: int) -> int:
