@@ -163,7 +163,12 @@ class TableCell:
 
 
 def add_table(
-    writer: Writer, groups: Sequence[Sequence[Sequence[TableCell]]], heads: int = 0, least: int = 1, *, is_layout: bool = False
+    writer: Writer,
+    groups: Sequence[Sequence[Sequence[TableCell]]],
+    heads: int = 0,
+    least: int = 1,
+    *,
+    is_layout: bool = False,
 ) -> None:
     """Write a table of data (`spanned_table`), or, if it is layout, the blocks of its cells.
 

@@ -288,9 +288,7 @@ LOOKALIKES = ("# of cups", "- 5 degrees", "2. May was cold", "> 80 degrees", "| 
 
 
 def own_texts(document):
-    return [
-        document.text[slice(*block.span)] for block in document.blocks if block.kind == "paragraph"
-    ]
+    return [document.text[slice(*block.span)] for block in document.blocks if block.kind == "paragraph"]
 
 
 def test_paragraphs_that_look_like_markdown_are_paragraphs_in_every_format():

@@ -54,7 +54,7 @@ def description(element: Any) -> str:
 def add_diagram(flow: Flow, package: Package, part: str, element: Any) -> None:
     """Add the texts of SmartArt (``dgm:relIds``), line by line."""
     _, target = package.relations(part).get(value(element, key="r:dm") or "", ("", ""))
-    lines = (line_text(own) for own in every(package.xml(target), "a:p", deep=True))
+    lines = (drawn_text(own) for own in every(package.xml(target), "a:p", deep=True))
     flow.add("figure", "\n".join(filter(None, map(squeeze, lines))))
 
 
@@ -62,7 +62,7 @@ def add_chart(flow: Flow, package: Package, part: str, element: Any) -> None:
     """Add the title of a chart (``c:chart``), and the values of its series as a table."""
     _, target = package.relations(part).get(value(element, key="r:id") or "", ("", ""))
     root = package.xml(target)
-    title = " ".join(map(line_text, every(find(root, "c:chart/c:title"), "a:p", deep=True)))
+    title = " ".join(map(drawn_text, every(find(root, "c:chart/c:title"), "a:p", deep=True)))
     heads, columns = [""], list[dict[int, str]]()
     for series in every(root, "c:ser", deep=True):
         if not columns:
@@ -78,11 +78,15 @@ def add_chart(flow: Flow, package: Package, part: str, element: Any) -> None:
 
 
 def _points(element: Any) -> dict[int, str]:
-    found = {number(point, key="idx"): value_text for point in every(element, "c:pt", deep=True) if (value_text := "".join(v.text or "" for v in every(point, "c:v")))}
+    found = {
+        number(point, key="idx"): value_text
+        for point in every(element, "c:pt", deep=True)
+        if (value_text := "".join(v.text or "" for v in every(point, "c:v")))
+    }
     return found or {i: v.text or "" for i, v in enumerate(every(element, "c:v", deep=True))}
 
 
-def line_text(paragraph: Any) -> str:
+def drawn_text(paragraph: Any) -> str:
     """Return the text of a paragraph of DrawingML (``a:p``), with its formulas."""
     return join_scripts(_pieces(paragraph))
 
@@ -113,7 +117,7 @@ def add_paragraphs(flow: Flow, body: Any, plain: Collection[int] | None) -> None
     """
     counts = Counter[int]()
     for paragraph in every(body, "a:p"):
-        text, properties = line_text(paragraph), find(paragraph, "a:pPr")
+        text, properties = drawn_text(paragraph), find(paragraph, "a:pPr")
         if not text.strip():
             continue
         depth = min(max(number(properties, key="lvl"), 0), 8)

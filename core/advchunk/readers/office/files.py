@@ -56,7 +56,13 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
         reason = first_line(error)
         if not isinstance(error, ConfigurationError):
             reason = f"must not be damaged, got {type(error).__name__}: {reason}"
-        msg = reason if reason.startswith(name) else f"{name} {reason}" if reason.startswith("must") else f"{name}: {reason}"
+        msg = (
+            reason
+            if reason.startswith(name)
+            else f"{name} {reason}"
+            if reason.startswith("must")
+            else f"{name}: {reason}"
+        )
         raise Unreadable(msg) from error
     flow.finish()
     document = flow.document(id, {**fields, **(metadata or {})})

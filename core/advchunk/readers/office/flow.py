@@ -26,7 +26,7 @@ class Flow(Writer):
     def paragraph(
         self, kind: BlockKind, text: str, *, label: str = "", depth: int = 0, level: int = 0, is_contents: bool = False
     ) -> None:
-        """Write a paragraph, in which "\\n" ends a line and "\\f" a page.
+        r"""Write a paragraph, in which "\n" ends a line and "\f" a page.
 
         Parameters
         ----------

@@ -72,7 +72,11 @@ def _format_date(number: float, code: str, from_1904: bool) -> str:
     if elapsed := re.search(r"\[(h+|m+|s+)\]", code):
         seconds = round(number * 86400)
         hours, rest = divmod(seconds, 3600)
-        return f"{hours}:{rest // 60:02}{f':{rest % 60:02}' if 's' in code else ''}" if elapsed[1][0] == "h" else str(seconds // {"m": 60, "s": 1}[elapsed[1][0]])
+        return (
+            f"{hours}:{rest // 60:02}{f':{rest % 60:02}' if 's' in code else ''}"
+            if elapsed[1][0] == "h"
+            else str(seconds // {"m": 60, "s": 1}[elapsed[1][0]])
+        )
     has_time, has_year, has_day = bool(re.search("[hs]", code)), "y" in code, "d" in code
     day = ""
     if has_year and not has_day:

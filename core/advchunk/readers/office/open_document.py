@@ -12,7 +12,7 @@ from advchunk.readers.mathml import formula_text
 from advchunk.readers.office.counting import bullet, format_count
 from advchunk.readers.office.flow import Flow
 from advchunk.readers.office.package import Package, children, every, find, number, short, value
-from advchunk.readers.office.sheets import Sheet, add_sheet
+from advchunk.readers.office.sheets import SheetCells, add_sheet
 from advchunk.readers.office.word_styles import kind_of_style
 from advchunk.readers.table_layout import TableCell, add_table
 from advchunk.readers.writing import TextBlock, squeeze
@@ -21,12 +21,30 @@ from advchunk.records import BlockKind, Place
 
 _FORMS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 _INDEXES = frozenset({"text:table-of-content", "text:illustration-index", "text:table-index", "text:object-index"})
-_SKIPPED = frozenset({"text:sequence-decls", "office:forms", "text:index-title", "text:alphabetical-index-source", "text:table-of-content-source", "office:settings", "presentation:notes", "text:variable-decls"})
+_SKIPPED = frozenset(
+    {
+        "text:sequence-decls",
+        "office:forms",
+        "text:index-title",
+        "text:alphabetical-index-source",
+        "text:table-of-content-source",
+        "office:settings",
+        "presentation:notes",
+        "text:variable-decls",
+    }
+)
 _SHAPES = frozenset(f"draw:{kind}" for kind in ("frame", "custom-shape", "rect", "ellipse", "circle", "line", "connector", "polygon", "path", "caption", "g", "a"))  # fmt: skip
+_SPACES = {"text:s": " ", "text:tab": "\t", "text:line-break": "\n"}
 _HIDDEN = frozenset({"collapse", "filter"})
 _FOOTERS = {"footer": "footers", "date-time": "footers", "page-number": "footers", "header": "headers"}
+_COUNTED = {"office:annotation": "comments", "text:hidden-text": "hidden texts"}
 _MAX_REPEATED = 100  # columns and rows; spreadsheets repeat empty ones up to their size
-_NAMES = {"quotations": "quote", "illustration": "caption", "table": "caption", "figure": "caption"}  # of LibreOffice's styles
+_NAMES = {
+    "quotations": "quote",
+    "illustration": "caption",
+    "table": "caption",
+    "figure": "caption",
+}  # of LibreOffice's styles
 
 
 class _Style(NamedTuple):
@@ -51,7 +69,13 @@ def read_open_document(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]
         raise Unreadable(msg)
     for part in body:
         kind = short(part.tag)
-        (reader.sheets if kind == "office:spreadsheet" else reader.slides if kind == "office:presentation" else reader.blocks)(part)
+        (
+            reader.sheets
+            if kind == "office:spreadsheet"
+            else reader.slides
+            if kind == "office:presentation"
+            else reader.blocks
+        )(part)
     reader.flow.write_notes()
     reader.flow.left_out["damaged parts"] = len(package.damaged)
     return reader.flow, fields
@@ -207,20 +231,16 @@ class _Reader:
 
     def _piece(self, child: Any, style: _Style) -> Iterator[tuple[str, str]]:
         name = short(child.tag)
-        if name == "text:s":
-            yield " " * min(number(child, key="text:c", default=1), 1000), ""
-        elif name in {"text:tab", "text:line-break"}:
-            yield "\t" if name == "text:tab" else "\n", ""
+        if name in _SPACES:
+            yield _SPACES[name], ""
         elif name == "text:note":
             yield self.flow.note(self._collect(children(find(child, "text:note-body")))), ""
         elif name == "text:ruby":
             for part, marks in ("text:ruby-base", ("", "")), ("text:ruby-text", ("(", ")")):
                 if (found := find(child, part)) is not None:
                     yield from ((marks[0], ""), *self._inline(found, style), (marks[1], ""))
-        elif name == "text:hidden-text" or (name == "text:hidden-paragraph" and child.text):
-            self.flow.left_out["hidden texts"] += 1
-        elif name == "office:annotation":
-            self.flow.left_out["comments"] += 1
+        elif name in _COUNTED:
+            self.flow.left_out[_COUNTED[name]] += 1
         elif name in _SHAPES:
             if formula := self._formula(child):
                 yield f" {formula} ", "formula"
@@ -228,7 +248,9 @@ class _Reader:
                 self._shape(child)
         elif name != "office:annotation-end":
             own = self._style(value(child, key="text:style-name")) if name == "text:span" else style
-            yield from self._inline(child, own._replace(script=own.script or style.script, is_hidden=own.is_hidden or style.is_hidden))
+            yield from self._inline(
+                child, own._replace(script=own.script or style.script, is_hidden=own.is_hidden or style.is_hidden)
+            )
 
     # Shapes and tables.
 
@@ -238,7 +260,9 @@ class _Reader:
         root = self._package.xml(f"{target}/content.xml") if target else find(frame, "draw:object/math:math")
         if root is None or short(root.tag) != "math:math":
             return ""
-        return formula_text(parse_xml(import_extra("lxml.etree", "office").tostring(root, encoding="unicode"), namespaces=False))
+        return formula_text(
+            parse_xml(import_extra("lxml.etree", "office").tostring(root, encoding="unicode"), namespaces=False)
+        )
 
     def _shape(self, element: Any) -> None:
         """Put the text of a shape after the paragraph, or else the description of a picture."""
@@ -251,7 +275,9 @@ class _Reader:
                 if short(child.tag) in _SHAPES:
                     self._shape(child)
             return
-        about = "".join(find(element, path).text or "" for path in ("svg:desc", "svg:title") if find(element, path) is not None)
+        about = "".join(
+            find(element, path).text or "" for path in ("svg:desc", "svg:title") if find(element, path) is not None
+        )
         has_text = next(every(element, "text:p", deep=True), None) is not None
         if formula := self._formula(element):
             self._shapes.append(partial(self.flow.add, "formula", formula))
@@ -272,10 +298,11 @@ class _Reader:
             rows.append([])
             for cell in every(row, "table:table-cell"):
                 blocks = self._collect(cell)
-                spans = (max(number(cell, key=f"table:number-{side}s-spanned", default=1), 1) for side in ("row", "column"))
+                rows_, columns = (
+                    number(cell, key=f"table:number-{side}s-spanned", default=1) for side in ("row", "column")
+                )
                 times = _repeated(cell, "columns", _MAX_REPEATED if blocks else 1)
-                made = TableCell(blocks, *spans)
-                rows[-1] += [made] * times
+                rows[-1] += [TableCell(blocks, down, across)] * times
         add_table(self.flow, [rows], heads)
 
     # Sheets and slides.
@@ -291,8 +318,8 @@ class _Reader:
             for shapes in every(table, "table:shapes"):
                 self.blocks(shapes)
 
-    def _sheet(self, table: Any) -> Sheet:
-        sheet, i = Sheet({}, {}), 0
+    def _sheet(self, table: Any) -> SheetCells:
+        sheet, i = SheetCells({}, {}), 0
         visible = list[bool]()
         for column in every(table, "table:table-column", deep=True):
             is_shown = self.flow.hidden or value(column, key="table:visibility") not in _HIDDEN
@@ -340,20 +367,29 @@ class _Reader:
         """Write slides, each a page with its notes."""
         for page, slide in enumerate(every(parent, "draw:page"), 1):
             style = self._elements.get(value(slide, key="draw:style-name") or "")
-            if value(style, "style:drawing-page-properties", "presentation:visibility") == "hidden" and not self.flow.hidden:
+            if (
+                value(style, "style:drawing-page-properties", "presentation:visibility") == "hidden"
+                and not self.flow.hidden
+            ):
                 self.flow.left_out["hidden slides"] += 1
                 continue
             self.flow.places = (Place(page),)
             kinds = [(value(shape, key="presentation:class") or "", shape) for shape in slide]
             for kind, shape in sorted(kinds, key=lambda pair: pair[0] != "title"):
                 if kind == "title":
-                    text = " ".join(join_scripts(self._inline(own, _Style())) for own in every(shape, "text:p", deep=True))
+                    text = " ".join(
+                        join_scripts(self._inline(own, _Style())) for own in every(shape, "text:p", deep=True)
+                    )
                     self.flow.paragraph("paragraph", text, level=1)
                 elif kind in _FOOTERS:
                     self.flow.left_out[_FOOTERS[kind]] += 1
                 else:
                     self.blocks([shape])
-            notes = [shape for shape in children(find(slide, "presentation:notes")) if value(shape, key="presentation:class") == "notes"]
+            notes = [
+                shape
+                for shape in children(find(slide, "presentation:notes"))
+                if value(shape, key="presentation:class") == "notes"
+            ]
             if blocks := self._collect(notes):
                 self.flow.add("heading", "Notes", 2)
                 self.flow.blocks += blocks

@@ -38,7 +38,8 @@ _SPACES = {
     **{
         name: f"urn:oasis:names:tc:opendocument:xmlns:{kind}:1.0"
         for name, kind in (
-            ("draw", "drawing"), *((same, same) for same in ("office", "presentation", "style", "table", "text"))
+            ("draw", "drawing"),
+            *((same, same) for same in ("office", "presentation", "style", "table", "text")),
         )
     },
 }
@@ -68,7 +69,7 @@ class Package:
         parser = etree.XMLParser(**_PARSER)
         try:
             root = etree.fromstring(self._read(key), parser)
-        except Exception:  # of zipfile, zlib, or lxml
+        except Exception:  # noqa: BLE001  # of zipfile, zlib, or lxml
             self.damaged.add(key)
         if root is None or len(parser.error_log):
             self.damaged.add(key)
@@ -179,5 +180,9 @@ def is_on(element: Any, path: str) -> bool | None:
 
 def choice(element: Any) -> Any:
     """Return the branch of ``mc:AlternateContent`` that is read: the first with text, or else the first."""
-    with_text = (branch for branch in element if any((next(every(branch, t, deep=True), None) is not None) for t in ("w:t", "a:t")))
+    with_text = (
+        branch
+        for branch in element
+        if any((next(every(branch, t, deep=True), None) is not None) for t in ("w:t", "a:t"))
+    )
     return next(with_text, element[0] if len(element) else ())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.office.counting import bullet
@@ -20,14 +20,34 @@ _TOKEN = re.compile(
     r"|[\r\n]+|(?P<text>[^\\{}\r\n]+)",
     re.DOTALL,
 )
-_CHARSETS = {128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 177: 1255, 178: 1256, 186: 1257, 204: 1251, 222: 874, 238: 1250}
+_CHARSETS = {
+    128: 932,
+    129: 949,
+    134: 936,
+    136: 950,
+    161: 1253,
+    162: 1254,
+    177: 1255,
+    178: 1256,
+    186: 1257,
+    204: 1251,
+    222: 874,
+    238: 1250,
+}
 _SIGNS = {
     "tab": "\t", "line": "\n", "softline": "\n", "page": "\f", "emdash": "—", "endash": "–", "lquote": "‘", "rquote": "’",  # noqa: RUF001
     "ldblquote": "“", "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ", "qmspace": " ", "nestcell": "\t",
 }  # fmt: skip
 _ESCAPED = {"\\": "\\", "{": "{", "}": "}", "~": "\xa0", "_": "-", "\n": "\n", "\r": "\n"}
 _READ = frozenset({"shpinst", "shppict", "footnote", "ud", "shptxt"})  # starred groups that are read
-_PARTS = {"listtext": "label", "pntext": "label", "footnote": "note", "shptxt": "box", "title": "title", "author": "authors"}
+_PARTS = {
+    "listtext": "label",
+    "pntext": "label",
+    "footnote": "note",
+    "shptxt": "box",
+    "title": "title",
+    "author": "authors",
+}
 _COUNTED = {
     **dict.fromkeys(("pict",), "pictures"), "annotation": "comments", "objdata": "embedded objects", "moMath": "formulas",
     **dict.fromkeys(("header", "headerl", "headerr", "headerf"), "headers"),
@@ -37,6 +57,7 @@ _SKIPPED = frozenset(
     """fonttbl colortbl fldinst nonshppict info xe tc nonesttables upr bkmkstart bkmkend ftnsep ftnsepc aftnsep sp themedata
     filetbl revtbl rxe txe""".split()  # noqa: SIM905
 )
+_LAYOUT = frozenset({"par", "sect", "cell", "row", "trowd", "trhdr", "cellx", "clmgf", "clmrg", "clvmgf", "clvmrg"})
 _BULLET = re.compile(r"[•·][ \t]+")
 
 
@@ -54,8 +75,22 @@ class _State(NamedTuple):
     depth: int = 0
     in_table: bool = False
 
-    def without_paragraph(self) -> _State:
-        return self._replace(style=0, level=0, depth=0, in_table=False)
+
+_PROPERTIES: Mapping[str, Callable[[int], dict[str, Any]]] = {  # of the state, by the number of the word
+    "pard": lambda _: {"style": 0, "level": 0, "depth": 0, "in_table": False},
+    "plain": lambda _: {"script": "", "is_hidden": False, "is_deleted": False},
+    "super": lambda on: {"script": "sup" if on else ""},
+    "sub": lambda on: {"script": "sub" if on else ""},
+    "nosupersub": lambda _: {"script": ""},
+    "v": lambda on: {"is_hidden": bool(on)},
+    "deleted": lambda on: {"is_deleted": bool(on)},
+    "s": lambda style: {"style": style},
+    "outlinelevel": lambda level: {"level": level + 1 if 0 <= level < 9 else 0},
+    "ilvl": lambda depth: {"depth": min(max(depth, 0), 8)},
+    "intbl": lambda on: {"in_table": bool(on)},
+    "uc": lambda count: {"fallback": min(max(count, 0), 10)},
+    "stylesheet": lambda _: {"part": "styles"},
+}
 
 
 def read_rich_text(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
@@ -72,8 +107,10 @@ class _Reader:
         self._parts = {"text": list[tuple[str, str]]()}  # the pieces of the parts that are open
         self._bytes, self._ignored = bytearray(), 0  # those to decode; characters to pass over
         self._shapes, self._seen = list[Callable[[], None]](), set[str]()  # of the open paragraph
-        self._fonts, self._font, self._names, self._levels = dict[int, str](), 0, dict[int, str](), dict[int, int]()
-        self._rows, self._heads, self._cells = list[list[TableCell]](), 0, list[list[TextBlock]]()
+        self._fonts, self._font = dict[int, str](), 0  # encodings; -1 is that of the file
+        self._styles = dict[int, tuple[str, int]]()  # their names, and the levels of their headings
+        self._rows, self._heads, self._above = list[list[TableCell]](), 0, list[TableCell]()  # by column
+        self._cells = list[list[TextBlock]]()
         self._row_start: int | None = None  # the first block of the open cell
         self._defined, self._merges = list[set[str]](), set[str]()  # cells of the row, and flags of the next
 
@@ -92,9 +129,12 @@ class _Reader:
                 elif match["brace"]:
                     self._close()
                 elif word:
-                    place = self._word(word, None if match["number"] is None else int(match["number"]), text, place)
+                    self._word(word, None if match["number"] is None else int(match["number"]))
                 elif match["sign"] == "*":
-                    place = self._starred(text, place)
+                    following = _TOKEN.match(text, place)
+                    if following and following["word"] not in {None, *_READ}:  # a destination that is not known
+                        self._skip(following["word"])
+                        place = following.end()
                 else:
                     self._write(_ESCAPED.get(match["sign"], ""))
             elif match["hex"] or match["text"]:
@@ -107,83 +147,52 @@ class _Reader:
         self._end_table()
         self.flow.write_notes()
 
-    def _starred(self, text: str, place: int) -> int:
-        """Skip the group of an unknown destination."""
-        match = _TOKEN.match(text, place)
-        if match and match["word"] and match["word"] not in _READ:
-            self._state = self._state._replace(part="")
-            if kind := _COUNTED.get(match["word"]):
-                self.flow.left_out[kind] += 1
-            return match.end()
-        return place
+    def _skip(self, word: str) -> None:
+        """Read no text of a group, and count it."""
+        if self._state.part and word in _COUNTED:
+            self.flow.left_out[_COUNTED[word]] += 1
+        self._state = self._state._replace(part="")
 
     def _close(self) -> None:
         outer = self._stack.pop() if self._stack else self._state
-        inner, style, self._state = self._state.part, self._state.style, outer
-        if inner == outer.part or inner in {"", "text"}:
+        inner, self._state = self._state, outer
+        if inner.part == "styles":
+            name = join_scripts(self._parts.pop("styles", []))
+            self._styles.setdefault(inner.style, (name.strip().rstrip(";"), inner.level))
+        if inner.part in {"", "text", "styles", outer.part}:
             return
-        text = join_scripts(self._parts.pop(inner, []))
-        if inner == "note":
-            note = self.flow.note([TextBlock("paragraph", text)] if text.strip() else [])
+        text = join_scripts(self._parts.pop(inner.part, []))
+        if inner.part == "note":
+            note = self.flow.note([TextBlock("paragraph", text)])
             self._parts.setdefault(outer.part, []).append((note, ""))
-        elif inner == "box":
+        elif inner.part == "box":
             self._shapes.append(partial(self.flow.paragraph, "paragraph", text.replace("\n", "\n\n")))
-        elif inner == "style":
-            self._names[style] = text.strip().rstrip(";")
-        elif inner == "label":
+        elif inner.part == "label":
             self._parts["label"] = [(text, "")]  # of the open paragraph
-        elif inner in {"title", "authors"} and squeeze(text):
-            self.fields[inner] = squeeze(text)
+        elif squeeze(text):
+            self.fields[inner.part] = squeeze(text)
 
-    def _word(self, word: str, number: int | None, text: str, place: int) -> int:
+    def _word(self, word: str, number: int | None) -> None:
         state, value = self._state, 1 if number is None else number
         if word in _SIGNS:
             self._write(_SIGNS[word])
         elif word == "u":
             self._ignored = state.fallback
             self._write(chr(value % 65536))
-        elif word in {"par", "sect", "cell", "row", "trowd", "trhdr", "cellx", "clmgf", "clmrg", "clvmgf", "clvmrg"}:
+        elif word in _LAYOUT:
             if state.part == "text":
                 self._layout(word)
             elif word == "par":
                 self._write("\n")
-        elif word in {"pard", "plain"}:
-            self._state = state.without_paragraph() if word == "pard" else state._replace(script="", is_hidden=False, is_deleted=False)
-        elif word in {"super", "sub", "nosupersub"}:
-            self._state = state._replace(script={"super": "sup", "sub": "sub"}.get(word, "") if value else "")
-        elif word in {"v", "deleted"}:
-            self._state = state._replace(**{{"v": "is_hidden", "deleted": "is_deleted"}[word]: bool(value)})
-        elif word in {"s", "outlinelevel", "ilvl", "intbl", "uc"}:
-            self._property(word, value)
+        elif word in _PROPERTIES:
+            self._state = state._replace(**_PROPERTIES[word](value))
         elif word in {"ansicpg", "f", "fcharset"}:
             self._set_encoding(word, value)
-        elif word == "stylesheet":
-            self._state = state._replace(part="styles")
         elif word in _PARTS and (state.part or word in {"title", "author"}):
             self._state = state._replace(part=_PARTS[word], script="", is_hidden=False)
             self._parts[_PARTS[word]] = []
         elif word in _COUNTED or word in _SKIPPED:
-            if state.part and word in _COUNTED:
-                self.flow.left_out[_COUNTED[word]] += 1
-            self._state = state._replace(part="")
-        return place
-
-    def _property(self, word: str, value: int) -> None:
-        state = self._state
-        if word == "s":
-            self._state = state._replace(style=value, part="style" if state.part == "styles" else state.part)
-            if self._state.part == "style":
-                self._parts["style"] = []
-        elif word == "outlinelevel":
-            if state.part == "style":
-                self._levels[state.style] = value + 1
-            self._state = state._replace(level=value + 1 if 0 <= value < 9 else 0)
-        elif word == "ilvl":
-            self._state = state._replace(depth=min(max(value, 0), 8))
-        elif word == "intbl":
-            self._state = state._replace(in_table=bool(value))
-        else:
-            self._state = state._replace(fallback=min(max(value, 0), 10))
+            self._skip(word)
 
     def _set_encoding(self, word: str, value: int) -> None:
         name = f"cp{_CHARSETS.get(value, 0) if word == 'fcharset' else value}"
@@ -207,13 +216,13 @@ class _Reader:
 
     def _write(self, text: str) -> None:
         state = self._state
-        if not state.part or state.part == "styles":
+        if not state.part:
             return
-        for name, is_left in ("hidden texts", state.is_hidden and not self.flow.hidden), ("deletions", state.is_deleted):
-            if is_left:
-                self.flow.left_out[name] += bool(text.strip()) and name not in self._seen
-                self._seen.add(name)
-                return
+        if state.is_deleted or (state.is_hidden and not self.flow.hidden):
+            name = "deletions" if state.is_deleted else "hidden texts"
+            self.flow.left_out[name] += bool(text.strip()) and name not in self._seen
+            self._seen.add(name)
+            return
         self._parts.setdefault(state.part, []).append((text, state.script))
 
     # Paragraphs and tables.
@@ -247,13 +256,20 @@ class _Reader:
             self._end_table()
         if not label and (typed := _BULLET.match(text)):
             label, text = "•", text[typed.end() :]
-        name = self._names.get(self._state.style, "")
+        name, outline = self._styles.get(self._state.style, ("", 0))
         kind, level, is_contents = kind_of_style(name)
-        level = self._state.level or self._levels.get(self._state.style, 0) or level
+        level = self._state.level or outline or level
         if label:
             label = label if any(map(str.isalnum, label)) else bullet(label)
         if text.strip() or not was_left:
-            self.flow.paragraph(kind or "paragraph", text, label=label, depth=self._state.depth, level=level if level < 10 else 0, is_contents=is_contents)
+            self.flow.paragraph(
+                kind or "paragraph",
+                text,
+                label=label,
+                depth=self._state.depth,
+                level=level if level < 10 else 0,
+                is_contents=is_contents,
+            )
         for shape in shapes:
             self.flow.finish()
             shape()
@@ -267,25 +283,21 @@ class _Reader:
         del self.flow.blocks[self._row_start :]
 
     def _end_row(self) -> None:
-        row, above = list[TableCell](), self._rows[-1] if self._rows else []
+        row, columns = list[TableCell](), list[TableCell]()
         for i, blocks in enumerate(self._cells):
             merges = self._defined[i] if i < len(self._defined) else set()
             if "clmrg" in merges and row:
                 row[-1].columns += 1
-                row[-1].blocks += blocks
-            elif "clvmrg" in merges and i < len(above):
-                row.append(above[i])
-                above[i].rows += 1
-                above[i].blocks += blocks
+            elif "clvmrg" in merges and i < len(self._above):
+                self._above[i].rows += 1
             else:
-                row.append(TableCell(blocks))
+                row.append(TableCell([]))
+            columns.append(self._above[i] if "clvmrg" in merges and i < len(self._above) else row[-1])
+            columns[-1].blocks += blocks
         self._rows.append(row)
-        self._cells, self._row_start = [], None
+        self._above, self._cells, self._row_start = columns, [], None
 
     def _end_table(self) -> None:
-        rows, self._rows = self._rows, []
-        if rows:
-            seen = set[int]()
-            own = [[cell for cell in row if not (id(cell) in seen or seen.add(id(cell)))] for row in rows]
-            add_table(self.flow, [own], self._heads)
-        self._heads = 0
+        if self._rows:
+            add_table(self.flow, [self._rows], self._heads)
+        self._rows, self._above, self._heads = [], [], 0

@@ -18,11 +18,12 @@ from advchunk.readers.writing import pipe_table, squeeze
 
 _MAX_CELLS = 5_000_000
 """Cells of a file, also empty ones between others."""
+_BOOLEANS = {"0": "FALSE", "1": "TRUE"}
 _ON = frozenset({"1", "true"})
 _REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})")
 
 
-class Sheet(NamedTuple):
+class SheetCells(NamedTuple):
     """The texts of the cells of a sheet by row and column, from 0, and the (rows, columns) that merged cells span."""
 
     rows: dict[int, dict[int, str]]
@@ -44,7 +45,7 @@ def read_sheets(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
     book, relations = package.xml(package.main), package.relations(package.main)
     reader = _Reader(package, flow, value(find(book, "x:workbookPr"), key="date1904") in _ON)
     for sheet in every(find(book, "x:sheets"), "x:sheet"):
-        kind, part = relations.get(value(sheet, key="r:id") or "", ("", ""))
+        _, part = relations.get(value(sheet, key="r:id") or "", ("", ""))
         if (value(sheet, key="state") or "visible") != "visible" and not hidden:
             flow.left_out["hidden sheets"] += 1
         else:
@@ -54,7 +55,7 @@ def read_sheets(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
     return flow, fields
 
 
-def add_sheet(flow: Flow, name: str, sheet: Sheet) -> None:
+def add_sheet(flow: Flow, name: str, sheet: SheetCells) -> None:
     """Add a sheet that is not blank: its name as heading, a table for each run of rows, a lone cell as a paragraph.
 
     Empty columns at the left, and empty cells at the right, are left out.
@@ -67,7 +68,7 @@ def add_sheet(flow: Flow, name: str, sheet: Sheet) -> None:
         _add_run(flow, sheet, [i for _, i in run])
 
 
-def _add_run(flow: Flow, sheet: Sheet, numbers: list[int]) -> None:
+def _add_run(flow: Flow, sheet: SheetCells, numbers: list[int]) -> None:
     filled = {i: [j for j, text in sheet.rows[i].items() if text.strip()] for i in numbers}
     while len(numbers) > 1 and len(filled[numbers[0]]) == 1 < len(filled[numbers[1]]):  # a title above a table
         flow.paragraph("paragraph", sheet.rows[numbers[0]][filled[numbers[0]][0]])
@@ -100,14 +101,17 @@ class _Reader:
         strings = package.stream(self._related("sharedStrings"), "x:si")
         self._strings = [_rich_text(item) for item in strings]
         styles = package.related(package.main, "styles")
-        codes = {number(own, key="numFmtId"): value(own, key="formatCode") or "" for own in every(find(styles, "x:numFmts"), "x:numFmt")}
+        codes = {
+            number(own, key="numFmtId"): value(own, key="formatCode") or ""
+            for own in every(find(styles, "x:numFmts"), "x:numFmt")
+        }
         ids = (number(own, key="numFmtId") for own in every(find(styles, "x:cellXfs"), "x:xf"))
         self._codes = [codes.get(id) or BUILT_IN.get(id, "") for id in ids]
 
     def _related(self, kind: str) -> str:
         return next((target for own, target in self._package.relations(self._package.main).values() if own == kind), "")
 
-    def read(self, part: str) -> Sheet:
+    def read(self, part: str) -> SheetCells:
         """Return the cells of a sheet, without those that are hidden."""
         rows, merged = dict[int, dict[int, str]](), list[str]()
         hidden_rows, hidden_columns, at = list[int](), set[int](), -1
@@ -129,7 +133,7 @@ class _Reader:
                     require(self._room >= 0, f"a spreadsheet must have at most {_MAX_CELLS:,} cells", f"more in {part}")
         lost = {j for row in rows.values() for j in row if j in hidden_columns}
         self._flow.left_out["hidden columns"] += len(lost)
-        return _without(Sheet(rows, dict(filter(None, map(_span, merged)))), hidden_rows, sorted(hidden_columns))
+        return _without(SheetCells(rows, dict(filter(None, map(_span, merged)))), hidden_rows, sorted(hidden_columns))
 
     def _cells(self, row: Any) -> Iterator[tuple[int, str]]:
         column = -1
@@ -149,10 +153,9 @@ class _Reader:
             return f"={formula.text}" if formula.text and kind != "str" else ""
         if kind == "s":
             return self._strings[int(text)] if text.isdecimal() and int(text) < len(self._strings) else ""
-        if kind == "b":
-            return {"0": "FALSE", "1": "TRUE"}.get(text, text)
-        if kind != "n":
-            return text
+        return self._number(cell, text) if kind == "n" else _BOOLEANS.get(text, text) if kind == "b" else text
+
+    def _number(self, cell: Any, text: str) -> str:
         style = number(cell, key="s")
         code = self._codes[style] if 0 <= style < len(self._codes) else ""
         try:
@@ -164,7 +167,9 @@ class _Reader:
         """Add the texts and the charts that lie on a sheet, and count comments and pictures."""
         for kind, target in self._package.relations(part).values():
             if kind == "comments":
-                self._flow.left_out["comments"] += sum(1 for _ in every(self._package.xml(target), "x:comment", deep=True))
+                self._flow.left_out["comments"] += sum(
+                    1 for _ in every(self._package.xml(target), "x:comment", deep=True)
+                )
             elif kind == "drawing":
                 for element in visible(self._package.xml(target), ("xdr:txBody",)):
                     count_drawing(element, self._flow)
@@ -200,7 +205,7 @@ def _span(reference: str) -> tuple[tuple[int, int], tuple[int, int]] | None:
     return (top, left), (bottom - top + 1, right - left + 1)
 
 
-def _without(sheet: Sheet, hidden_rows: list[int], hidden_columns: list[int]) -> Sheet:
+def _without(sheet: SheetCells, hidden_rows: list[int], hidden_columns: list[int]) -> SheetCells:
     """Return a sheet without hidden rows and columns."""
     if not (hidden_rows or hidden_columns):
         return sheet
@@ -217,4 +222,4 @@ def _without(sheet: Sheet, hidden_rows: list[int], hidden_columns: list[int]) ->
     for (i, j), (down, across) in sheet.spans.items():
         top, left = moved(i, hidden_rows), moved(j, hidden_columns)
         spans[top, left] = (moved(i + down, hidden_rows) - top, moved(j + across, hidden_columns) - left)
-    return Sheet(rows, {place: span for place, span in spans.items() if min(span) > 0})
+    return SheetCells(rows, {place: span for place, span in spans.items() if min(span) > 0})

@@ -11,11 +11,11 @@ from advchunk.readers.office.drawings import (
     add_paragraphs,
     count_drawing,
     description,
-    line_text,
+    drawn_text,
     visible,
 )
 from advchunk.readers.office.flow import Flow
-from advchunk.readers.office.package import Package, choice, every, find, is_on, number, short, value
+from advchunk.readers.office.package import Package, choice, every, find, number, short, value
 from advchunk.readers.table_layout import TableCell, add_table
 from advchunk.readers.writing import squeeze
 from advchunk.records import Place
@@ -58,7 +58,7 @@ class _Slide:
             self._shape(shape)
         notes = self._package.related(self._part, "notesSlide")
         bodies = [shape for shape in every(notes, "p:sp", deep=True) if _placeholder(shape)[0] == "body"]
-        if any(squeeze(line_text(own)) for shape in bodies for own in every(shape, "a:p", deep=True)):
+        if any(squeeze(drawn_text(own)) for shape in bodies for own in every(shape, "a:p", deep=True)):
             self._flow.add("heading", "Notes", 2)
             for shape in bodies:
                 add_paragraphs(self._flow, find(shape, "p:txBody"), None)
@@ -73,9 +73,9 @@ class _Slide:
         kind, index = _placeholder(shape)
         body = find(shape, "p:txBody")
         if kind in _FOOTERS:
-            self._flow.left_out[_FOOTERS[kind]] += bool(squeeze("".join(map(line_text, every(body, "a:p")))))
+            self._flow.left_out[_FOOTERS[kind]] += bool(squeeze("".join(map(drawn_text, every(body, "a:p")))))
         elif kind in _TITLES:
-            lines = (squeeze(line_text(own)) for own in every(body, "a:p"))
+            lines = (squeeze(drawn_text(own)) for own in every(body, "a:p"))
             self._flow.paragraph("paragraph", " ".join(filter(None, lines)), level=1)
         elif body is not None:
             add_paragraphs(self._flow, body, self._plain_levels(index) if kind in _LISTS else None)
@@ -99,7 +99,7 @@ class _Slide:
             elif name == "c:chart":
                 add_chart(self._flow, self._package, self._part, element)
             elif name == "a:p":  # of a shape that is not known
-                self._flow.paragraph("paragraph", line_text(element))
+                self._flow.paragraph("paragraph", drawn_text(element))
             else:
                 count_drawing(element, self._flow)
                 continue
@@ -116,8 +116,8 @@ class _Slide:
                     continue
                 with self._flow.collect() as blocks:
                     add_paragraphs(self._flow, find(cell, "a:txBody"), None)
-                spans = (max(number(cell, key=f"{side}Span", default=1), 1) for side in ("row", "grid"))
-                rows[-1].append(TableCell(blocks, *spans))
+                down, across = (number(cell, key=f"{side}Span", default=1) for side in ("row", "grid"))
+                rows[-1].append(TableCell(blocks, down, across))
         add_table(self._flow, [rows])
 
 

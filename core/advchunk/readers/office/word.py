@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from advchunk.errors import Unreadable
 from advchunk.readers.inline import join_scripts
-from advchunk.readers.office.drawings import add_chart, add_diagram, count_drawing, description, line_text, visible
+from advchunk.readers.office.drawings import add_chart, add_diagram, count_drawing, description, drawn_text, visible
 from advchunk.readers.office.flow import Flow
 from advchunk.readers.office.formulas import read_formula
 from advchunk.readers.office.package import Package, children, choice, every, find, is_on, number, short, value
@@ -196,14 +196,22 @@ class _Reader:
             line.has_hidden |= is_new
         elif name == "w:t":
             line.add(_PRIVATE.sub(lambda sign: _symbol(font, ord(sign[0])), text), script)
-        elif name in _SIGNS:
-            line.pieces.append((_SIGNS[name], ""))
-        elif name == "w:br":
-            line.pieces.append(("\f" if value(child, key="w:type") in {"page", "column"} else "\n", ""))
         elif name == "w:sym":
             code = value(child, key="w:char") or ""
             is_code = re.fullmatch("[0-9A-Fa-f]{1,5}", code)
             line.add(_symbol(value(child, key="w:font") or "", int(code, 16)) if is_code else "", script)
+        elif name == "mc:AlternateContent":
+            for inner in choice(child):
+                self._piece(inner, line, script, font, is_hidden)
+        else:
+            self._other(name, child, line)
+
+    def _other(self, name: str, child: Any, line: _Line) -> None:
+        """Read what a run has besides text."""
+        if name in _SIGNS:
+            line.pieces.append((_SIGNS[name], ""))
+        elif name == "w:br":
+            line.pieces.append(("\f" if value(child, key="w:type") in {"page", "column"} else "\n", ""))
         elif name in {"w:footnoteReference", "w:endnoteReference"}:
             key = name[2:].removesuffix("Reference"), value(child, key="w:id") or ""
             line.add(f"[^{self._notes.setdefault(key, len(self._notes) + 1)}]")
@@ -212,9 +220,6 @@ class _Reader:
             line.add("(")
             self._inline(find(child, "w:rt"), line)
             line.add(")")
-        elif name == "mc:AlternateContent":
-            for inner in choice(child):
-                self._piece(inner, line, script, font, is_hidden)
         elif name in {"w:drawing", "w:pict", "w:object"}:
             self._drawing(child, line)
 
@@ -241,7 +246,7 @@ class _Reader:
             if name == "w:txbxContent":
                 line.shapes.append(partial(self._blocks, element))
             elif name == "a:p":
-                line.shapes.append(partial(self.flow.paragraph, "paragraph", line_text(element)))
+                line.shapes.append(partial(self.flow.paragraph, "paragraph", drawn_text(element)))
             elif name == "v:textpath":
                 line.shapes.append(partial(self.flow.add, "figure", element.get("string", "")))
             elif name in {"dgm:relIds", "c:chart"}:
