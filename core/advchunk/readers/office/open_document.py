@@ -298,7 +298,7 @@ class _Reader:
             rows.append([])
             for cell in every(row, "table:table-cell"):
                 blocks = self._collect(cell)
-                rows_, columns = (
+                down, across = (
                     number(cell, key=f"table:number-{side}s-spanned", default=1) for side in ("row", "column")
                 )
                 times = _repeated(cell, "columns", _MAX_REPEATED if blocks else 1)
