@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from advchunk.readers.office.counting import bullet, format_count
+from advchunk.readers.counting import bullet, format_count
 from advchunk.readers.office.package import every, find, is_on, number, value
 from advchunk.readers.writing import squeeze
 from advchunk.records import BlockKind
