@@ -246,7 +246,9 @@ def docx(parts: Sequence[Part]) -> bytes:
         f'<w:style w:type="paragraph" w:styleId="H{i}"><w:name w:val="heading {i}"/><w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style>'
         for i in (1, 2)
     )
-    foot = "".join(f'<w:footnote w:id="{i}">{paragraph(run(note))}</w:footnote>' for i, note in enumerate(notes(parts), 1))
+    foot = "".join(
+        f'<w:footnote w:id="{i}">{paragraph(run(note))}</w:footnote>' for i, note in enumerate(notes(parts), 1)
+    )
     return zipped(
         {
             "_rels/.rels": relations(("r1", "officeDocument", "word/document.xml")),
@@ -263,7 +265,13 @@ def docx(parts: Sequence[Part]) -> bytes:
 
 ODF = " ".join(
     f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{kind}:1.0"'
-    for name, kind in (("office", "office"), ("text", "text"), ("table", "table"), ("style", "style"), ("draw", "drawing"))
+    for name, kind in (
+        ("office", "office"),
+        ("text", "text"),
+        ("table", "table"),
+        ("style", "style"),
+        ("draw", "drawing"),
+    )
 )
 
 
@@ -273,7 +281,9 @@ def odt(parts: Sequence[Part]) -> bytes:
     marks = {
         "sup": lambda text: f'<text:span text:style-name="Up">{text}</text:span>',
         "link": lambda text: f"<text:a>{escape(text)}</text:a>",
-        "note": lambda _: f"<text:note><text:note-citation>9</text:note-citation><text:note-body><text:p>{escape(next(all_notes))}</text:p></text:note-body></text:note>",
+        "note": lambda _: (
+            f"<text:note><text:note-citation>9</text:note-citation><text:note-body><text:p>{escape(next(all_notes))}</text:p></text:note-body></text:note>"
+        ),
         "deleted": lambda _: '<text:change text:change-id="d"/>',
     }
     for is_list, run in lists(parts):
@@ -303,7 +313,9 @@ def odt(parts: Sequence[Part]) -> bytes:
             elif part.kind == "heading":
                 body += f'<text:h text:outline-level="{part.level}">{text}</text:h>'
             elif part.kind == "box":
-                body += f"<text:p><draw:frame><draw:text-box><text:p>{text}</text:p></draw:text-box></draw:frame></text:p>"
+                body += (
+                    f"<text:p><draw:frame><draw:text-box><text:p>{text}</text:p></draw:text-box></draw:frame></text:p>"
+                )
             else:
                 body += f'<text:p text:style-name="{"Gone" if part.kind == "hidden" else ""}">{text}</text:p>'
 
@@ -349,12 +361,19 @@ def rtf(parts: Sequence[Part]) -> bytes:
         if part.rows:
             for i, row in enumerate(part.rows):
                 cells = [
-                    (("\\clvmgf" if down > 1 else "\\clmgf" if across > 1 else "") if k == 0 else "\\clmrg", plain(own) if k == 0 else "")
+                    (
+                        ("\\clvmgf" if down > 1 else "\\clmgf" if across > 1 else "") if k == 0 else "\\clmrg",
+                        plain(own) if k == 0 else "",
+                    )
                     for own, down, across in row
                     for k in range(across)
                 ]
                 cells = [("\\clvmrg", "")] * (i == 1) + cells
-                body += "\\trowd" + "\\trhdr" * (i < 2) + "".join(f"{flag}\\cellx{1000 * k}" for k, (flag, _) in enumerate(cells, 1))
+                body += (
+                    "\\trowd"
+                    + "\\trhdr" * (i < 2)
+                    + "".join(f"{flag}\\cellx{1000 * k}" for k, (flag, _) in enumerate(cells, 1))
+                )
                 body += "".join(f"\\pard\\intbl {own}\\cell" for _, own in cells) + "\\row\n"
         elif part.kind == "box":
             body += f"\\pard{{\\shp{{\\*\\shpinst{{\\sp{{\\sn x}}{{\\sv 1}}}}{{\\shptxt \\pard {text}\\par}}}}}}\\par\n"
@@ -382,9 +401,17 @@ def pptx(parts: Sequence[Part]) -> bytes:
         return f"<a:r><a:rPr {properties}/><a:t>{escape(text)}</a:t></a:r>"
 
     def paragraph(part: Part) -> str:
-        text = inline([own for own in part.runs if own[1] not in {"note", "deleted"}], {"sup": lambda text: run(text, 'baseline="30000"')}, run)
+        text = inline(
+            [own for own in part.runs if own[1] not in {"note", "deleted"}],
+            {"sup": lambda text: run(text, 'baseline="30000"')},
+            run,
+        )
         if part.kind == "item":
-            own = '<a:buChar char="•"/>' if part.label == "-" else f'<a:buAutoNum type="{"arabic" if part.level == 1 else "alphaLc"}Period"/>'
+            own = (
+                '<a:buChar char="•"/>'
+                if part.label == "-"
+                else f'<a:buAutoNum type="{"arabic" if part.level == 1 else "alphaLc"}Period"/>'
+            )
             return f'<a:p><a:pPr lvl="{part.level - 1}">{own}</a:pPr>{text}</a:p>'
         return f"<a:p>{run(f'{part.label} ') if part.label else ''}{text}</a:p>"
 
@@ -404,7 +431,9 @@ def pptx(parts: Sequence[Part]) -> bytes:
                     + "</a:tr>"
                     for i, row in enumerate(part.rows)
                 )  # fmt: skip
-                slides[-1] += f'<p:graphicFrame><p:nvGraphicFramePr><p:cNvPr id="3" name="t"/></p:nvGraphicFramePr><a:graphic><a:graphicData><a:tbl>{rows}</a:tbl></a:graphicData></a:graphic></p:graphicFrame>'
+                slides[-1] += (
+                    f'<p:graphicFrame><p:nvGraphicFramePr><p:cNvPr id="3" name="t"/></p:nvGraphicFramePr><a:graphic><a:graphicData><a:tbl>{rows}</a:tbl></a:graphicData></a:graphic></p:graphicFrame>'
+                )
             elif part.level == 1:
                 slides.append(shape(paragraph(part), place='<p:ph type="title"/>'))
             else:

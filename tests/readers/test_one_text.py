@@ -7,6 +7,7 @@ import pytest
 
 from advchunk import read_file
 
+
 def told(document):
     """Return the kind, the level, and the text of each block."""
     return [

@@ -30,8 +30,8 @@ def read_book(data: bytes) -> tuple[Flow, dict[str, str]]:
             fields[name] = f"{fields[name]}; {text}" if name == "authors" and name in fields else fields.get(name, text)
     flow, reader = Flow(fields.get("title", "")), formats.find_reader("html")
     items = {value(item, key="id"): item for item in every(find(book, "opf:manifest"), "opf:item")}
-    for reference in every(find(book, "opf:spine"), "opf:itemref"):
-        item = items.get(value(reference, key="idref"))
+    spine = [items.get(value(own, key="idref")) for own in every(find(book, "opf:spine"), "opf:itemref")]
+    for item in spine if any(own is not None for own in spine) else items.values():
         if value(item, key="media-type") not in _PAGES:
             continue
         name = normpath(join(dirname(main), unquote(value(item, key="href") or "")))
@@ -39,4 +39,5 @@ def read_book(data: bytes) -> tuple[Flow, dict[str, str]]:
             flow.left_out["missing pages"] += 1
         else:
             flow.add_document(reader.read(decode(page, name).text, metadata={"title": flow.title}))
+    flow.left_out["damaged parts"] = len(package.damaged) or not flow.blocks
     return flow, fields

@@ -50,6 +50,10 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
     name = id or "the file"
     try:
         flow, fields = _READERS[kind_of(data, name)](data, hidden)
+        flow.finish()
+        if not flow.blocks and flow.left_out["damaged parts"]:
+            msg = "must not be damaged, got none of its text"
+            raise Unreadable(msg)
     except MissingExtra:
         raise
     except Exception as error:  # a damaged file leads to errors of many kinds
@@ -64,7 +68,6 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
             else f"{name}: {reason}"
         )
         raise Unreadable(msg) from error
-    flow.finish()
     document = flow.document(id, {**fields, **(metadata or {})})
     if left_out := document.metadata.get("left_out"):
         _log.info("%s: left out %s", name, left_out)

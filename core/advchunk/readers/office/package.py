@@ -78,6 +78,7 @@ class Package:
     def stream(self, name: str, *tags: str) -> Iterator[Any]:
         """Yield the elements of these names in a part, and forget each, to read large sheets in little memory."""
         if (key := name.lower()) not in self._names:
+            self.damaged |= {key} if key else set()
             return
         etree = import_extra("lxml.etree", "office")
         parser = etree.iterparse(BytesIO(self._read(key)), tag=[*map(full, tags)], **_PARSER)

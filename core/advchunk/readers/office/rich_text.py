@@ -143,6 +143,7 @@ class _Reader:
                 self._ignored -= skipped
                 self._bytes += own[skipped:]
         self._decode()
+        self.flow.left_out["damaged parts"] += bool(self._stack)  # groups that are not closed
         self._end_paragraph()
         self._end_table()
         self.flow.write_notes()

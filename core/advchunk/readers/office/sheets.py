@@ -44,14 +44,15 @@ def read_sheets(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
     flow = Flow(hidden=hidden)
     book, relations = package.xml(package.main), package.relations(package.main)
     reader = _Reader(package, flow, value(find(book, "x:workbookPr"), key="date1904") in _ON)
-    for sheet in every(find(book, "x:sheets"), "x:sheet"):
+    sheets = [*every(find(book, "x:sheets"), "x:sheet")]
+    for sheet in sheets:
         _, part = relations.get(value(sheet, key="r:id") or "", ("", ""))
         if (value(sheet, key="state") or "visible") != "visible" and not hidden:
             flow.left_out["hidden sheets"] += 1
         else:
-            add_sheet(flow, squeeze(value(sheet, key="name") or ""), reader.read(part))
+            add_sheet(flow, squeeze(value(sheet, key="name") or ""), reader.read(part or "a sheet"))
             reader.read_drawing(part)
-    flow.left_out["damaged parts"] = len(package.damaged)
+    flow.left_out["damaged parts"] = len(package.damaged) or not sheets
     return flow, fields
 
 

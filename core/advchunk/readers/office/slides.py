@@ -33,15 +33,17 @@ def read_slides(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
     relations = package.relations(package.main)
     ids = every(find(package.xml(package.main), "p:sldIdLst"), "p:sldId")
     parts = [target for id in ids if (target := relations.get(value(id, key="r:id") or "", ("", ""))[1])]
+    parts = parts or [target for kind, target in relations.values() if kind == "slide"]
     for page, part in enumerate(parts, 1):
         if (root := package.xml(part)) is None:
+            package.damaged.add(part)
             continue
         if (value(root, key="show") or "1") in _OFF and not hidden:
             flow.left_out["hidden slides"] += 1
             continue
         flow.places = (Place(page),)
         _Slide(package, part, flow).read(root)
-    flow.left_out["damaged parts"] = len(package.damaged)
+    flow.left_out["damaged parts"] = len(package.damaged) or not parts
     return flow, fields
 
 
