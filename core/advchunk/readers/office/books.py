@@ -3,7 +3,7 @@
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 
-from advchunk.errors import Unreadable
+from advchunk.errors import ConfigurationError, Unreadable
 from advchunk.readers import formats
 from advchunk.readers.encodings import decode
 from advchunk.readers.office.flow import Flow
@@ -19,7 +19,7 @@ def read_book(data: bytes) -> tuple[Flow, dict[str, str]]:
     package = Package(data, "")
     root = package.xml("META-INF/container.xml")
     files = () if root is None else root.iter("{*}rootfile")
-    main = next((value(file, key="full-path") or "" for file in files), "")
+    main = next((value(file, key="full-path") or "" for file in files), "") or package.find(".opf")
     if (book := package.xml(main)) is None:
         msg = "must not be damaged, got none of its text"
         raise Unreadable(msg)
@@ -38,6 +38,14 @@ def read_book(data: bytes) -> tuple[Flow, dict[str, str]]:
         if (page := package.read(name)) is None:
             flow.left_out["missing pages"] += 1
         else:
-            flow.add_document(reader.read(decode(page, name).text, metadata={"title": flow.title}))
+            flow.add_document(reader.read(_decode(page, package, name), metadata={"title": flow.title}))
     flow.left_out["damaged parts"] = len(package.damaged) or not flow.blocks
     return flow, fields
+
+
+def _decode(page: bytes, package: Package, name: str) -> str:
+    try:
+        return decode(page, name).text
+    except ConfigurationError:
+        package.damaged.add(name)
+        return page.decode(errors="replace")

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from advchunk.readers.inline import join_scripts
 from advchunk.readers.counting import format_count
+from advchunk.readers.inline import join_scripts
 from advchunk.readers.office.flow import Flow
 from advchunk.readers.office.formulas import read_formula
 from advchunk.readers.office.package import Package, children, choice, every, find, number, short, value

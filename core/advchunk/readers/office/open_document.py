@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from advchunk.errors import Unreadable, import_extra
+from advchunk.readers.counting import bullet, format_count
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.mathml import formula_text
-from advchunk.readers.counting import bullet, format_count
 from advchunk.readers.office.flow import Flow
 from advchunk.readers.office.package import Package, children, every, find, number, short, value
 from advchunk.readers.office.sheets import SheetCells, add_sheet

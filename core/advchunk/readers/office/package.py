@@ -94,6 +94,10 @@ class Package:
         """Return the bytes of a part, or None if it is missing."""
         return self._archive.read(self._names[name.lower()]) if name.lower() in self._names else None
 
+    def find(self, suffix: str) -> str:
+        """Return the name of the first part with a suffix, or ""."""
+        return next((name for name in self._names if name.endswith(suffix)), "")
+
     def _read(self, key: str) -> bytes:
         data = self._archive.read(self._names[key])
         if b"//purl.oclc.org/ooxml/" in data:

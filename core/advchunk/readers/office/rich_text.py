@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from advchunk.readers.inline import join_scripts
 from advchunk.readers.counting import bullet
+from advchunk.readers.inline import join_scripts
 from advchunk.readers.office.flow import Flow
 from advchunk.readers.office.word_styles import kind_of_style
 from advchunk.readers.table_layout import TableCell, add_table
