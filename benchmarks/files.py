@@ -51,8 +51,8 @@ TEXTS = {
 }  # fmt: skip
 # What advchunk reads a format with; it reads the others itself.
 READ_WITH = {
-    ".html": "selectolax", ".docx": "mammoth, markitdown", ".pptx": "python-pptx, markitdown", ".xlsx": "openpyxl", ".rtf": "striprtf",
-    ".epub": "markitdown", ".pdf": "pypdfium2, pdfplumber", ".yaml": "PyYAML", ".msg": "olefile",
+    ".html": "selectolax", **dict.fromkeys((".docx", ".pptx", ".xlsx", ".odt"), "lxml"),
+    ".epub": "selectolax, lxml", ".pdf": "pypdfium2, pdfplumber", ".yaml": "PyYAML", ".msg": "olefile",
 }  # fmt: skip
 LONGEST_ROW = SIZE * 3 // 4  # characters; a longer one may be no chunk, with the marks of its format
 OPENING = 5  # words by which the beginning of a part is found
