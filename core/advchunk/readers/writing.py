@@ -110,10 +110,10 @@ class Writer:
 def left_out(counts: Mapping[str, int]) -> dict[str, str]:
     """Return the metadata that say what a reader left out, {} if that is nothing.
 
-    >>> left_out({"comments": 2, "pictures": 0, "hidden texts": 1})
-    {'left_out': 'comments: 2; hidden texts: 1'}
+    >>> left_out({"pictures": 3, "headers": 0, "comments": 2})
+    {'left_out': 'comments: 2; pictures: 3'}
     """
-    text = "; ".join(f"{kind}: {count}" for kind, count in counts.items() if count)
+    text = "; ".join(f"{kind}: {count}" for kind, count in sorted(counts.items()) if count)
     return {"left_out": text} if text else {}
 
 

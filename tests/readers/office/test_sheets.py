@@ -73,7 +73,7 @@ def hidden_book():
 def test_hidden_sheets_rows_and_columns_are_counted_or_read():
     document = read(hidden_book())
     assert document.text == "Sheet\n\n| a0 | c0 |\n| --- | --- |\n| a2 | c2 |\n| a3 | c3 |"
-    assert document.metadata["left_out"] == "hidden rows: 1; hidden columns: 1; comments: 1; hidden sheets: 1"
+    assert document.metadata["left_out"] == "comments: 1; hidden columns: 1; hidden rows: 1; hidden sheets: 1"
     assert read(hidden_book(), hidden=True).text.endswith("| a3 | b3 | c3 |\n\nSecret\n\nx")
 
 
@@ -97,5 +97,5 @@ def test_sheets_of_open_document():
     )
     document = read(zipped({"mimetype": "application/vnd.oasis.opendocument.spreadsheet", "content.xml": content}))
     assert document.text == "Tea\n\n| Tea | Sales | Sales |\n| --- | --- | --- |\n|  | 19% | =B2*2 |"
-    assert document.metadata["left_out"] == "values of formulas: 1; hidden rows: 1; hidden sheets: 1"
+    assert document.metadata["left_out"] == "hidden rows: 1; hidden sheets: 1; values of formulas: 1"
     assert {block.metadata["sheet"] for block in document.blocks} == {"Tea"}

@@ -62,7 +62,7 @@ def test_groups_diagrams_and_unknown_shapes_are_read_once_and_the_title_first():
         ("heading", 1, "Tea"), ("paragraph", 0, "in a group"), ("figure", 0, "Boil\nPour"), ("paragraph", 0, "of a new kind"),
         ("figure", 0, "A cup"),
     ]  # fmt: skip
-    assert document.metadata["left_out"] == "pictures: 1; footers: 1"
+    assert document.metadata["left_out"] == "footers: 1; pictures: 1"
 
 
 def test_items_have_the_numbers_that_are_shown():

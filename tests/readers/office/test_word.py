@@ -201,7 +201,7 @@ def test_what_word_does_not_show_is_counted_and_hidden_text_is_read_on_request()
     document = read(word(f"{body}<w:altChunk/>", parts=parts))
     assert document.text == "seen"
     assert document.metadata == {
-        "left_out": "hidden texts: 1; deletions: 1; pictures: 1; embedded documents: 1; comments: 1; headers: 1"
+        "left_out": "comments: 1; deletions: 1; embedded documents: 1; headers: 1; hidden texts: 1; pictures: 1"
     }
     assert read(word(body), hidden=True).text == "secretseen"
 

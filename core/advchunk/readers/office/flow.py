@@ -62,6 +62,12 @@ class Flow(Writer):
         elif kind:
             self.add("quote", "\n".join(filter(None, map(squeeze, lines))), title="")
 
+    def hides(self, kind: str, is_hidden: bool) -> bool:
+        """Return True for what the file hides and is not read; it is counted."""
+        is_left = is_hidden and not self.hidden
+        self.left_out[f"hidden {kind}"] += is_left
+        return is_left
+
     def note(self, blocks: list[TextBlock]) -> str:
         """Keep a note for `write_notes`, and return its sign."""
         texts = (cell_texts(block.text) if block.kind == "table" else squeeze(block.text) for block in blocks)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from advchunk.errors import Unreadable, import_extra
+from advchunk.errors import import_extra
 from advchunk.readers.counting import bullet, format_count
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.mathml import formula_text
@@ -22,29 +24,19 @@ from advchunk.records import BlockKind, Place
 _FORMS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 _INDEXES = frozenset({"text:table-of-content", "text:illustration-index", "text:table-index", "text:object-index"})
 _SKIPPED = frozenset(
-    {
-        "text:sequence-decls",
-        "office:forms",
-        "text:index-title",
-        "text:alphabetical-index-source",
-        "text:table-of-content-source",
-        "office:settings",
-        "presentation:notes",
-        "text:variable-decls",
-    }
+    {"text:sequence-decls", "text:variable-decls", "office:forms", "text:index-title", "presentation:notes"}
 )
-_SHAPES = frozenset(f"draw:{kind}" for kind in ("frame", "custom-shape", "rect", "ellipse", "circle", "line", "connector", "polygon", "path", "caption", "g", "a"))  # fmt: skip
-_SPACES = {"text:s": " ", "text:tab": "\t", "text:line-break": "\n"}
+_SHAPES = frozenset(
+    f"draw:{kind}"
+    for kind in ["frame", "custom-shape", "rect", "ellipse", "circle", "polygon", "path", "caption", "g", "a"]
+)
 _HIDDEN = frozenset({"collapse", "filter"})
+_COUNTED = {"office:annotation": "comments", "text:deletion": "deletions", "text:hidden-text": "hidden texts"}
 _FOOTERS = {"footer": "footers", "date-time": "footers", "page-number": "footers", "header": "headers"}
-_COUNTED = {"office:annotation": "comments", "text:hidden-text": "hidden texts"}
+_NAMES = {"quotations": "quote", "illustration": "caption", "table": "caption", "figure": "caption"}  # of styles
+_MAX_ROWS, _MAX_COLUMNS = 2**20, 2**14
+_SPACE = re.compile(r"[ \t\r\n]+")
 _MAX_REPEATED = 100  # columns and rows; spreadsheets repeat empty ones up to their size
-_NAMES = {
-    "quotations": "quote",
-    "illustration": "caption",
-    "table": "caption",
-    "figure": "caption",
-}  # of LibreOffice's styles
 
 
 class _Style(NamedTuple):
@@ -52,42 +44,34 @@ class _Style(NamedTuple):
     level: int = 0
     script: str = ""
     is_hidden: bool = False
-    lists: str = ""
 
 
 def read_open_document(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
     """Return the blocks of a text, of sheets, or of slides of OpenDocument, and the title and the author of the file."""
     package, fields = Package(data, "content.xml"), dict[str, str]()
+    about, content, styles = map(package.xml, ("meta.xml", "content.xml", "styles.xml"))
     for name, tag in ("title", "dc:title"), ("authors", "dc:creator"):
-        texts = (squeeze(own.text or "") for own in every(package.xml("meta.xml"), tag, deep=True))
-        if text := next(texts, ""):
+        if text := next((squeeze(own.text or "") for own in every(about, tag, deep=True)), ""):
             fields[name] = text
-    reader = _Reader(package, Flow(fields.get("title", ""), hidden=hidden))
-    body = find(package.xml("content.xml"), "office:body")
-    if body is None:
-        msg = "must not be damaged, got none of its text"
-        raise Unreadable(msg)
-    for part in body:
-        kind = short(part.tag)
-        (
-            reader.sheets
-            if kind == "office:spreadsheet"
-            else reader.slides
-            if kind == "office:presentation"
-            else reader.blocks
-        )(part)
-    reader.flow.write_notes()
-    reader.flow.left_out["damaged parts"] = len(package.damaged)
-    return reader.flow, fields
+    flow = Flow(fields.get("title", ""), hidden=hidden)
+    reader = _Reader(package, flow, [styles, content])
+    for part in children(find(content, "office:body")):
+        readers = {"office:spreadsheet": reader.sheets, "office:presentation": reader.slides}
+        readers.get(short(part.tag), reader.blocks)(part)
+    flow.write_notes()
+    for kind in "header", "footer":
+        texts = (squeeze("".join(own.itertext())) for own in every(styles, f"style:{kind}", deep=True))
+        flow.left_out[f"{kind}s"] += sum(map(bool, texts))
+    flow.left_out["damaged parts"] = len(package.damaged) or find(content, "office:body") is None
+    return flow, fields
 
 
 class _Reader:
-    def __init__(self, package: Package, flow: Flow) -> None:
+    def __init__(self, package: Package, flow: Flow, roots: list[Any]) -> None:
         self.flow, self._package = flow, package
         self._elements, self._levels, self._known = dict[str, Any](), dict[str, dict[int, Any]](), dict[str, _Style]()
-        for root in package.xml("styles.xml"), package.xml("content.xml"):
-            for style in every(root, "style:style", deep=True):
-                self._elements[value(style, key="style:name") or ""] = style
+        for root in roots:
+            self._elements |= {value(own, key="style:name") or "": own for own in every(root, "style:style", deep=True)}
             for kind in "text:list-style", "text:outline-style":
                 for style in every(root, kind, deep=True):
                     name = (value(style, key="style:name") or "") if kind == "text:list-style" else ""
@@ -96,30 +80,24 @@ class _Reader:
         self._shapes = list[Callable[[], None]]()  # after the open paragraph
 
     def _style(self, name: str | None) -> _Style:
+        """Return what a style and those that it is based on say; one that is not defined is known by its name."""
         chain, name = list[str](), name or ""
-        while name not in self._known and name not in chain and name in self._elements:
+        while name and name not in self._known and name not in chain:
             chain.append(name)
-            name = value(self._elements[name], key="style:parent-style-name") or ""
-        style = self._known.get(name, _Style()) if name in self._elements or not name else self._named(name, _Style())
+            name = value(self._elements.get(name), key="style:parent-style-name") or ""
+        style = self._known.get(name, _Style())
         for own in reversed(chain):
-            element = self._elements[own]
+            element = self._elements.get(own)
+            shown = (value(element, key="style:display-name") or own).replace("_20_", " ").lower()
+            kind, level, _ = kind_of_style(_NAMES.get(shown, shown))
             text = find(element, "style:text-properties")
-            position = (value(text, key="style:text-position") or "").split(" ")[0]
-            raised = position == "super" or (position.endswith("%") and position[0] not in "-0")
-            script = "sup" if raised else "sub" if position == "sub" or position.startswith("-") else style.script
+            position = (value(text, key="style:text-position") or "").split(" ")[0].lstrip("0%")
+            script = "sub" if position.startswith(("-", "sub")) else "sup" if position else style.script
             display = value(text, key="text:display")
-            style = self._known[own] = self._named(value(element, key="style:display-name") or own, style)._replace(
-                script=script,
-                is_hidden=style.is_hidden if display is None else display == "none",
-                lists=value(element, key="style:list-style-name", default=style.lists) or "",
-            )
+            is_hidden = style.is_hidden if display is None else display == "none"
+            style = _Style(kind or style.kind, (shown == "title" and level) or style.level, script, is_hidden)
+            self._known[own] = style
         return style
-
-    @staticmethod
-    def _named(name: str, base: _Style) -> _Style:
-        name = name.replace("_20_", " ").lower()
-        kind, level, _ = kind_of_style(_NAMES.get(name, name))
-        return base._replace(kind=kind or base.kind, level=(level == 1 and name == "title") or base.level)
 
     # Blocks.
 
@@ -133,14 +111,12 @@ class _Reader:
                 self._list(element, "", 1)
             elif name == "table:table":
                 self._table(element)
-            elif name == "text:tracked-changes":
-                self.flow.left_out["deletions"] += sum(1 for _ in every(element, "text:deletion", deep=True))
-            elif name in _SHAPES or name == "office:annotation":
+            elif name in _SHAPES:
                 self._shape(element)
                 self._write_shapes()
-            elif value(element, key="text:display") == "none" and not self.flow.hidden:
-                self.flow.left_out["hidden texts"] += 1
-            elif name not in _SKIPPED:
+            elif name in _COUNTED:
+                self.flow.left_out[_COUNTED[name]] += 1
+            elif name not in _SKIPPED and not self.flow.hides("texts", value(element, key="text:display") == "none"):
                 self.blocks(element, is_contents=is_contents or name in _INDEXES)
 
     def _collect(self, parent: Any) -> list[TextBlock]:
@@ -152,15 +128,14 @@ class _Reader:
 
     def _paragraph(self, element: Any, label: str = "", depth: int = 0, *, is_contents: bool = False) -> None:
         style = self._style(value(element, key="text:style-name"))
-        pieces = [*self._inline(element, style)]
-        level = style.level
+        pieces, level = [*self._inline(element, style)], style.level
         if short(element.tag) == "text:h":
             level = number(element, key="text:outline-level", default=1)
             label = label or self._label("", "", level, element)
-        is_formula = bool(pieces) and not any(text.strip() for text, kind in pieces if kind != "formula")
+        is_formula = {kind for text, kind in pieces if text.strip()} == {"formula"}
         text = join_scripts(pieces)
-        if text.strip() or not (label and self._shapes):
-            kind = "formula" if is_formula and text.strip() else style.kind
+        if text.strip() or not self._shapes:
+            kind = "formula" if is_formula else style.kind
             self.flow.paragraph(kind, text, label=label, depth=depth, level=level, is_contents=is_contents)
         self._write_shapes()
 
@@ -219,26 +194,24 @@ class _Reader:
     # Text in paragraphs.
 
     def _inline(self, element: Any, style: _Style) -> Iterator[tuple[str, str]]:
-        hidden = style.is_hidden and not self.flow.hidden
-        if hidden and (element.text or "").strip():
-            self.flow.left_out["hidden texts"] += 1
-        if element.text and not hidden:
-            yield element.text, style.script
+        is_hidden = style.is_hidden and self.flow.hides("texts", bool((element.text or "").strip()))
+        if not is_hidden:
+            yield _SPACE.sub(" ", element.text or ""), style.script
         for child in element:
             yield from self._piece(child, style)
-            if child.tail and not hidden:
-                yield child.tail, style.script
+            if not is_hidden:
+                yield _SPACE.sub(" ", child.tail or ""), style.script
 
     def _piece(self, child: Any, style: _Style) -> Iterator[tuple[str, str]]:
         name = short(child.tag)
-        if name in _SPACES:
-            yield _SPACES[name], ""
+        if name == "text:s":
+            yield " " * min(number(child, key="text:c", default=1), 1000), ""
+        elif name in {"text:tab", "text:line-break"}:
+            yield "\t" if name == "text:tab" else "\n", ""
         elif name == "text:note":
             yield self.flow.note(self._collect(children(find(child, "text:note-body")))), ""
-        elif name == "text:ruby":
-            for part, marks in ("text:ruby-base", ("", "")), ("text:ruby-text", ("(", ")")):
-                if (found := find(child, part)) is not None:
-                    yield from ((marks[0], ""), *self._inline(found, style), (marks[1], ""))
+        elif name == "text:ruby-text":
+            yield from (("(", ""), *self._inline(child, style), (")", ""))
         elif name in _COUNTED:
             self.flow.left_out[_COUNTED[name]] += 1
         elif name in _SHAPES:
@@ -248,9 +221,8 @@ class _Reader:
                 self._shape(child)
         elif name != "office:annotation-end":
             own = self._style(value(child, key="text:style-name")) if name == "text:span" else style
-            yield from self._inline(
-                child, own._replace(script=own.script or style.script, is_hidden=own.is_hidden or style.is_hidden)
-            )
+            is_hidden = own.is_hidden or style.is_hidden
+            yield from self._inline(child, own._replace(script=own.script or style.script, is_hidden=is_hidden))
 
     # Shapes and tables.
 
@@ -260,34 +232,25 @@ class _Reader:
         root = self._package.xml(f"{target}/content.xml") if target else find(frame, "draw:object/math:math")
         if root is None or short(root.tag) != "math:math":
             return ""
-        return formula_text(
-            parse_xml(import_extra("lxml.etree", "office").tostring(root, encoding="unicode"), namespaces=False)
-        )
+        source = import_extra("lxml.etree", "office").tostring(root, encoding="unicode", with_tail=False)
+        return formula_text(parse_xml(source, namespaces=False))
 
     def _shape(self, element: Any) -> None:
         """Put the text of a shape after the paragraph, or else the description of a picture."""
-        name = short(element.tag)
-        if name == "office:annotation":
-            self.flow.left_out["comments"] += 1
-            return
-        if name in {"draw:g", "draw:a"}:
-            for child in element:
-                if short(child.tag) in _SHAPES:
-                    self._shape(child)
-            return
-        about = "".join(
-            find(element, path).text or "" for path in ("svg:desc", "svg:title") if find(element, path) is not None
-        )
-        has_text = next(every(element, "text:p", deep=True), None) is not None
-        if formula := self._formula(element):
+        names = {short(child.tag) for child in element}
+        if shapes := [child for child in element if short(child.tag) in _SHAPES]:  # of a group
+            for shape in shapes:
+                self._shape(shape)
+        elif formula := self._formula(element):
             self._shapes.append(partial(self.flow.add, "formula", formula))
-        elif has_text:
-            contents = [own for own in element if not short(own.tag).startswith("svg:")]
+        elif next(every(element, "text:p", deep=True), None) is not None:
+            contents = [child for child in element if not short(child.tag).startswith("svg:")]
             self._shapes.append(partial(self.blocks, contents))
         else:
-            kinds = {short(own.tag) for own in element}
-            self.flow.left_out["pictures"] += "draw:image" in kinds and "draw:object" not in kinds
-            self.flow.left_out["embedded objects"] += bool({"draw:object", "draw:object-ole"} & kinds)
+            self.flow.left_out["embedded objects"] += any(name.startswith("draw:object") for name in names)
+            self.flow.left_out["pictures"] += names & {"draw:image", "draw:object"} == {"draw:image"}
+            texts = (find(element, f"svg:{name}") for name in ("title", "desc"))
+            about = " ".join(text.text or "" for text in texts if text is not None)
             self._shapes.append(partial(self.flow.add, "figure", squeeze(about)))
 
     def _table(self, table: Any) -> None:
@@ -298,11 +261,8 @@ class _Reader:
             rows.append([])
             for cell in every(row, "table:table-cell"):
                 blocks = self._collect(cell)
-                down, across = (
-                    number(cell, key=f"table:number-{side}s-spanned", default=1) for side in ("row", "column")
-                )
                 times = _repeated(cell, "columns", _MAX_REPEATED if blocks else 1)
-                rows[-1] += [TableCell(blocks, down, across)] * times
+                rows[-1] += [TableCell(blocks, *_spans(cell))] * times
         add_table(self.flow, [rows], heads)
 
     # Sheets and slides.
@@ -311,46 +271,40 @@ class _Reader:
         """Write the sheets of a spreadsheet."""
         for table in every(parent, "table:table"):
             style = self._elements.get(value(table, key="table:style-name") or "")
-            if value(style, "style:table-properties", "table:display") == "false" and not self.flow.hidden:
-                self.flow.left_out["hidden sheets"] += 1
-                continue
-            add_sheet(self.flow, squeeze(value(table, key="table:name") or ""), self._sheet(table))
-            for shapes in every(table, "table:shapes"):
-                self.blocks(shapes)
+            if not self.flow.hides("sheets", value(style, "style:table-properties", "table:display") == "false"):
+                add_sheet(self.flow, squeeze(value(table, key="table:name") or ""), self._sheet(table))
+                for shapes in every(table, "table:shapes"):
+                    self.blocks(shapes)
 
     def _sheet(self, table: Any) -> SheetCells:
-        sheet, i = SheetCells({}, {}), 0
-        visible = list[bool]()
+        sheet, visible, i = SheetCells({}, {}), list[bool](), 0
         for column in every(table, "table:table-column", deep=True):
-            is_shown = self.flow.hidden or value(column, key="table:visibility") not in _HIDDEN
-            visible += [is_shown] * _repeated(column, "columns", 16384)
+            is_hidden = value(column, key="table:visibility") in _HIDDEN
+            visible += [not self.flow.hides("columns", is_hidden)] * _repeated(column, "columns", _MAX_COLUMNS)
         for row in _rows(table):
-            cells, spans = self._cells(row, visible)
-            if value(row, key="table:visibility") in _HIDDEN and not self.flow.hidden:
-                self.flow.left_out["hidden rows"] += bool(cells)
+            cells = self._cells(row, visible)
+            times = _repeated(row, "rows", _MAX_ROWS)
+            if value(row, key="table:visibility") in _HIDDEN and self.flow.hides("rows", bool(cells)):
                 continue
-            for k in range(_repeated(row, "rows", _MAX_REPEATED if cells else 1)):
-                sheet.rows[i + k] = cells
-            sheet.spans.update({(i, j): span for j, span in spans.items()})
-            i += _repeated(row, "rows", 2**20)
+            for k in range(min(times, _MAX_REPEATED if cells else 0)):
+                sheet.rows[i + k] = {j: text for j, (text, _) in cells.items()}
+            sheet.spans.update({(i, j): span for j, (_, span) in cells.items()})
+            i += times
         return sheet
 
-    def _cells(self, row: Any, visible: list[bool]) -> tuple[dict[int, str], dict[int, tuple[int, int]]]:
-        cells, spans, place, j = dict[int, str](), dict[int, tuple[int, int]](), 0, 0
+    def _cells(self, row: Any, visible: list[bool]) -> dict[int, tuple[str, tuple[int, int]]]:
+        """Return the text and the spans of the cells of a row that are not empty, by their visible columns."""
+        cells, place = dict[int, tuple[str, tuple[int, int]]](), 0
+        hidden = [place for place, is_shown in enumerate(visible) if not is_shown]
         for cell in row:
-            if short(cell.tag) not in {"table:table-cell", "table:covered-table-cell"}:
-                continue
-            text = self._cell_text(cell)
-            for k in range(_repeated(cell, "columns", 16384)):
-                if place < len(visible) and not visible[place]:
-                    self.flow.left_out["hidden cells"] += bool(text)
-                elif text and k < _MAX_REPEATED:
-                    cells[j] = text
-                place, j = place + 1, j + (place >= len(visible) or visible[place])
-            across, down = (number(cell, key=f"table:number-{side}s-spanned", default=1) for side in ("column", "row"))
-            if text and max(across, down) > 1:
-                spans[j - 1] = (max(down, 1), max(across, 1))
-        return cells, spans
+            if short(cell.tag) in {"table:table-cell", "table:covered-table-cell"}:
+                times = _repeated(cell, "columns", _MAX_COLUMNS)
+                text = self._cell_text(cell)
+                for own in range(place, place + min(times, _MAX_REPEATED if text else 0)):
+                    if own >= len(visible) or visible[own]:
+                        cells[own - bisect_left(hidden, own)] = text, _spans(cell)
+                place += times
+        return cells
 
     def _cell_text(self, cell: Any) -> str:
         self.flow.left_out["comments"] += sum(1 for _ in every(cell, "office:annotation"))
@@ -367,30 +321,23 @@ class _Reader:
         """Write slides, each a page with its notes."""
         for page, slide in enumerate(every(parent, "draw:page"), 1):
             style = self._elements.get(value(slide, key="draw:style-name") or "")
-            if (
-                value(style, "style:drawing-page-properties", "presentation:visibility") == "hidden"
-                and not self.flow.hidden
-            ):
-                self.flow.left_out["hidden slides"] += 1
+            visibility = value(style, "style:drawing-page-properties", "presentation:visibility")
+            if self.flow.hides("slides", visibility == "hidden"):
                 continue
             self.flow.places = (Place(page),)
             kinds = [(value(shape, key="presentation:class") or "", shape) for shape in slide]
             for kind, shape in sorted(kinds, key=lambda pair: pair[0] != "title"):
                 if kind == "title":
-                    text = " ".join(
-                        join_scripts(self._inline(own, _Style())) for own in every(shape, "text:p", deep=True)
-                    )
+                    lines = every(shape, "text:p", deep=True)
+                    text = " ".join(join_scripts(self._inline(line, _Style())) for line in lines)
                     self.flow.paragraph("paragraph", text, level=1)
                 elif kind in _FOOTERS:
                     self.flow.left_out[_FOOTERS[kind]] += 1
                 else:
                     self.blocks([shape])
-            notes = [
-                shape
-                for shape in children(find(slide, "presentation:notes"))
-                if value(shape, key="presentation:class") == "notes"
-            ]
-            if blocks := self._collect(notes):
+            notes = (own for own in children(find(slide, "presentation:notes")))
+            blocks = self._collect([own for own in notes if value(own, key="presentation:class") == "notes"])
+            if blocks:
                 self.flow.add("heading", "Notes", 2)
                 self.flow.blocks += blocks
 
@@ -407,3 +354,9 @@ def _rows(table: Any) -> Iterator[Any]:
 
 def _repeated(element: Any, kind: str, most: int) -> int:
     return max(min(number(element, key=f"table:number-{kind}-repeated", default=1), most), 1)
+
+
+def _spans(cell: Any) -> tuple[int, int]:
+    """Return the rows and the columns that a cell spans."""
+    down, across = (number(cell, key=f"table:number-{side}s-spanned", default=1) for side in ("row", "column"))
+    return max(down, 1), max(across, 1)

@@ -47,9 +47,7 @@ def read_sheets(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
     sheets = [*every(find(book, "x:sheets"), "x:sheet")]
     for sheet in sheets:
         _, part = relations.get(value(sheet, key="r:id") or "", ("", ""))
-        if (value(sheet, key="state") or "visible") != "visible" and not hidden:
-            flow.left_out["hidden sheets"] += 1
-        else:
+        if not flow.hides("sheets", (value(sheet, key="state") or "visible") != "visible"):
             add_sheet(flow, squeeze(value(sheet, key="name") or ""), reader.read(part or "a sheet"))
             reader.read_drawing(part)
     flow.left_out["damaged parts"] = len(package.damaged) or not sheets

@@ -38,11 +38,9 @@ def read_slides(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
         if (root := package.xml(part)) is None:
             package.damaged.add(part)
             continue
-        if (value(root, key="show") or "1") in _OFF and not hidden:
-            flow.left_out["hidden slides"] += 1
-            continue
-        flow.places = (Place(page),)
-        _Slide(package, part, flow).read(root)
+        if not flow.hides("slides", (value(root, key="show") or "1") in _OFF):
+            flow.places = (Place(page),)
+            _Slide(package, part, flow).read(root)
     flow.left_out["damaged parts"] = len(package.damaged) or not parts
     return flow, fields
 
@@ -69,8 +67,7 @@ class _Slide:
 
     def _shape(self, shape: Any) -> None:
         about = next((own for own in shape.iter() if short(own.tag) == "p:cNvPr"), None)
-        if about is not None and (value(about, key="hidden") or "0") not in _OFF and not self._flow.hidden:
-            self._flow.left_out["hidden shapes"] += 1
+        if self._flow.hides("shapes", (value(about, key="hidden") or "0") not in _OFF):
             return
         kind, index = _placeholder(shape)
         body = find(shape, "p:txBody")
