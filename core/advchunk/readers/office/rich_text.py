@@ -20,41 +20,25 @@ _TOKEN = re.compile(
     r"|[\r\n]+|(?P<text>[^\\{}\r\n]+)",
     re.DOTALL,
 )
-_CHARSETS = {
-    128: 932,
-    129: 949,
-    134: 936,
-    136: 950,
-    161: 1253,
-    162: 1254,
-    177: 1255,
-    178: 1256,
-    186: 1257,
-    204: 1251,
-    222: 874,
-    238: 1250,
-}
+_CHARSETS = {  # their code pages
+    128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 177: 1255, 178: 1256, 186: 1257, 204: 1251, 222: 874, 238: 1250,
+}  # fmt: skip
 _SIGNS = {
     "tab": "\t", "line": "\n", "softline": "\n", "page": "\f", "emdash": "—", "endash": "–", "lquote": "‘", "rquote": "’",  # noqa: RUF001
     "ldblquote": "“", "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ", "qmspace": " ", "nestcell": "\t",
 }  # fmt: skip
 _ESCAPED = {"\\": "\\", "{": "{", "}": "}", "~": "\xa0", "_": "-", "\n": "\n", "\r": "\n"}
 _READ = frozenset({"shpinst", "shppict", "footnote", "ud", "shptxt"})  # starred groups that are read
-_PARTS = {
-    "listtext": "label",
-    "pntext": "label",
-    "footnote": "note",
-    "shptxt": "box",
-    "title": "title",
-    "author": "authors",
-}
+_PARTS = {  # groups with a text of their own
+    "listtext": "label", "pntext": "label", "footnote": "note", "shptxt": "box", "title": "title", "author": "authors",
+}  # fmt: skip
 _COUNTED = {
-    **dict.fromkeys(("pict",), "pictures"), "annotation": "comments", "objdata": "embedded objects", "moMath": "formulas",
+    "pict": "pictures", "annotation": "comments", "objdata": "embedded objects", "moMath": "formulas",
     **dict.fromkeys(("header", "headerl", "headerr", "headerf"), "headers"),
     **dict.fromkeys(("footer", "footerl", "footerr", "footerf"), "footers"),
 }  # fmt: skip
 _SKIPPED = frozenset(
-    """fonttbl colortbl fldinst nonshppict info xe tc nonesttables upr bkmkstart bkmkend ftnsep ftnsepc aftnsep sp themedata
+    """fonttbl colortbl fldinst nonshppict info xe tc nonesttables shprslt upr bkmkstart bkmkend ftnsep ftnsepc aftnsep sp themedata
     filetbl revtbl rxe txe""".split()  # noqa: SIM905
 )
 _LAYOUT = frozenset({"par", "sect", "cell", "row", "trowd", "trhdr", "cellx", "clmgf", "clmrg", "clvmgf", "clvmrg"})
@@ -261,7 +245,7 @@ class _Reader:
         kind, level, is_contents = kind_of_style(name)
         level = self._state.level or outline or level
         if label:
-            label = label if any(map(str.isalnum, label)) else bullet(label)
+            label = label if any(map(str.isalnum, label)) and label != "o" else bullet(label)
         if text.strip() or not was_left:
             self.flow.paragraph(
                 kind or "paragraph",
