@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element
 SUPERSCRIPTS = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _SUBSCRIPTS = str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋")
 _FORMULA = re.compile(r"[^\W\d_]|\(?\w{1,3}(?:\s*[+−*/=-]\s*\w{1,3})+\)?")
+_ORDINALS = frozenset("aeoºª")
 _NUMBER = re.compile(r"\s*[+−-]?\d+(?:\s*[.,;–-]\s*\d+)*\s*")  # or several, as in citations
 
 
@@ -41,17 +42,21 @@ def format_script(tag: str, text: str, before: str, after: str) -> str:
 
     >>> format_script("sup", "9", before="0", after=" "), format_script("sub", "10", "g", "2"), format_script("sub", "2", "O", "")
     ('⁹', '₁₀', '2')
-    >>> format_script("sup", "n+1", "x", ""), format_script("sub", "i", "x", " "), format_script("sup", "st", "1", " ")
-    ('^(n+1)', '_i', 'st')
+    >>> format_script("sup", "n+1", "x", ""), format_script("sub", "n-1", "x", " "), format_script("sub", "d", "K", " ")
+    ('^(n+1)', '_(n-1)', 'd')
     """
     if tag not in {"sup", "sub"}:
         return text
     if not _NUMBER.fullmatch(text):
-        own = text.strip()
-        is_ordinal = before.isdigit() and own in set("aeoºª")
-        is_raised = _FORMULA.fullmatch(own) and not is_ordinal and (before.isalnum() or before in {")", "]"})
-        mark = "^" if tag == "sup" else "_"
-        return text.replace(own, mark + (own if len(own) == 1 else f"({own})"), 1) if is_raised else text
+        return _mark_script(tag, text, before)
     if tag == "sup":
         return text.translate(SUPERSCRIPTS) if before.isdigit() else text
     return text.translate(_SUBSCRIPTS) if before.isdigit() or after.isdigit() else text
+
+
+def _mark_script(tag: str, text: str, before: str) -> str:
+    own = text.strip()
+    is_plain = len(own) == 1 and (tag == "sub" or (before.isdigit() and own in _ORDINALS))  # "Kd", "1º"
+    if is_plain or not _FORMULA.fullmatch(own) or not (before.isalnum() or before in {")", "]"}):
+        return text
+    return text.replace(own, ("^" if tag == "sup" else "_") + (own if len(own) == 1 else f"({own})"), 1)
