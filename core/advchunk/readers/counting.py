@@ -43,10 +43,12 @@ def format_count(count: int, form: str) -> str:
 
 
 def bullet(sign: str) -> str:
-    """Return the marker of an item with a bullet: "-", with a box or check that means something, or a word.
+    """Return the marker of an item with a bullet: "-", with a box or check that means something, or a word; "" if it is blank.
 
-    >>> bullet("•"), bullet("☐"), bullet("Note")
-    ('-', '- ☐', 'Note')
+    >>> bullet("•"), bullet("☐"), bullet("Note"), bullet(" ")
+    ('-', '- ☐', 'Note', '')
     """
+    if not sign.strip():
+        return ""
     sign = _PRIVATE.sub("", sign).strip()
     return sign if re.search(r"\w\w", sign) else f"- {sign}" if sign in set("☐☑☒✓✗") else "-"

@@ -1,15 +1,15 @@
 """Sheets of Excel and OpenDocument: values as they are displayed, merged heads, and what is hidden."""
 
-from datetime import date, datetime
+from datetime import date
 from io import BytesIO
 
 import openpyxl
 import pytest
-from one_text import ODF, zipped
 
 from advchunk import RecursiveChunker, read_file
 from advchunk.readers.office.files import read
 from advchunk.readers.office.number_formats import format_number
+from one_text import ODF, zipped
 
 
 def saved(book):
@@ -46,7 +46,12 @@ def test_formulas_percentages_dates_and_truths():
 def test_merged_heads_name_each_column_and_later_pieces_have_them(tmp_path):
     book = openpyxl.Workbook()
     sheet = book.active
-    for row in (["Sales of tea"], ["Region", "Sales", None, "Growth"], [None, "Jan", "Feb"], *([f"R{i}", i, 2 * i, 3] for i in range(30))):
+    for row in (
+        ["Sales of tea"],
+        ["Region", "Sales", None, "Growth"],
+        [None, "Jan", "Feb"],
+        *([f"R{i}", i, 2 * i, 3] for i in range(30)),
+    ):
         sheet.append(row)
     for merged in "A1:D1", "B2:C2", "A2:A3", "D2:D3":
         sheet.merge_cells(merged)
@@ -84,11 +89,11 @@ def test_sheets_of_open_document():
     wide, hidden = 'table:number-columns-spanned="2"', 'table:visibility="collapse"'
     rows = (
         cell("Tea") + cell("Sales", wide) + "<table:covered-table-cell/>",
-        '<table:table-cell/>' + cell("19%") + '<table:table-cell table:formula="of:=[.B2]*2"/>',
+        "<table:table-cell/>" + cell("19%") + '<table:table-cell table:formula="of:=[.B2]*2"/>',
     )
     body = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
-    body += f'<table:table-row {hidden}>{cell("secret")}</table:table-row>'
-    body += f'<table:table-row table:number-rows-repeated="1000000"><table:table-cell table:number-columns-repeated="1000"/></table:table-row>'
+    body += f"<table:table-row {hidden}>{cell('secret')}</table:table-row>"
+    body += '<table:table-row table:number-rows-repeated="1000000"><table:table-cell table:number-columns-repeated="1000"/></table:table-row>'
     style = '<style:style style:name="Gone" style:family="table"><style:table-properties table:display="false"/></style:style>'
     sheets = f'<table:table table:name="Tea">{body}</table:table><table:table table:name="X" table:style-name="Gone">{body}</table:table>'
     content = (

@@ -1,8 +1,7 @@
 """Slides of PowerPoint and OpenDocument: groups, numbers, hidden slides, and shapes that are not known."""
 
-from one_text import ODF, OFFICE, P, relations, zipped
-
 from advchunk.readers.office.files import read
+from one_text import ODF, OFFICE, P, relations, zipped
 
 DIAGRAM = f'xmlns:dgm="{OFFICE}/drawingml/2006/diagram"'
 
@@ -19,7 +18,7 @@ def shape(content, place=""):
 def deck(*slides):
     names = range(1, len(slides) + 1)
     ids = "".join(f'<p:sldId r:id="s{i}"/>' for i in names)
-    layout = shape('<a:lstStyle><a:lvl1pPr><a:buNone/></a:lvl1pPr></a:lstStyle>', '<p:ph type="body" idx="7"/>')
+    layout = shape("<a:lstStyle><a:lvl1pPr><a:buNone/></a:lvl1pPr></a:lstStyle>", '<p:ph type="body" idx="7"/>')
     return zipped(
         {
             "_rels/.rels": relations(("r1", "officeDocument", "ppt/presentation.xml")),
@@ -52,7 +51,9 @@ def slice_of(block):
 
 def test_groups_diagrams_and_unknown_shapes_are_read_once_and_the_title_first():
     group = f"<p:grpSp><p:nvGrpSpPr/>{shape(text('in a group'))}</p:grpSp>"
-    diagram = '<p:graphicFrame><a:graphic><a:graphicData><dgm:relIds r:dm="d"/></a:graphicData></a:graphic></p:graphicFrame>'
+    diagram = (
+        '<p:graphicFrame><a:graphic><a:graphicData><dgm:relIds r:dm="d"/></a:graphicData></a:graphic></p:graphicFrame>'
+    )
     ink = f'<p:contentPart xmlns:x="urn:x"><x:new>{text("of a new kind")}</x:new></p:contentPart>'
     picture = '<p:pic><p:nvPicPr><p:cNvPr id="4" name="p" descr="A cup"/></p:nvPicPr></p:pic>'
     title = shape(text("Tea"), '<p:ph type="title"/>')
@@ -69,7 +70,14 @@ def test_items_have_the_numbers_that_are_shown():
     number = '<a:buAutoNum type="alphaLcParenR" startAt="2"/>'
     items = text("a", number) + text("b", number) + text("plain", "<a:buNone/>") + text("c", number)
     body = shape(items + text("d"), '<p:ph idx="1"/>') + shape(text("none"), '<p:ph type="body" idx="7"/>')
-    assert [content for _, _, content in told(read(deck(slide(body))))] == ["b) a", "c) b", "plain", "b) c", "- d", "none"]
+    assert [content for _, _, content in told(read(deck(slide(body))))] == [
+        "b) a",
+        "c) b",
+        "plain",
+        "b) c",
+        "- d",
+        "none",
+    ]
 
 
 def test_hidden_slides_are_counted_or_read_and_pages_stay():

@@ -1,10 +1,10 @@
 """Word files: what Word shows is read, once and in order, and what it does not show is counted."""
 
 import pytest
-from one_text import OFFICE, W, relations, zipped
 
 from advchunk import RecursiveChunker
 from advchunk.readers.office.files import read
+from one_text import OFFICE, W, relations, zipped
 
 NAMES = (
     f'{W} xmlns:m="{OFFICE}/officeDocument/2006/math" xmlns:mc="{OFFICE}/markup-compatibility/2006" xmlns:a="{OFFICE}/drawingml/2006/main"'
@@ -26,9 +26,7 @@ STYLES = "".join(
 
 
 def level(depth, form, text, more=""):
-    return (
-        f'<w:lvl w:ilvl="{depth}"><w:start w:val="1"/><w:numFmt w:val="{form}"/>{more}<w:lvlText w:val="{text}"/></w:lvl>'
-    )
+    return f'<w:lvl w:ilvl="{depth}"><w:start w:val="1"/><w:numFmt w:val="{form}"/>{more}<w:lvlText w:val="{text}"/></w:lvl>'
 
 
 def numbering(*levels, nums=(1,)):
@@ -41,16 +39,18 @@ ARTICLES = numbering(level(0, "decimal", "Article %1"), level(1, "decimal", "%1.
 
 def word(body, lists=ARTICLES, parts=None, change=lambda parts: parts):
     kinds = ("styles", "numbering", "footnotes", "comments", "header", "diagramData", "chart")
-    return zipped(change(
-        {
-            "_rels/.rels": relations(("r1", "officeDocument", "word/document.xml")),
-            "word/_rels/document.xml.rels": relations(*((kind, kind, f"{kind}.xml") for kind in kinds)),
-            "word/styles.xml": f"<w:styles {NAMES}>{STYLES}</w:styles>",
-            "word/numbering.xml": f"<w:numbering {NAMES}>{lists}</w:numbering>",
-            "word/document.xml": f"<w:document {NAMES}><w:body>{body}</w:body></w:document>",
-            **{f"word/{name}.xml": content for name, content in (parts or {}).items()},
-        }
-    ))
+    return zipped(
+        change(
+            {
+                "_rels/.rels": relations(("r1", "officeDocument", "word/document.xml")),
+                "word/_rels/document.xml.rels": relations(*((kind, kind, f"{kind}.xml") for kind in kinds)),
+                "word/styles.xml": f"<w:styles {NAMES}>{STYLES}</w:styles>",
+                "word/numbering.xml": f"<w:numbering {NAMES}>{lists}</w:numbering>",
+                "word/document.xml": f"<w:document {NAMES}><w:body>{body}</w:body></w:document>",
+                **{f"word/{name}.xml": content for name, content in (parts or {}).items()},
+            }
+        )
+    )
 
 
 def run(text, properties=""):
@@ -137,7 +137,7 @@ SHOWN = {
     "a moved text": (f"<w:p><w:moveFrom>{run('x')}</w:moveFrom></w:p><w:p><w:moveTo>{run('x')}</w:moveTo></w:p>", ["x"]),
     "a deleted end of a paragraph": (p("The cat ", "<w:rPr><w:del/></w:rPr>") + p("sat."), ["The cat sat."]),
     "a large first letter": (p("T", '<w:framePr w:dropCap="drop"/>') + p("he cat."), ["The cat."]),
-    "a symbol": (p('<w:r><w:sym w:font="Symbol" w:char="F061"/><w:noBreakHyphen/></w:r>'), ["α-"]),
+    "a symbol": (p('<w:r><w:sym w:font="Symbol" w:char="F061"/><w:noBreakHyphen/></w:r>'), ["α-"]),  # noqa: RUF001
     "a page break": (p(run("One.") + '<w:r><w:br w:type="page"/></w:r>' + run("Two.")), ["One.", "Two."]),
     "lines of code": (p("def f():", style("Code")) + p("    return 1", style("Code")), ["def f():\n    return 1"]),
     "a formula": (p("<m:oMath><m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>b</m:t></m:r></m:den></m:f></m:oMath>"), ["a/b"]),
@@ -153,7 +153,9 @@ def test_what_word_shows_is_read(name):
 
 def test_headings_are_known_by_their_styles_and_levels():
     body = p("Contents", style("Inhalt")) + p("One\t1", style("Verzeichnis")) + p("Two\t2", style("Verzeichnis"))
-    document = read(word(body + p("One", style("Own")) + p("Two", '<w:outlineLvl w:val="1"/>') + p("Said.", style("Zitat"))))
+    document = read(
+        word(body + p("One", style("Own")) + p("Two", '<w:outlineLvl w:val="1"/>') + p("Said.", style("Zitat")))
+    )
     kinds = [(block.kind, block.level, block.title) for block in document.blocks]
     assert kinds == [
         ("paragraph", 0, None), ("quote", 0, ""), ("heading", 1, None), ("heading", 2, None), ("quote", 0, None)
@@ -193,7 +195,11 @@ def test_diagrams_and_charts_are_read_from_their_parts():
 
 def test_what_word_does_not_show_is_counted_and_hidden_text_is_read_on_request():
     hidden = p(run("secret", "<w:vanish/>") + run("seen", '<w:vanish w:val="0"/>'))
-    body = hidden + p(f"<w:del>{run('gone').replace('w:t', 'w:delText')}</w:del>") + p("<w:r><w:drawing><pic:pic/></w:drawing></w:r>")
+    body = (
+        hidden
+        + p(f"<w:del>{run('gone').replace('w:t', 'w:delText')}</w:del>")
+        + p("<w:r><w:drawing><pic:pic/></w:drawing></w:r>")
+    )
     parts = {
         "comments": f"<w:comments {NAMES}><w:comment>{p('remark')}</w:comment></w:comments>",
         "header": f"<w:hdr {NAMES}>{p('Draft')}</w:hdr>",
@@ -211,7 +217,9 @@ def test_a_picture_is_its_description_unless_that_is_a_file_name():
         return p(f'<w:r><w:drawing><a:x descr="{description}"/><pic:pic/></w:drawing></w:r>')
 
     document = read(word(drawing("A cup") + drawing("cup.png")))
-    assert [(block.kind, text) for block, text in zip(document.blocks, told(document), strict=True)] == [("figure", "A cup")]
+    assert [(block.kind, text) for block, text in zip(document.blocks, told(document), strict=True)] == [
+        ("figure", "A cup")
+    ]
     assert document.metadata["left_out"] == "pictures: 2"
 
 

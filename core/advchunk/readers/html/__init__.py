@@ -351,7 +351,7 @@ def _is_banner(node: LexborNode) -> bool:
 
 def _is_hidden(tag: str, node: LexborNode) -> bool:
     attributes = node.attributes
-    if attributes.get("hidden", "until-found") != "until-found":
+    if attributes.get("hidden", "until-found") != "until-found" or attributes.get("role") == "doc-backlink":
         return True
     if _HIDDEN.search(attributes.get("style") or "") or (tag == "dialog" and "open" not in attributes):
         return True

@@ -176,7 +176,7 @@ class _Reader:
         if (level := levels.get(depth)) is None:
             return "-" if style or short(item.tag) == "text:list-item" else ""
         if not short(level.tag).endswith(("-number", "outline-level-style")):
-            return bullet(value(level, key="text:bullet-char") or "")
+            return bullet(value(level, key="text:bullet-char") or "•")
         counts = self._counts.setdefault(key, {})
         start = number(item, key="text:start-value", default=-1)
         first = number(level, key="text:start-value", default=1)

@@ -71,7 +71,7 @@ class Package:
             root = etree.fromstring(self._read(key), parser)
         except Exception:  # noqa: BLE001  # of zipfile, zlib, or lxml
             self.damaged.add(key)
-        if root is None or len(parser.error_log):
+        if root is None or _lost(parser.error_log):
             self.damaged.add(key)
         return root
 
@@ -87,7 +87,7 @@ class Package:
             element.clear()
             while element.getprevious() is not None:
                 del element.getparent()[0]
-        if len(parser.error_log):
+        if _lost(parser.error_log):
             self.damaged.add(key)
 
     def read(self, name: str) -> bytes | None:
@@ -128,6 +128,11 @@ class Package:
             **({} if _NO_TITLE.fullmatch(title) else {"title": title}),
             **({"authors": "; ".join(map(squeeze, authors.split(";")))} if authors else {}),
         }
+
+
+def _lost(errors: Any) -> bool:
+    """Return True if errors of the parser may have lost text; a prefix without a namespace has not."""
+    return any(error.domain_name != "NAMESPACE" for error in errors)
 
 
 @cache

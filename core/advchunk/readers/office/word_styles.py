@@ -47,6 +47,7 @@ class Style(NamedTuple):
     hidden: bool | None = None
     align: str = ""
     is_contents: bool = False
+    is_title: bool = False
 
 
 class Styles:
@@ -73,18 +74,20 @@ class Styles:
 
     def _read(self, id: str, base: Style) -> Style:
         element = self._elements.get(id)
-        kind, level, is_contents = kind_of_style(value(element, "w:name") or id)
+        name = value(element, "w:name") or id
+        kind, level, is_contents = kind_of_style(name)
         outline = number(element, "w:pPr/w:outlineLvl", -1)
         hidden, list_ = is_on(element, "w:rPr/w:vanish"), find(element, "w:pPr/w:numPr")
         return Style(
             kind or base.kind,
-            (level or base.level) if outline < 0 else (outline + 1) % 10,  # 9 is no heading
+            (level or base.level * (not base.is_title)) if outline < 0 else (outline + 1) % 10,  # 9 is no heading
             value(list_, "w:numId", default=base.num) or base.num,
             number(list_, "w:ilvl", base.depth),
             base.numbered_by if list_ is None else id,
             base.hidden if hidden is None else hidden,
             value(element, "w:rPr/w:vertAlign") or base.align,
             base.is_contents or is_contents,
+            name.lower() == "title",
         )
 
 
