@@ -17,8 +17,8 @@ _PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters of fonts of symbols
 def format_count(count: int, form: str) -> str:
     """Write a number in a format of ECMA-376 (``ST_NumberFormat``); unknown formats are decimal.
 
-    >>> format_count(4, "lowerRoman"), format_count(28, "upperLetter"), format_count(3, "ordinal"), format_count(3, "none")
-    ('iv', 'BB', '3rd', '')
+    >>> [format_count(4, form) for form in ("lowerRoman", "upperLetter", "ordinal", "none")]
+    ['iv', 'D', '4th', '']
     """
     if form in {"none", "bullet"}:
         return ""
@@ -43,7 +43,7 @@ def format_count(count: int, form: str) -> str:
 
 
 def bullet(sign: str) -> str:
-    """Return the marker of an item with a bullet: "-", with a box or check that means something, or a word; "" if it is blank.
+    """Return the marker of an item with a bullet: "-", "-" and a box or check, or a word; "" if the bullet is blank.
 
     >>> bullet("•"), bullet("☐"), bullet("Note"), bullet(" ")
     ('-', '- ☐', 'Note', '')

@@ -35,9 +35,9 @@ def join_scripts(pieces: Iterable[tuple[str, str]]) -> str:
 
 
 def format_script(tag: str, text: str, before: str, after: str) -> str:
-    """Write a number in superscript or subscript digits where plain digits would change a neighboring number, and a raised or
-    lowered formula or letter with "^" or "_".
+    """Write a number in superscript or subscript digits where plain digits would change a neighboring number.
 
+    A raised letter, and a raised or lowered formula, is written with "^" or "_".
     Text in tags other than "sup" and "sub" does not change. ``before`` and ``after`` are the adjacent characters.
 
     >>> format_script("sup", "9", before="0", after=" "), format_script("sub", "10", "g", "2"), format_script("sub", "2", "O", "")

@@ -35,8 +35,8 @@ class Prefix(NamedTuple):
 class Writer:
     r"""A text that grows block by block, with blank lines between them; ``markup`` is the format of the source.
 
-    ``places`` and ``metadata`` are those of the blocks that follow, such as the page and the sheet; ``left_out`` counts what the
-    reader leaves out, by kind, and is metadata of the document.
+    ``places`` and ``metadata`` are those of the blocks that follow, such as the page and the sheet; ``left_out`` counts what
+    the reader leaves out, by kind, and is metadata of the document.
 
     >>> writer = Writer()
     >>> writer.add("heading", "Results", level=1)

@@ -15,7 +15,7 @@ _PAGES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+
 
 
 def read_book(data: bytes) -> tuple[Flow, dict[str, str]]:
-    """Return the blocks of the pages of a book in the order of its spine, and its title, authors, language, and description."""
+    """Return the blocks of the pages of a book in the order of its spine, and its metadata."""
     package = Package(data, "")
     root = package.xml("META-INF/container.xml")
     files = () if root is None else root.iter("{*}rootfile")

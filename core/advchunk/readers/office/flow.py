@@ -10,7 +10,7 @@ _SIGN = re.compile(r"\[\^\d+\]")
 
 
 class Flow(Writer):
-    """A `Writer` that knows paragraphs: lines of code are one block, as is a table of contents, and notes are at the end.
+    """A `Writer` of paragraphs: lines of code are one block, as is a table of contents, and notes are at the end.
 
     Parameters
     ----------

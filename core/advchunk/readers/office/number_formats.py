@@ -6,8 +6,9 @@ from decimal import ROUND_HALF_UP, Decimal
 
 BUILT_IN = {
     1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 37: "#,##0 ;(#,##0)", 38: "#,##0 ;(#,##0)",
-    39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;(#,##0.00)", **dict.fromkeys((14, 15, *range(27, 37), *range(50, 59)), "yyyy-mm-dd"),
-    16: "d-mmm", 17: "mmm-yy", 18: "h:mm", 19: "h:mm:ss", 20: "h:mm", 21: "h:mm:ss", 22: "yyyy-mm-dd h:mm", 45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss",
+    39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;(#,##0.00)", 16: "d-mmm", 17: "mmm-yy", 18: "h:mm", 19: "h:mm:ss", 20: "h:mm",
+    21: "h:mm:ss", 22: "yyyy-mm-dd h:mm", 45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss",
+    **dict.fromkeys((14, 15, *range(27, 37), *range(50, 59)), "yyyy-mm-dd"),
 }  # fmt: skip
 _LITERAL = re.compile(r'"([^"]*)"|\\(.)|_.|\*.|\[\$([^\]-]*)[^\]]*\]|\[[^\]hms][^\]]*\]', re.IGNORECASE)
 _SECTION = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')

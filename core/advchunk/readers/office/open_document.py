@@ -47,7 +47,7 @@ class _Style(NamedTuple):
 
 
 def read_open_document(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
-    """Return the blocks of a text, of sheets, or of slides of OpenDocument, and the title and the author of the file."""
+    """Return the blocks of a text, of sheets, or of slides of OpenDocument, and the title and the author."""
     package, fields = Package(data, "content.xml"), dict[str, str]()
     about, content, styles = map(package.xml, ("meta.xml", "content.xml", "styles.xml"))
     for name, tag in ("title", "dc:title"), ("authors", "dc:creator"):

@@ -16,16 +16,17 @@ from advchunk.readers.table_layout import TableCell, add_table
 from advchunk.readers.writing import TextBlock, squeeze
 
 _TOKEN = re.compile(
-    r"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<hex>[0-9a-fA-F]{2})|\\(?P<sign>[^a-zA-Z])|(?P<brace>[{}])"
+    r"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<hex>[\da-fA-F]{2})|\\(?P<sign>[^a-zA-Z])|(?P<brace>[{}])"
     r"|[\r\n]+|(?P<text>[^\\{}\r\n]+)",
     re.DOTALL,
 )
 _CHARSETS = {  # their code pages
-    128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 177: 1255, 178: 1256, 186: 1257, 204: 1251, 222: 874, 238: 1250,
+    128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 177: 1255, 178: 1256, 186: 1257, 204: 1251, 222: 874,
+    238: 1250,
 }  # fmt: skip
 _SIGNS = {
-    "tab": "\t", "line": "\n", "softline": "\n", "page": "\f", "emdash": "—", "endash": "–", "lquote": "‘", "rquote": "’",  # noqa: RUF001
-    "ldblquote": "“", "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ", "qmspace": " ", "nestcell": "\t",
+    "tab": "\t", "line": "\n", "softline": "\n", "page": "\f", "emdash": "—", "endash": "–", "lquote": "‘",  # noqa: RUF001
+    "rquote": "’", "ldblquote": "“", "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ", "qmspace": " ", "nestcell": "\t",
 }  # fmt: skip
 _ESCAPED = {"\\": "\\", "{": "{", "}": "}", "~": "\xa0", "_": "-", "\n": "\n", "\r": "\n"}
 _READ = frozenset({"shpinst", "shppict", "footnote", "ud", "shptxt"})  # starred groups that are read
@@ -38,8 +39,8 @@ _COUNTED = {
     **dict.fromkeys(("footer", "footerl", "footerr", "footerf"), "footers"),
 }  # fmt: skip
 _SKIPPED = frozenset(
-    """fonttbl colortbl fldinst nonshppict info xe tc nonesttables shprslt upr bkmkstart bkmkend ftnsep ftnsepc aftnsep sp themedata
-    filetbl revtbl rxe txe""".split()  # noqa: SIM905
+    """fonttbl colortbl fldinst nonshppict info xe tc nonesttables shprslt upr bkmkstart bkmkend ftnsep ftnsepc aftnsep sp
+    themedata filetbl revtbl rxe txe""".split()  # noqa: SIM905
 )
 _LAYOUT = frozenset({"par", "sect", "cell", "row", "trowd", "trhdr", "cellx", "clmgf", "clmrg", "clvmgf", "clvmrg"})
 _BULLET = re.compile(r"[•·][ \t]+")
