@@ -26,7 +26,9 @@ def format_number(number: float, code: str, *, from_1904: bool = False) -> str:
     >>> format_number(46082, "dd.mm.yyyy"), format_number(46082.5, "mmm yyyy"), format_number(1.5, "[h]:mm")
     ('2026-03-01', '2026-03', '36:00')
     """
-    sections = _SECTION.split(code) if code else [""]
+    if code in {"", "General"}:
+        return _plain(number)
+    sections = _SECTION.split(code)
     section = sections[1] if number < 0 and len(sections) > 1 else sections[0]
     if number == 0 and len(sections) > 2:
         section = sections[2]

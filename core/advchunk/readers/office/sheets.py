@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -12,13 +13,14 @@ from advchunk.errors import require
 from advchunk.readers.office.drawings import add_chart, add_paragraphs, count_drawing, visible
 from advchunk.readers.office.flow import Flow
 from advchunk.readers.office.number_formats import BUILT_IN, format_number
-from advchunk.readers.office.package import Package, every, find, number, short, value
+from advchunk.readers.office.package import Package, every, find, full, number, short, value
 from advchunk.readers.table_layout import Cell, count_heads, spanned_table
 from advchunk.readers.writing import pipe_table, squeeze
 
 _MAX_CELLS = 5_000_000
 """Cells of a file, also empty ones between others."""
 _BOOLEANS = {"0": "FALSE", "1": "TRUE"}
+_VALUE, _FORMULA = full("x:v"), full("x:f")
 _ON = frozenset({"1", "true"})
 _REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})")
 
@@ -78,6 +80,9 @@ def _add_run(flow: Flow, sheet: SheetCells, numbers: list[int]) -> None:
     if area == 1:
         flow.paragraph("paragraph", sheet.rows[numbers[0]][left])
         return
+    if not sheet.spans:
+        flow.add("table", pipe_table([[sheet.rows[i].get(j, "") for j in range(left, right)] for i in numbers]))
+        return
     last, covered, rows = numbers[-1], set[tuple[int, int]](), list[list[Cell]]()
     for i in numbers:
         rows.append([])
@@ -88,10 +93,7 @@ def _add_run(flow: Flow, sheet: SheetCells, numbers: list[int]) -> None:
                 if down * across > 1:
                     covered.update((i + k, j + m) for k in range(down) for m in range(across))
                 rows[-1].append(Cell(sheet.rows[i].get(j, ""), rows=down, columns=across))
-    if covered:
-        flow.add("table", spanned_table([rows], count_heads(rows)))
-    else:
-        flow.add("table", pipe_table([[cell.text for cell in row] for row in rows]))
+    flow.add("table", spanned_table([rows], count_heads(rows)))
 
 
 class _Reader:
@@ -137,26 +139,27 @@ class _Reader:
     def _cells(self, row: Any) -> Iterator[tuple[int, str]]:
         column = -1
         for cell in every(row, "x:c"):
-            place = _REFERENCE.fullmatch(value(cell, key="r") or "")
-            column = _column(place[1]) if place else column + 1
+            letters = cell.get("r", "").rstrip("0123456789")
+            column = _column(letters) if letters.isalpha() and len(letters) <= 3 else column + 1
             if text := self._text(cell):
                 yield column, text
 
     def _text(self, cell: Any) -> str:
-        kind, stored = value(cell, key="t") or "n", find(cell, "x:v")
-        text = "" if stored is None else stored.text or ""
+        kind, parts = cell.get("t", "n"), {child.tag: child for child in cell}
+        text = parts[_VALUE].text or "" if _VALUE in parts else ""
         if kind == "inlineStr":
             return _rich_text(find(cell, "x:is"))
-        if not text and (formula := find(cell, "x:f")) is not None:
+        if not text and _FORMULA in parts:
+            formula = parts[_FORMULA].text
             self._flow.left_out["values of formulas"] += kind != "str"
-            return f"={formula.text}" if formula.text and kind != "str" else ""
+            return f"={formula}" if formula and kind != "str" else ""
         if kind == "s":
             return self._strings[int(text)] if text.isdecimal() and int(text) < len(self._strings) else ""
         return self._number(cell, text) if kind == "n" else _BOOLEANS.get(text, text) if kind == "b" else text
 
     def _number(self, cell: Any, text: str) -> str:
-        style = number(cell, key="s")
-        code = self._codes[style] if 0 <= style < len(self._codes) else ""
+        style = cell.get("s", "0")
+        code = self._codes[int(style)] if style.isdecimal() and int(style) < len(self._codes) else ""
         try:
             return format_number(float(text), code, from_1904=self._from_1904)
         except (ValueError, OverflowError):
@@ -184,6 +187,7 @@ def _rich_text(item: Any) -> str:
     return "".join(texts)
 
 
+@cache
 def _column(letters: str) -> int:
     """Return the number of a column, from 0.
 
@@ -192,7 +196,7 @@ def _column(letters: str) -> int:
     """
     count = 0
     for letter in letters:
-        count = 26 * count + ord(letter) - 64
+        count = 26 * count + ord(letter.upper()) - 64
     return count - 1
 
 
