@@ -11,6 +11,7 @@ from advchunk.readers.xml import MAX_XML_LENGTH
 
 _FOLDERS = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx", "META-INF/container.xml": "epub"}
 _XML = (".xml", ".rels", ".opf", ".xhtml", ".html", ".htm", ".ncx")
+_TEXTS, _TAG = re.compile(r"ppt/slides/[^/]+\.xml|content\.xml"), re.compile(rb"<[^<>]*>")
 _MAX_MEMBERS = 10_000
 _ENTITY = re.compile(rb"<!ENTITY", re.IGNORECASE)
 _MESSAGE, _ENCRYPTED = (name.encode("utf-16-le") for name in ("__properties_version1.0", "EncryptedPackage"))
@@ -78,6 +79,16 @@ def _archive_kind(data: bytes, name: str) -> str:
         return kind
     msg = f"{name} must be {_KNOWN}, got an archive of {', '.join(names[:3]) or 'nothing'}"
     raise Unreadable(msg)
+
+
+def has_text(data: bytes) -> bool:
+    """Return True if slides, or the body of OpenDocument, have text, whatever its elements are."""
+    if not zipfile.is_zipfile(BytesIO(data)):
+        return False
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        parts = (archive.read(name) for name in archive.namelist() if _TEXTS.fullmatch(name))
+        bodies = (part.partition(b":body>")[2] or part for part in parts)
+        return any(_TAG.sub(b"", body).strip() for body in bodies)
 
 
 def _check_entities(data: bytes, name: str) -> None:
