@@ -81,7 +81,7 @@ def _archive_kind(data: bytes, name: str) -> str:
     raise Unreadable(msg)
 
 
-def has_text(data: bytes) -> bool:
+def holds_text(data: bytes) -> bool:
     """Return True if slides, or the body of OpenDocument, have text, whatever its elements are."""
     if not zipfile.is_zipfile(BytesIO(data)):
         return False

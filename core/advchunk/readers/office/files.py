@@ -8,7 +8,7 @@ from typing import Any
 
 from advchunk.errors import ConfigurationError, MissingExtra, Unreadable, first_line
 from advchunk.readers.office.books import read_book
-from advchunk.readers.office.containers import has_text, kind_of
+from advchunk.readers.office.containers import holds_text, kind_of
 from advchunk.readers.office.flow import Flow
 from advchunk.readers.office.open_document import read_open_document
 from advchunk.readers.office.rich_text import read_rich_text
@@ -51,7 +51,7 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
     try:
         flow, fields = _READERS[kind_of(data, name)](data, hidden)
         flow.finish()
-        if not flow.blocks and (flow.left_out["damaged parts"] or (not flow.left_out.total() and has_text(data))):
+        if not flow.blocks and (flow.left_out["damaged parts"] or (not flow.left_out.total() and holds_text(data))):
             msg = "must not be damaged, got none of its text"
             raise Unreadable(msg)
     except MissingExtra:
