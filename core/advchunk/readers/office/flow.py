@@ -74,6 +74,12 @@ class Flow(Writer):
         self._notes.append(" ".join(texts))
         return f"[^{len(self._notes)}]"
 
+    def add_talk(self, blocks: list[TextBlock]) -> None:
+        """Add what is said with a slide, below a heading."""
+        if blocks:
+            self.add("heading", "Notes", 2)
+            self.blocks += blocks
+
     def write_notes(self) -> None:
         """Write the notes so far."""
         self.finish()

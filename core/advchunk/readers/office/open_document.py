@@ -335,11 +335,8 @@ class _Reader:
                     self.flow.left_out[_FOOTERS[kind]] += 1
                 else:
                     self.blocks([shape])
-            notes = (own for own in children(find(slide, "presentation:notes")))
-            blocks = self._collect([own for own in notes if value(own, key="presentation:class") == "notes"])
-            if blocks:
-                self.flow.add("heading", "Notes", 2)
-                self.flow.blocks += blocks
+            notes = children(find(slide, "presentation:notes"))
+            self.flow.add_talk(self._collect(own for own in notes if value(own, key="presentation:class") == "notes"))
 
 
 def _rows(table: Any) -> Iterator[Any]:

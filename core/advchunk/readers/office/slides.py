@@ -58,10 +58,10 @@ class _Slide:
             self._shape(shape)
         notes = self._package.related(self._part, "notesSlide")
         bodies = [shape for shape in every(notes, "p:sp", deep=True) if _placeholder(shape)[0] == "body"]
-        if any(squeeze(drawn_text(own)) for shape in bodies for own in every(shape, "a:p", deep=True)):
-            self._flow.add("heading", "Notes", 2)
+        with self._flow.collect() as blocks:
             for shape in bodies:
                 add_paragraphs(self._flow, find(shape, "p:txBody"), None)
+        self._flow.add_talk(blocks)
         comments = self._package.related(self._part, "comments")
         self._flow.left_out["comments"] += 0 if comments is None else len(comments)
 
