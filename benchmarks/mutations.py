@@ -9,7 +9,6 @@ or if a file takes over ten seconds.
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import logging
@@ -24,6 +23,7 @@ from pathlib import Path
 from random import Random
 
 import office_files
+from runner import argument_parser
 
 from advchunk import AutoChunker
 from advchunk.errors import ConfigurationError, MissingExtra
@@ -110,7 +110,7 @@ def damage(data: bytes, random: Random) -> bytes:
 
 def main() -> None:
     """Mutate, read, chunk, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argument_parser(__doc__, data=None)
     parser.add_argument("--mutations", type=int, default=2000, help="of each format")
     parser.add_argument("--only", nargs="+", help="suffixes")
     parser.add_argument("--seed", type=int, default=0)

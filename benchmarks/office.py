@@ -8,7 +8,6 @@ Markdown is read by the same reader. Times are processor seconds with everything
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import office_files as made
+from runner import argument_parser
 
 from advchunk.readers import markdown
 from advchunk.readers.files import read_documents
@@ -153,7 +153,7 @@ def measure(convert: Callable[[str, bytes], Blocks]) -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print what each converter keeps, and what there is."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__doc__, data=None)
     converters = ("ours", "markitdown", "pandoc", "unstructured")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"converters: {', '.join(converters)}")
     names = parser.parse_args(arguments).names or ["ours", "markitdown"]

@@ -10,7 +10,6 @@ interleaved runs.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import resource
@@ -26,6 +25,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import torch
+from runner import argument_parser
 
 from advchunk import UniversalSemanticChunker
 from advchunk.building.sizes import Limits
@@ -295,7 +295,7 @@ def missed(results: Json) -> list[str]:
 
 def main() -> None:
     """Run the selected sections."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argument_parser(__doc__, data=None)
     sections = ("golden", "speed", "long", "forgetting", "quality")
     parser.add_argument("--golden", type=Path)
     parser.add_argument("--data", type=Path)

@@ -26,7 +26,6 @@ __getattr__, __dir__, _ = lazy_names(__name__, {
     ".retrievers": "AdvchunkRetriever",
     ".sparse": "milvus_words qdrant_words",
     ".splitters": "splitter_class",
-    ".surroundings": "MetadataRange StoreChunks mapping_filter qdrant_filter",
+    ".surroundings": "MetadataRange StoreChunks mapping_filter",
     ".vectors": "avectors_for vectors_for",
-    ".writers": "ChunkWriter",
 }, classes=".splitters:Splitter")  # fmt: skip

@@ -6,8 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set, Sized
-from dataclasses import dataclass, field, fields, replace
-from itertools import chain
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 from uuid import UUID, uuid5
@@ -23,7 +22,6 @@ from advchunk.chunkers.docstrings import with_inherited_parameters
 from advchunk.chunkers.frameworks import TextPlace, flatten_spans, framework_metadata, is_of_corpus, parent_id
 from advchunk.chunkers.params import ALIASES, RESOURCE, apply_preset, explicit_parameters, is_given, resources
 from advchunk.chunkers.sources import chunk_files
-from advchunk.chunkers.vectors import Vectors
 from advchunk.engine.runner import error_handler
 from advchunk.engine.workers import check_workers
 from advchunk.errors import MissingExtra, require
@@ -80,6 +78,8 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        rule = "split_text must not be overridden, as documents are not split by it: override core, or write a chunker"
+        require(cls.split_text is AdvchunkSplitter.split_text, rule, cls.__name__)
         cls.__doc__ = with_inherited_parameters(cls)
 
     def __post_init__(self) -> None:
@@ -105,6 +105,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
     def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
         """Return the chunks of ``texts``, with metadata."""
+        require(not isinstance(texts, str), "texts must be a list of texts", texts)
         count = len(texts) if metadatas is None else len(metadatas)
         require(count == len(texts), f"metadatas must have one entry per text, {len(texts)}", count)
         pairs = zip(texts, metadatas or [{} for _ in texts], strict=True)
@@ -153,7 +154,8 @@ class AdvchunkSplitter(TextSplitter, ABC):
         sources = list(join_parts(map(source_of, documents)))
         options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
         results = self.core().chunk_many(sources, **options)
-        return self._convert_many([Document(source.text) for source in sources], results)
+        pairs = zip(sources, results, strict=True)
+        return [piece for source, chunks in pairs for piece in self._convert(Document(source.text), chunks)]
 
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Await `split_documents`, with the async methods of the models."""
@@ -162,64 +164,6 @@ class AdvchunkSplitter(TextSplitter, ABC):
         async for chunks in self._shown(results, documents):
             pieces += self._convert(waiting.popleft(), chunks)
         return pieces
-
-    def split_with_vectors(
-        self, documents: Iterable[Document], vectors: Literal["plain", "context", "late"] = "context"
-    ) -> tuple[list[Document], ChunkEmbeddings]:
-        """Return the chunks of ``documents``, with embeddings to pass to a vector store along with them.
-
-        With ``InMemoryVectorStore.from_documents(*splitter.split_with_vectors(documents))``, chunks are searched by their
-        own vectors ("plain"), by these mixed with the vectors of the chunks around them ("context",
-        `advchunk.models.context_vectors.add_context`), or by those of their tokens in the document ("late").
-        """
-        documents = list(documents)
-        core, results = self._chunk_with(vectors, documents)
-        pieces = self._convert_many(documents, results)
-        rows = [(piece.page_content, chunk.vector) for piece, chunk in zip(pieces, chain(*results), strict=True)]
-        return pieces, serve_rows(rows, core.embedder, core.batch_size)
-
-    def split_with_rows(
-        self, documents: Iterable[Document], id_key: str = "doc_id"
-    ) -> tuple[list[Document], list[Document], ChunkEmbeddings]:
-        """Return the chunks of ``documents``, their sentences, and embeddings for the vector store of the sentences.
-
-        A chunk is retrieved by its nearest sentence, whose vector contains some of its chunk and of the text around it
-        (`advchunk.models.context_vectors.sentence_rows`): "small to big". The sentences go into any vector store, the
-        chunks into a document store, and LangChain's ``MultiVectorRetriever`` returns each chunk once::
-
-            chunks, rows, embeddings = splitter.split_with_rows(documents)
-            retriever = MultiVectorRetriever(
-                vectorstore=InMemoryVectorStore.from_documents(rows, embeddings),
-                docstore=InMemoryStore(),
-                search_kwargs={"k": 20},  # sentences, from fewer chunks
-            )
-            retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
-
-        Parameters
-        ----------
-        id_key : metadata key of a row for the id of its chunk; no key of the documents' metadata.
-        """
-        documents = list(documents)
-        check_id_key(id_key, documents)
-        core, results = self._chunk_with("units", documents)
-        pieces = self._convert_many(documents, results)
-        pairs = [(document, chunk) for document, chunks in zip(documents, results, strict=True) for chunk in chunks]
-        places = [
-            text_place(document)
-            if self.add_start_index and chunk.spans_in(document.page_content) == chunk.spans
-            else TextPlace(())
-            for document, chunk in pairs
-        ]
-        chunks = [chunk for _, chunk in pairs]
-        rows = [row for item in zip(pieces, chunks, places, strict=True) for row in sentence_rows(*item, id_key)]
-        served = ((row.page_content, vector) for row, vector in rows)
-        return pieces, [row for row, _ in rows], serve_rows(served, core.embedder, core.batch_size)
-
-    def _chunk_with(self, vectors: Vectors, documents: Iterable[Document]) -> tuple[Chunker, list[list[Chunk]]]:
-        core = replace(self.core(), vectors=vectors)
-        sources = [source_of(document) for document in documents]
-        options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
-        return core, core.chunk_many(sources, **options)
 
     def _shown(self, results: Any, documents: Iterable[Document]) -> Any:
         """Return results, or the awaited ones, with a progress bar if there is to be one."""
@@ -236,9 +180,6 @@ class AdvchunkSplitter(TextSplitter, ABC):
             Document(chunk.embed_text, id=chunk.id, metadata=self._metadata(document, place, chunk, chunks))
             for chunk in chunks
         ]
-
-    def _convert_many(self, documents: Iterable[Document], results: Iterable[list[Chunk]]) -> list[Document]:
-        return [piece for pair in zip(documents, results, strict=True) for piece in self._convert(*pair)]
 
     def _metadata(self, document: Document, place: TextPlace, chunk: Chunk, chunks: list[Chunk]) -> dict[str, Any]:
         is_whole, source = place.spans is None, document.id
@@ -289,8 +230,8 @@ class LinearSplitter(AdvchunkSplitter):
     sentence_splitter : splits sentences (see `advchunk.text.splitters.as_tiler`).
     fallback : a core chunker for documents on which this one fails or takes too long; "auto" means no fallback, except
         for an experimental splitter, where it means `advchunk.UniversalSemanticChunker`; None raises the error.
-    embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...), for
-        `split_with_vectors` and `split_with_rows`; None is the built-in default, which needs no key or download.
+    embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...), if the
+        splitter cuts by them; None is the built-in default, which needs no key or download.
     batch_size : texts per model call; None uses the model's own setting, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or an `advchunk.models.cache.Store`.
     """
@@ -489,5 +430,7 @@ class _WithSpecial:
 
 def source_of(document: Document) -> Source:
     """Return a document for a core chunker."""
+    rule = "documents must be documents of LangChain; pass texts to create_documents"
+    require(isinstance(document, Document), rule, document)
     # The id omits the page number, which changes when a page is inserted; equal texts are numbered anyway.
     return Source(document.page_content, document.id or "", metadata=document.metadata)

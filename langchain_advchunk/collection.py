@@ -8,9 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 from langchain_core.documents import Document
-from numpy.typing import NDArray
 
 from advchunk import Chunk
 from advchunk.building.layout import inherited_metadata
@@ -27,9 +25,6 @@ from langchain_advchunk.base import chunk_key
 from langchain_advchunk.reassembly import group_by_source, to_framework_chunk
 
 _log = logging.getLogger("advchunk")
-
-PLAIN = (str, int, float)
-"""Types of metadata values that a filter compares."""
 
 Naming = Callable[[Document], str]
 """Returns the name of a chunk's document, "" if it has none."""
@@ -128,18 +123,6 @@ def read_hits(
     return replace(collection, estimated=collection.estimated | estimated), alone
 
 
-def in_reading_order(documents: Sequence[Document], name: Naming) -> list[Document]:
-    """Return chunks that come in any order by their documents, and in these by their places."""
-
-    def key(document: Document) -> tuple[Any, ...]:
-        written = written_metadata(document.metadata)
-        start = written.get("start_index", document.metadata.get("start_index", 0))
-        place = written.get("chunk_index", start)
-        return name(document), place if isinstance(place, int) else 0
-
-    return sorted(documents, key=key)
-
-
 def _to_chunk(document: Document, own_id: str) -> Chunk:
     if "sources" in (written := written_metadata(document.metadata)):  # a summary, which belongs to no document
         return Chunk(
@@ -175,39 +158,23 @@ def sort_key(document: Document, name: Naming) -> tuple[Any, ...]:
 
 
 class ChunkTable:
-    """Finds the numbers of chunks by what a store returns, and by their metadata."""
+    """Finds the numbers of chunks by what a store returns."""
 
     def __init__(self, collection: Collection[Document], name: Naming) -> None:
         self.documents, self._chunks, self._name = collection.items, collection.chunks, name
-        self._values = dict[str, dict[Any, list[int]]]()
-
-    def having(self, conditions: Mapping[str, Any]) -> NDArray[np.bool_]:
-        """Return the chunks whose metadata has these keys and values, as n flags."""
-        flags = np.ones(len(self.documents), bool)
-        for key, value in conditions.items():
-            same = np.zeros(len(self.documents), bool)
-            same[self._numbers_by_value(key).get(value, [])] = True
-            flags &= same
-        return flags
-
-    def _numbers_by_value(self, key: str) -> Mapping[Any, list[int]]:
-        if key not in self._values:
-            numbers = dict[Any, list[int]]()
-            for i, document in enumerate(self.documents):
-                if isinstance(value := document.metadata.get(key), PLAIN):
-                    numbers.setdefault(value, []).append(i)
-            self._values[key] = numbers
-        return self._values[key]
 
     def number_of_id(self, name: str | None) -> int | None:
         """Return the number of the chunk with an id, or with a key of `chunk_key`."""
         return self._by_id[name] if name in self._by_id else self._by_key.get(name)
 
-    def numbers_of(self, hits: Sequence[Document]) -> list[int | None]:
+    def numbers_of(self, hits: Sequence[Document], id_key: str | None = None) -> list[int | None]:
         """Return the numbers of the chunks that a store returned, by their ids, or else by their texts and places.
 
-        A hit that has the id of a chunk, but another text, has none.
+        A hit that has the id of a chunk, but another text, has none. With ``id_key``, hits are rows that have the id of their
+        chunk under this key.
         """
+        if id_key is not None:
+            return [self.number_of_id(hit.metadata.get(id_key)) for hit in hits]
         numbers = list[int | None]()
         for hit in hits:
             number = self.number_of_id(_id_in_store(hit))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
-from pydantic import Field, PrivateAttr, SkipValidation
+from pydantic import BeforeValidator, Field, PrivateAttr, SkipValidation
 
 from advchunk.errors import is_integer, require
 from advchunk.models.counters import as_counter
@@ -77,7 +77,7 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     texts: SkipValidation[AnySource | None] = Field(default=None, repr=False)
     document_key: str | Callable[[Document], str] | None = None
     score_key: str | None = None
-    cutter: Any = None
+    cutter: Annotated[Any, BeforeValidator(as_cutter)] = PassageCutter()
 
     _counter: Counter = PrivateAttr()
     _cutter: PassageCutter = PrivateAttr()
@@ -89,9 +89,8 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
         super().__init__(**kwargs)
         require(is_integer(self.budget, 1), "budget must be a whole number >= 1", self.budget)
         self._surroundings = surroundings_of(self.texts, self.document_key, self._warnings)
-        cutter = as_cutter(self.cutter)
-        self._counter = as_counter(cutter.tokenizer)
-        self._cutter = cutter.within(AUTO, self._counter)
+        self._counter = as_counter(self.cutter.tokenizer)
+        self._cutter = self.cutter.within(AUTO, self._counter)
         self._cutter.cut("", ())  # loads the tokenizer at once, and in one thread
 
     def compress_documents(

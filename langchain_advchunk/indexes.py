@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ class IndexRetriever(CheckedModel, BaseRetriever):
     index : the path of a file, which is made if it is absent, or a `StoredRetriever` or `Retriever`.
     chunker : of the core, for `add_documents`; None is ``RecursiveChunker(max_tokens=100)``.
     budget : tokens of all passages, >= 1; None returns ``k`` chunks.
-    k : chunks to return, >= 1.
+    k : chunks to return, >= 1; ``invoke(query, k=3)`` returns so many chunks.
     order : of passages: "rank", or "document" for reading order.
     document_key : metadata key of a document's name, or a function that returns it; None is the first of "source", "document_id",
         "doc_id" and "file_path", or the document's id.
@@ -97,9 +97,9 @@ class IndexRetriever(CheckedModel, BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        _check_options(options)
-        if self.budget is None:
-            passages = list(map(Passage.of, self._retriever.search(query, self.k)))
+        k = _chunks_asked_for(options)
+        if k is not None or self.budget is None:
+            passages = list(map(Passage.of, self._retriever.search(query, k or self.k)))
         else:
             passages = self._retriever.passages(query, self.budget, order=self.order)
         return list(map(to_document, passages))
@@ -107,15 +107,17 @@ class IndexRetriever(CheckedModel, BaseRetriever):
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        _check_options(options)
-        if self.budget is None:
-            passages = list(map(Passage.of, await self._retriever.asearch(query, self.k)))
+        k = _chunks_asked_for(options)
+        if k is not None or self.budget is None:
+            passages = list(map(Passage.of, await self._retriever.asearch(query, k or self.k)))
         else:
             passages = await self._retriever.apassages(query, self.budget, order=self.order)
         return list(map(to_document, passages))
 
 
-def _check_options(options: Mapping[str, Any]) -> None:
-    """Raise `ConfigurationError` for what is passed with a query: nothing of it would count."""
-    rule = "a query takes no options: set budget, k, and order on the retriever; an index has no filters"
-    require(not options, rule, ", ".join(options))
+def _chunks_asked_for(options: dict[str, Any]) -> int | None:
+    """Return the ``k`` that is passed with a query; raise `ConfigurationError` for other options: none would count."""
+    k = options.pop("k", None)
+    require(not options, "a query takes k alone, and an index has no filters", ", ".join(options))
+    require(k is None or is_integer(k, 1), "k must be a whole number >= 1", k)
+    return k  # type: ignore[no-any-return]

@@ -13,7 +13,7 @@ from advchunk.chunkers.vectors import aadd_vectors, add_vectors
 from advchunk.errors import require
 from advchunk.models.cache import CacheLike
 from advchunk.models.embedders import EmbedderLike
-from advchunk.records import remove_written, written_keys
+from advchunk.records import remove_written, written_keys, written_metadata
 from advchunk.retrieval.locating import Finder
 from langchain_advchunk.base import check_id_key, sentence_rows, serve_rows, source_of
 from langchain_advchunk.embeddings import ChunkEmbeddings
@@ -32,12 +32,18 @@ def vectors_for(
 ) -> tuple[list[Document], list[Document], ChunkEmbeddings]:
     """Return the chunks of any splitter, what to store in a vector store, and the embeddings for it.
 
-    What to store is the sentences of the chunks for "units", as `AdvchunkSplitter.split_with_rows` returns them, and else the
-    chunks, as `AdvchunkSplitter.split_with_vectors` does::
+    For "units", sentences are stored, whose vectors contain some of their chunk and of the text around it
+    (`advchunk.models.context_vectors.sentence_rows`), and LangChain's ``MultiVectorRetriever`` returns each chunk
+    once. Else the chunks are stored, with their own vectors ("plain"), with these mixed with those of the chunks
+    around them ("context"), or with those of their tokens in the document ("late")::
 
-        chunks = RecursiveCharacterTextSplitter().split_documents(documents)
-        chunks, rows, embeddings = vectors_for(chunks, "units", documents=documents)
-        store = InMemoryVectorStore.from_documents(rows, embeddings)
+        chunks, rows, embeddings = vectors_for(splitter.split_documents(documents), "units", documents=documents)
+        retriever = MultiVectorRetriever(
+            vectorstore=InMemoryVectorStore.from_documents(rows, embeddings),
+            docstore=InMemoryStore(),
+            search_kwargs={"k": 20},  # sentences, from fewer chunks
+        )
+        retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
 
     Parameters
     ----------
@@ -45,8 +51,9 @@ def vectors_for(
     kind : see `advchunk.chunkers.vectors.ChunkVectors`.
     embeddings : LangChain ``Embeddings`` or anything else that embeds; None is the built-in default.
     documents : the documents that were split, in order, whose metadata the chunks have. A chunk is located by its
-        ``start_index``, else by its text, ignoring white space. Without documents, text is known from the chunks alone, and
-        without ``start_index`` they are taken to follow one another; a change of metadata starts a new document.
+        ``start_index``, else by its text, ignoring white space. Without documents, text is known from the chunks
+        alone, and without ``start_index`` they are taken to follow one another; a change of metadata starts a new
+        document.
     batch_size, cache : see `EmbeddingSplitter`.
     id_key : metadata key of a sentence that holds the id of its chunk; no key of the chunks' metadata.
 
@@ -156,7 +163,7 @@ def _find(piece: Document, finders: Sequence[tuple[int, Finder]]) -> tuple[int, 
                 return place, chunk
     for place, finder in finders:
         if span := finder.find(piece.page_content):
-            return place, Chunk(finder.text[span.start : span.end], (span,), 0)
+            return place, Chunk(finder.text[span.start : span.end], (span,), 0, level=_level(piece))
     return None
 
 
@@ -182,7 +189,14 @@ def _spans(piece: Document) -> tuple[Span, ...]:
 def _chunk(piece: Document, spans: tuple[Span, ...]) -> Chunk:
     """Return a chunk at its spans; what precedes its text is context."""
     at = len(piece.page_content) - sum(end - start for start, end in spans)
-    return Chunk(piece.page_content[at:], spans, 0, context=piece.page_content[:at].removesuffix("\n\n"))
+    context = piece.page_content[:at].removesuffix("\n\n")
+    return Chunk(piece.page_content[at:], spans, 0, level=_level(piece), context=context)
+
+
+def _level(piece: Document) -> int:
+    """Return the level of a chunk of ours; 0 for those of other splitters."""
+    level = written_metadata(piece.metadata).get("level")
+    return level if isinstance(level, int) else 0
 
 
 def _group(chunks: Iterable[Document]) -> Iterator[_Group]:

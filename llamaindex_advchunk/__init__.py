@@ -25,9 +25,8 @@ __getattr__, __dir__, _ = lazy_names(__name__, {
     ".indexes": "IndexRetriever",
     ".node_parsers": "node_parser_class",
     ".readers": "AdvchunkReader",
-    ".retrievers": "AdvchunkRetriever NeighborPostprocessor PassagePostprocessor",
+    ".retrievers": "AdvchunkRetriever PassagePostprocessor",
     ".sparse": "qdrant_words",
     ".surroundings": "StoreNodes document_filter",
     ".vectors": "avectors_for vectors_for",
-    ".writers": "NodeWriter",
 }, classes=".node_parsers:NodeParser")  # fmt: skip

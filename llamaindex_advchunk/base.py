@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from inspect import unwrap
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from uuid import UUID, uuid5
@@ -25,7 +26,6 @@ from llama_index.core.schema import (
 )
 from llama_index.core.utils import get_tqdm_iterable
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import core_schema
 
 from advchunk import Chunk, Chunker, ConfigurationError, Failure
 from advchunk import Document as Source
@@ -54,22 +54,11 @@ from advchunk.readers.parts import join_parts
 from advchunk.records import Span, remove_written, write_metadata, written_keys, written_metadata
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
-from llamaindex_advchunk.corpora import check_is_whole
+from llamaindex_advchunk.plain import UNCHECKED, PlainFields, Resource
 
 _log = logging.getLogger("advchunk")
 
 
-class Resource:
-    """Validates a field by its class alone, or leaves it to the core, because pydantic cannot validate Protocols."""
-
-    def __init__(self, cls: type | None = None) -> None:
-        self._cls = cls
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        return core_schema.is_instance_schema(self._cls) if self._cls else core_schema.any_schema()
-
-
-UNCHECKED = Resource()
 RESOURCE_NAMES = {"embedder": "embed_model"}  # LlamaIndex's name for a resource of the core
 
 
@@ -82,7 +71,7 @@ class _Link(NamedTuple):
     node: TextNode
 
 
-class AdvchunkNodeParser(TextSplitter):
+class AdvchunkNodeParser(PlainFields, TextSplitter):
     """Parse nodes with a core chunker, and add its metadata to each chunk.
 
     `_parse_nodes` builds complete nodes, so `_postprocess_parsed_nodes`, which would search each text with ``str.find``,
@@ -114,6 +103,12 @@ class AdvchunkNodeParser(TextSplitter):
         with first_error():
             super().__init__(**data)
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        rule = "split_text must not be overridden, as nodes are not made of it: override core, or write a chunker"
+        is_ours = unwrap(cls.split_text) is unwrap(AdvchunkNodeParser.split_text)  # LlamaIndex wraps it
+        require(is_ours, rule, cls.__name__)
+
     @abstractmethod
     def core(self) -> Chunker:
         """Return the core chunker that this parser runs."""
@@ -140,6 +135,35 @@ class AdvchunkNodeParser(TextSplitter):
         """Return the chunk texts."""
         (chunks,) = self.core().chunk_many([text], on_error=self.on_error)
         return [chunk.text for chunk in chunks]
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
+        """Return the nodes of documents, as a transformation of a pipeline or an index."""
+        self._check_is_per_document()
+        return super().__call__(nodes, **kwargs)
+
+    async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
+        """Await the nodes of documents, as a transformation of a pipeline or an index."""
+        self._check_is_per_document()
+        return await super().acall(nodes, **kwargs)
+
+    def _check_is_per_document(self) -> None:
+        rule = (
+            "a parser of a whole corpus must not be a transformation, which may get some of the documents only: "
+            "pass the nodes of get_nodes_from_documents to update_nodes"
+        )
+        require(not self.core().is_corpus_level, rule, type(self).__name__)
+
+    def get_nodes_from_documents(
+        self, documents: Sequence[Document], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
+        """Return the nodes of documents."""
+        return super().get_nodes_from_documents(check_nodes(documents), show_progress, **kwargs)
+
+    async def aget_nodes_from_documents(
+        self, documents: Sequence[Document], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
+        """Await the nodes of documents."""
+        return await super().aget_nodes_from_documents(check_nodes(documents), show_progress, **kwargs)
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
         sources = self._sources(nodes, show_progress)
@@ -194,6 +218,7 @@ class AdvchunkNodeParser(TextSplitter):
         the headings and tables of elements. Offsets are in the joined text. Metadata are those that all parts have in common;
         ``page``, ``pages`` and ``boxes`` are those of the node.
         """
+        documents = check_nodes(documents)
         sources = list(join_parts(self._sources(documents, show_progress)))
         hidden = {
             name: list(dict.fromkeys(key for node in documents for key in getattr(node, name)))
@@ -214,8 +239,6 @@ class AdvchunkNodeParser(TextSplitter):
             yield Document(id_=source.id, text=source.text, metadata=dict(source.metadata), **hidden), chunks
 
     def _sources(self, nodes: Sequence[BaseNode], show_progress: bool) -> Iterator[Source]:
-        if self.core().is_corpus_level:
-            check_is_whole()
         return (
             Source(
                 node.get_content(MetadataMode.NONE),
@@ -310,7 +333,7 @@ class AdvchunkNodeParser(TextSplitter):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
-        """Build a parser from `to_dict`, which does not contain resources, such as ``embed_model``: pass them again.
+        """Build a parser from `to_dict`, which has no objects, such as an ``embed_model``: pass them again.
 
         A parser that does not parse as the one of the dictionary is named in the log.
         """
@@ -429,6 +452,16 @@ class LanguageModelNodeParser(LinearNodeParser):
 
 class EmbeddingNodeParser(LinearNodeParser):
     """Base of the parsers that cut by embeddings."""
+
+
+def check_nodes(nodes: Iterable[BaseNode]) -> list[Any]:
+    """Return nodes as a list; raise `ConfigurationError` for anything else."""
+    require(isinstance(nodes, Iterable) and not isinstance(nodes, str), "nodes must be a collection of nodes", nodes)
+    nodes = list(nodes)
+    rule = "nodes must be documents or nodes of LlamaIndex; make Document(text=...) of a text"
+    others = [node for node in nodes if not isinstance(node, BaseNode)]
+    require(not others, rule, others[:1])
+    return nodes
 
 
 @contextmanager

@@ -26,7 +26,6 @@ from advchunk import Chunk
 from advchunk.building.ids import hashed_id
 from advchunk.building.layout import inherited_metadata
 from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.errors import require
 from advchunk.records import write_metadata, written_metadata
 from advchunk.retrieval import Hit, LexicalIndex, Passage, Ranking
 from advchunk.retrieval.collection import Collection
@@ -80,7 +79,7 @@ class Pool:
         depth: int,
         size: int,
         budget: int | None,
-        order: PassageOrder,
+        order: PassageOrder = "rank",
         distances: bool | None = None,
     ) -> list[NodeWithScore]:
         """Return the first nodes for a query, or passages within a budget, from hits by vectors.
@@ -394,15 +393,6 @@ def to_node(passage: Passage, first: BaseNode) -> TextNode:
         relationships={NodeRelationship.SOURCE: first.source_node} if first.source_node else {},
         **presentation(first, metadata, hidden_keys(metadata, users_metadata(first.metadata))),
     )
-
-
-def check_nodes(nodes: Iterable[BaseNode]) -> list[BaseNode]:
-    """Return nodes as a list; raise `ConfigurationError` for anything else."""
-    require(isinstance(nodes, Iterable), "nodes must be a collection of nodes", nodes)
-    nodes = list(nodes)
-    others = [node for node in nodes if not isinstance(node, BaseNode)]
-    require(not others, "nodes must be nodes of LlamaIndex", others)
-    return nodes
 
 
 def _document(node: BaseNode) -> str:

@@ -10,7 +10,7 @@ from advchunk.models.counters import replace_surrogates
 from advchunk.models.embedders import EmbedderLike, HybridEmbedder
 from advchunk.models.static import StaticEmbedder, default_embedder
 from advchunk.models.wordpiece import WordPiece
-from llamaindex_advchunk.base import UNCHECKED
+from llamaindex_advchunk.plain import UNCHECKED
 
 
 class DefaultEmbedding(BaseEmbedding):

@@ -14,17 +14,18 @@ from advchunk import Document as Source
 from advchunk.chunkers.reassembly import FrameworkChunk, text_and_metadata, to_document
 from advchunk.enrich import Enricher, Estimate
 from advchunk.records import remove_written, write_metadata, written_metadata
-from llamaindex_advchunk.base import Resource, chunk_spans, hidden_keys, users_metadata
+from llamaindex_advchunk.base import chunk_spans, hidden_keys, users_metadata
+from llamaindex_advchunk.plain import PlainFields, Resource
 
 
-class ChunkEnricher(TransformComponent):
+class ChunkEnricher(PlainFields, TransformComponent):
     """Add the context that nodes need to be read alone: ``ChunkEnricher(enricher=ContextualEnricher(llm=...))``.
 
     It goes after a node parser, ours or another, in an ``IngestionPipeline``. As a pipeline passes on nodes without their
     documents, it reassembles documents from the nodes of one SOURCE, by ``start_char_idx`` and ``end_char_idx``, or else in
     the order of the nodes; with our parsers the result is exact. Pass all nodes of a document in one call.
 
-    An added context is in ``metadata["context"]``, after titles and headings, where embedder and language model both see it. A
+    An added context or summary is in ``metadata["context"]``, after titles and headings, where embedder and language model both see it. A
     rewritten chunk is in ``metadata["rewritten"]``, hidden from both, as are all other added keys. Text, positions and ids
     do not change; links between nodes are updated. A node whose content changes loses its embedding. Nodes without text, and
     the sentences that ``vectors="units"`` adds, pass through unchanged.
@@ -36,7 +37,7 @@ class ChunkEnricher(TransformComponent):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
     enricher: Annotated[Enricher, Resource(Enricher)] = Field(
-        exclude=True, description="ContextualEnricher or Rewriting of advchunk.enrich."
+        exclude=True, description="ContextualEnricher, Summaries, or Rewriting of advchunk.enrich."
     )
     rewritten: bool = Field(default=False, description="Whether a rewritten chunk replaces the node's text.")
     on_error: Any = Field(
@@ -62,7 +63,7 @@ class ChunkEnricher(TransformComponent):
         return self._update(nodes, groups, results)
 
     def estimate(self, nodes: Sequence[BaseNode]) -> Estimate:
-        """Return the requests that a call would send, and their tokens (`ContextualEnricher.estimate`)."""
+        """Return the requests that a call would send, and their tokens (`Enricher.estimate`)."""
         return self.enricher.estimate(_pairs(_group_by_source(nodes)))
 
     def _update(

@@ -155,6 +155,7 @@ def test_the_readme_is_short_and_shows_a_result():
     assert (ROOT / re.search(r"!\[.+\]\((.+)\)", text)[1]).stat().st_size < 300_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tool", ["chunker_table.py", "write_stubs.py"])
 def test_what_repeats_the_registrations_is_up_to_date(tool):
     """After a change of them, `make tables` writes it."""

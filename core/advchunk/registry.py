@@ -37,9 +37,7 @@ from advchunk.errors import ConfigurationError, first_line
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-Kind: TypeAlias = Literal[
-    "chunker", "reader", "embedder", "splitter", "cache", "engine", "enricher", "metric", "command"
-]
+Kind: TypeAlias = Literal["chunker", "reader", "embedder", "splitter", "cache", "enricher", "metric", "command"]
 
 PACKAGES: Final = (
     "chunkers",
@@ -52,7 +50,6 @@ PACKAGES: Final = (
     "readers.code",
     "readers.conversations",
     "readers.data",
-    "tables",
     "enrich",
     "chunkers.experimental",
     "chunkers.graphrag",

@@ -99,9 +99,9 @@ def test_nothing_that_is_passed_is_ignored(tmp_path):
     with pytest.raises(ConfigurationError, match=r"must have different names: join the pages .* got .'a.pdf'"):
         retriever.add_documents(pages)
     retriever.add_documents(pages[:1])
-    with pytest.raises(ConfigurationError, match=r"a query takes no options: .* got 'filter'"):
+    with pytest.raises(ConfigurationError, match=r"a query takes k alone.* got 'filter'"):
         retriever.invoke("page", filter={"tenant": "A"})
-    with pytest.raises(ConfigurationError, match=r"a query takes no options: .* got 'budget'"):
+    with pytest.raises(ConfigurationError, match=r"a query takes k alone.* got 'budget'"):
         asyncio.run(retriever.ainvoke("page", budget=10))
     with pytest.raises(ConfigurationError, match="chunker must be a chunker of the core"):
         langchain(Retriever(), chunker=langchain_advchunk.RecursiveSplitter()).add_documents(pages[:1])

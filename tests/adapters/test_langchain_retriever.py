@@ -14,8 +14,14 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from advchunk import ConfigurationError, RecursiveChunker
-from advchunk.retrieval import LexicalIndex, PassageCutter, Ranking, Retriever, fuse
-from langchain_advchunk import AdvchunkRetriever, DefaultEmbeddings, OptimalSemanticSplitter, RecursiveSplitter
+from advchunk.retrieval import LexicalIndex, PassageCutter, Ranking, Retriever, Search, fuse
+from langchain_advchunk import (
+    AdvchunkRetriever,
+    DefaultEmbeddings,
+    OptimalSemanticSplitter,
+    RecursiveSplitter,
+    vectors_for,
+)
 
 FILLER = [
     f"Shed {i} holds rope, nets and tar, and its door is painted {color}."
@@ -67,24 +73,29 @@ class Distances(InMemoryVectorStore):
         return [(hit, 1 - score) for hit, score in super().similarity_search_with_score(query, k, **kwargs)]
 
 
-@pytest.mark.parametrize("options", [{}, {"chunks": CHUNKS}, {"chunks": CHUNKS, "mode": "dense"}], ids="-".join)
+@pytest.mark.parametrize(
+    "options", [{}, {"chunks": CHUNKS}, {"chunks": CHUNKS, "search": Search("dense", neighbors=True)}], ids="-".join
+)
 def test_the_answer_beside_the_hits_is_found_by_its_neighbors(options):
     store = stored(CHUNKS)
     with_neighbors = AdvchunkRetriever(vectorstore=store, **options)
-    without = AdvchunkRetriever(vectorstore=store, neighbors=False, **options)
+    search = Search("hybrid" if "chunks" in options and "search" not in options else "dense")
+    without = AdvchunkRetriever(vectorstore=store, **options | {"search": search})
     assert place_of_answer(with_neighbors) == 2 < place_of_answer(without)
 
 
 def test_chunks_let_in_neighbors_that_the_store_did_not_return():
     store = stored([chunk for chunk in CHUNKS if chunk.page_content != ANSWER])
     assert ANSWER in texts(AdvchunkRetriever(vectorstore=store, chunks=CHUNKS, k=3).invoke(QUESTION))
-    assert ANSWER not in texts(AdvchunkRetriever(vectorstore=store, chunks=CHUNKS, neighbors=False).invoke(QUESTION))
+    assert ANSWER not in texts(
+        AdvchunkRetriever(vectorstore=store, chunks=CHUNKS, search=Search("hybrid")).invoke(QUESTION)
+    )
 
 
 def test_words_find_what_vectors_do_not():
     forms = [f"Form QX-{number} is for boats." for number in range(7700, 7720)]
     chunks = chunked(forms, source="forms")
-    for options in ({"vectorstore": stored(chunks)}, {"mode": "lexical"}):
+    for options in ({"vectorstore": stored(chunks)}, {"search": Search("lexical")}):
         retriever = AdvchunkRetriever(chunks=chunks, k=1, **options)
         assert texts(retriever.invoke("boats QX-7713")) == [forms[13]]
 
@@ -97,9 +108,8 @@ def test_scores_are_fused_as_the_core_fuses_them():
     lexical = LexicalIndex(texts(chunks)).search(question)
     orders = []
     for fusion in ("standardized", "reciprocal"):
-        retriever = AdvchunkRetriever(
-            vectorstore=stored(chunks), chunks=chunks, fusion=fusion, lexical_weight=1, neighbors=False, k=len(chunks)
-        )
+        search = Search("hybrid", fusion=fusion, lexical_weight=1)
+        retriever = AdvchunkRetriever(vectorstore=stored(chunks), chunks=chunks, search=search, k=len(chunks))
         orders.append([int(hit.id) for hit in retriever.invoke(question)])
         assert orders[-1] == fuse([dense, lexical], method=fusion).chunks.tolist()
     assert orders[0] != orders[1]
@@ -180,7 +190,7 @@ def test_equal_chunks_without_ids_keep_their_own_places():
         Document(text[a:b], metadata={"source": "s", "start_index": a})
         for a, b in [(0, 16), (17, 21), (22, 38), (39, 43)]
     ]
-    retriever = AdvchunkRetriever(vectorstore=stored(chunks), chunks=chunks, neighbors=False, mode="dense")
+    retriever = AdvchunkRetriever(vectorstore=stored(chunks), chunks=chunks, search=Search("dense"))
     results = retriever.invoke("Ask at the pier.", k=2)
     assert [chunk.metadata["start_index"] for chunk in results] == [0, 22]
 
@@ -195,7 +205,7 @@ def test_a_filter_also_restricts_words_and_neighbors():
         vectorstore=store, chunks=CHUNKS, k=20, search_kwargs={"filter": is_shed}, chunk_filter=is_shed
     )
     assert {chunk.metadata["source"] for chunk in retriever.invoke(QUESTION)} == {"sheds"}
-    lexical = AdvchunkRetriever(chunks=CHUNKS, mode="lexical", k=20)
+    lexical = AdvchunkRetriever(chunks=CHUNKS, search=Search("lexical"), k=20)
     assert {chunk.metadata["source"] for chunk in lexical.invoke("door", filter={"source": "sheds"})} == {"sheds"}
     with pytest.raises(ConfigurationError, match="chunk_filter must be given"):
         retriever.invoke(QUESTION, filter=lambda _: True)  # the filter of chunks belongs to the other one
@@ -228,29 +238,19 @@ def test_the_name_of_a_document_is_where_the_user_says(key):
 
 def test_rows_rank_their_chunks():
     documents = [Document(" ".join([*FILLER, *PLANTED]), id="town", metadata={"source": "town"})]
-    chunks, rows, embeddings = OptimalSemanticSplitter(max_tokens=40).split_with_rows(documents)
+    chunks = OptimalSemanticSplitter(max_tokens=40).split_documents(documents)
+    chunks, rows, embeddings = vectors_for(chunks, "units", documents=documents)
     store = InMemoryVectorStore.from_documents(rows, embeddings)
-    docstore = InMemoryStore()
-    docstore.mset([(chunk.id, chunk) for chunk in chunks])
-    for options in ({"chunks": chunks, "mode": "dense"}, {"docstore": docstore}):
-        retriever = AdvchunkRetriever(vectorstore=store, id_key="doc_id", **options)
-        results = retriever.invoke(QUESTION, k=20)
-        assert sorted(chunk.id for chunk in results) == sorted(chunk.id for chunk in chunks)
-        assert PLANTED[0] in results[0].page_content
-        assert asyncio.run(retriever.ainvoke(QUESTION, k=20)) == results
+    retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks, id_key="doc_id")
+    results = retriever.invoke(QUESTION, k=20)
+    assert sorted(chunk.id for chunk in results) == sorted(chunk.id for chunk in chunks)
+    assert PLANTED[0] in results[0].page_content
+    assert asyncio.run(retriever.ainvoke(QUESTION, k=20)) == results
 
 
-def test_a_retriever_with_scores_or_with_an_order_is_re_ranked():
-    scored = [
-        chunk.model_copy(update={"metadata": chunk.metadata | {"own": score}})
-        for chunk, score in stored(CHUNKS).similarity_search_with_score(QUESTION, k=len(CHUNKS))
-    ]
-    reference = AdvchunkRetriever(vectorstore=stored(CHUNKS))
-    retriever = AdvchunkRetriever(retriever=Listed(documents=scored), score_key="own")
-    assert texts(retriever.invoke(QUESTION)) == texts(reference.invoke(QUESTION))
-    assert place_of_answer(AdvchunkRetriever(retriever=Listed(documents=scored))) < texts(scored).index(ANSWER)
-    with pytest.raises(ConfigurationError, match="score_key 'other'"):
-        AdvchunkRetriever(retriever=Listed(documents=scored), score_key="other").invoke(QUESTION)
+def test_a_retriever_is_re_ranked_by_its_order():
+    hits = stored(CHUNKS).similarity_search(QUESTION, k=len(CHUNKS))
+    assert place_of_answer(AdvchunkRetriever(retriever=Listed(documents=hits))) < texts(hits).index(ANSWER)
 
 
 def test_unknown_places_are_logged_once(caplog):
@@ -298,23 +298,20 @@ def test_nothing_in_nothing_out():
     ("options", "rule"),
     [
         ({}, "vectorstore, retriever or chunks must be given"),
-        ({"chunks": CHUNKS, "mode": "hybrid"}, "mode must be 'lexical' without a vectorstore"),
-        ({"vectorstore": True, "mode": "hybrid"}, "'dense' without chunks"),
+        ({"chunks": CHUNKS, "search": Search("hybrid")}, "mode must be 'lexical' without a vectorstore"),
+        ({"vectorstore": True, "search": Search("hybrid")}, "'dense' without chunks"),
         ({"vectorstore": True, "k": 5, "budget": 100}, "k and budget must not both be given"),
         ({"vectorstore": True, "k": 0}, "k must be a whole number >= 1"),
         ({"vectorstore": True, "k": 2.5}, "k must be a whole number >= 1 or None, got 2.5"),
         ({"vectorstore": True, "k": "3"}, "k must be a whole number >= 1 or None, got '3'"),
         ({"vectorstore": True, "budget": True}, "budget must be a whole number >= 1 or None, got True"),
         ({"vectorstore": True, "depth": 0}, "depth must be a whole number >= 1"),
-        ({"vectorstore": True, "mode": "sparse"}, "mode: Input should be 'dense', 'lexical' or 'hybrid', got 'sparse'"),
+        ({"vectorstore": True, "search": "dense"}, "search: Input should be .*Search, got 'dense'"),
         ({"vectorstore": True, "order": "best"}, "order: Input should be 'rank' or 'document', got 'best'"),
-        ({"vectorstore": True, "fusion": "mean"}, "fusion: Input should be 'standardized' or 'reciprocal', got 'mean'"),
         ({"vectorstore": True, "top_k": 3}, "AdvchunkRetriever has no parameter 'top_k'"),
-        ({"vectorstore": True, "neighbor": False}, "did you mean 'neighbors'"),
+        ({"vectorstore": True, "serch": None}, "did you mean 'search'"),
         ({"vectorstore": True, "search_kwargs": {"k": 3}}, "search_kwargs of a vectorstore must not have 'k'"),
         ({"vectorstore": True, "retriever": Listed(documents=[])}, "must not both be given"),
-        ({"vectorstore": True, "id_key": "doc_id"}, "id_key needs chunks or a docstore"),
-        ({"vectorstore": True, "score_key": "score"}, "score_key needs a retriever"),
         (
             {"vectorstore": True, "texts": 3},
             "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these, got 3",
@@ -332,7 +329,8 @@ def test_bad_parameters_are_clear_errors(options, rule):
 
 def test_a_hit_with_another_text_than_the_chunk_with_its_id_is_ranked_itself(caplog):
     edited = CHUNKS[4].model_copy(update={"page_content": "The ferry to the island leaves at noon."})
-    retriever = AdvchunkRetriever(vectorstore=stored([*CHUNKS[:4], edited, *CHUNKS[5:]]), chunks=CHUNKS, mode="dense")
+    store = stored([*CHUNKS[:4], edited, *CHUNKS[5:]])
+    retriever = AdvchunkRetriever(vectorstore=store, chunks=CHUNKS, search=Search("dense", neighbors=True))
     with caplog.at_level(logging.WARNING, "advchunk"):
         results = retriever.invoke(QUESTION, k=20)
         retriever.invoke(QUESTION)
@@ -342,19 +340,22 @@ def test_a_hit_with_another_text_than_the_chunk_with_its_id_is_ranked_itself(cap
 
 
 @pytest.mark.parametrize("neighbors", [True, False], ids=["neighbors", "alone"])
-@pytest.mark.parametrize("options", [{}, {"chunks": CHUNKS}, {"chunks": CHUNKS, "mode": "lexical"}], ids="-".join)
-def test_k_may_be_above_the_depth(options, neighbors):
-    retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), depth=2, neighbors=neighbors, **options)
+@pytest.mark.parametrize("mode", ["dense", "hybrid", "lexical"])
+def test_k_may_be_above_the_depth(mode, neighbors):
+    chunks = None if mode == "dense" else CHUNKS
+    search = Search(mode, neighbors=neighbors)
+    retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), chunks=chunks, depth=2, search=search)
     assert len(retriever.invoke("door of the ferry and the shed", k=8)) == 8
     assert len(retriever.invoke("door of the ferry and the shed")) == 5
 
 
 def test_parameters_change_in_copies_only():
-    retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), k=2, neighbors=False)
-    for name, value in {"chunks": CHUNKS, "mode": "lexical", "k": 9}.items():
+    lexical = {"chunks": CHUNKS, "search": Search("lexical")}
+    retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), k=2, search=Search())
+    for name, value in {**lexical, "k": 9}.items():
         with pytest.raises(ConfigurationError, match=f"cannot be assigned: call model_copy.*'{name}'"):
             setattr(retriever, name, value)
-    lexical = retriever.model_copy(update={"chunks": CHUNKS, "mode": "lexical"})
+    lexical = retriever.model_copy(update=lexical)
     assert texts(lexical.invoke("pink")) == [FILLER[-1]]
     assert texts(lexical.model_copy(update={"chunks": CHUNKS[:2]}).invoke("pink")) == []
     assert lexical.model_copy().invoke("pink") == lexical.model_copy(deep=True).invoke("pink") == lexical.invoke("pink")
@@ -447,8 +448,9 @@ def test_a_store_without_scores_is_a_clear_error():
 
 
 def test_chunks_alone_are_searched_by_words():
-    alone, lexical = AdvchunkRetriever(chunks=CHUNKS), AdvchunkRetriever(chunks=CHUNKS, mode="lexical")
-    assert alone.invoke(QUESTION) == lexical.invoke(QUESTION) != []
+    lexical = Search("lexical", neighbors=True)
+    alone = AdvchunkRetriever(chunks=CHUNKS)
+    assert alone.invoke(QUESTION) == alone.invoke(QUESTION, search=lexical) != []
 
 
 def test_the_sizes_of_one_search_are_whole_numbers():
@@ -505,11 +507,11 @@ def test_what_stands_around_hits_comes_from_the_texts(start, kind):
     assert texts(AdvchunkRetriever(chunks=chunks, texts=source, budget=30).invoke(QUESTION))
 
 
-def test_the_cutter_cuts_with_the_language_and_the_tokens_of_the_retriever():
+def test_the_cutter_has_the_language_of_the_words_and_the_tokenizer():
     chunks = chunked(["Die Fähren fahren täglich.", "Der Turm ist hoch."], source="dorf")
-    options = {"chunks": chunks, "language": "de", "length_function": str.split}
-    (passage,) = AdvchunkRetriever(budget=4, **options).invoke("Wann fährt die Fähre?")
+    own = {"language": "de", "tokenizer": str.split}
+    (passage,) = AdvchunkRetriever(budget=4, chunks=chunks, cutter=PassageCutter(**own)).invoke("Wann fährt die Fähre?")
     assert passage.page_content == chunks[0].page_content
     assert passage.metadata["token_count"] == 4
-    whole = AdvchunkRetriever(budget=10, cutter=PassageCutter(min_tokens=8), **options).invoke("Fähre")
+    whole = AdvchunkRetriever(budget=10, chunks=chunks, cutter=PassageCutter(min_tokens=8, **own)).invoke("Fähre")
     assert sorted(texts(whole)) == sorted(texts(chunks))  # the white space between them is not known

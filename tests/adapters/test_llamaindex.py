@@ -3,12 +3,11 @@
 import asyncio
 import json
 import pickle
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from llama_index.core import Settings, StorageContext, VectorStoreIndex
-from llama_index.core.ingestion import DocstoreStrategy, IngestionCache, IngestionPipeline
+from llama_index.core.ingestion import IngestionCache, IngestionPipeline
 from llama_index.core.ingestion.pipeline import get_transformation_hash
 from llama_index.core.node_parser import (
     MarkdownNodeParser,
@@ -19,7 +18,6 @@ from llama_index.core.node_parser import (
 )
 from llama_index.core.retrievers import AutoMergingRetriever
 from llama_index.core.schema import Document, ImageDocument, MetadataMode, TextNode
-from llama_index.core.storage.docstore import SimpleDocumentStore
 from pydantic import PrivateAttr, ValidationError
 
 from advchunk import Chunk, Chunker, ConfigurationError, MSTSemanticChunker, RecursiveChunker, Span
@@ -79,16 +77,6 @@ class Tree(Chunker):
 
 def parse(text=ROWS, **params):
     return RecursiveNodeParser(**params)([Document(text=text, id_="D", metadata={"k": "v"})])
-
-
-def test_links_are_complete_and_fresh():
-    nodes = parse(max_tokens=20)
-    assert len(nodes) > 5
-    for a, b in pairwise(nodes):
-        assert a.next_node == b.as_related_node_info()
-        assert b.prev_node.node_id == a.node_id
-    assert {node.ref_doc_id for node in nodes} == {"D"}
-    assert not RecursiveNodeParser(include_prev_next_rel=False, max_tokens=20)([Document(text=ROWS)])[0].next_node
 
 
 def test_our_metadata_is_hidden_and_the_documents_exclusions_are_kept():
@@ -190,14 +178,6 @@ def test_ids_are_stable_or_the_users():
     assert [n.node_id for n in named][:2] == ["D-0", "D-1"]
 
 
-@pytest.mark.slow
-def test_pipeline_with_workers_is_the_pipeline_without():
-    documents = [Document(text=f"Fact {i}. " + ROWS, id_=str(i)) for i in range(4)]
-    pipeline = IngestionPipeline(transformations=[MSTSemanticNodeParser(max_tokens=20)])
-    alone, together = pipeline.run(documents=documents), pipeline.run(documents=documents, num_workers=2)
-    assert [(n.node_id, n.text) for n in together] == [(n.node_id, n.text) for n in alone]
-
-
 def test_pipeline_cache_round_trip(tmp_path):
     used.clear()
     documents = [Document(text=CATS_AND_LAWS, id_="D")]
@@ -215,17 +195,6 @@ def test_pipeline_cache_round_trip(tmp_path):
     assert run(n_segments=2) == first
     assert len(used) == calls  # read from the cache
     assert len(run(n_segments=3)) == 3
-
-
-def test_upserts_add_nothing_twice():
-    pipeline = IngestionPipeline(
-        transformations=[RecursiveNodeParser()],
-        docstore=SimpleDocumentStore(),
-        docstore_strategy=DocstoreStrategy.DUPLICATES_ONLY,
-    )
-    documents = [Document(text=ROWS, id_="D")]
-    assert pipeline.run(documents=documents)
-    assert pipeline.run(documents=documents) == []
 
 
 def test_vector_store_index_retrieves_chunks():

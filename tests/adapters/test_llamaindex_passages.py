@@ -27,7 +27,7 @@ from llama_index.core.vector_stores import FilterOperator, MetadataFilter, Metad
 from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span
 from advchunk import Document as Source
 from advchunk.records import with_context
-from advchunk.retrieval import Hit, PassageCutter, Retriever
+from advchunk.retrieval import Hit, PassageCutter, Retriever, Search
 from llamaindex_advchunk import (
     AdvchunkRetriever,
     DefaultEmbedding,
@@ -288,11 +288,13 @@ def test_a_query_must_be_given_and_may_be_blank(nodes):
 def test_a_cutter_has_the_other_settings(nodes):
     hits = scored(nodes)
     assert len(cut(hits, budget=400, cutter=PassageCutter(max_passages=1))) == 1
-    by_letters = cut(hits, budget=300, tokenizer=len)
-    assert answers(by_letters) == answers(cut(hits, budget=300, cutter=PassageCutter(tokenizer=len)))
+    by_letters = cut(hits, budget=300, cutter=PassageCutter(tokenizer=len))
     assert sum(len(hit.node.get_content(MetadataMode.LLM)) for hit in by_letters) <= 300
     german = TextNode(text="Der Hund lief heim. Zwei Häuser brannten. Alle schliefen.", id_="x")
-    assert cut(scored([german]), "Welches Haus?", budget=12, language="de")[0].text == "Zwei Häuser brannten."
+    assert (
+        cut(scored([german]), "Welches Haus?", budget=12, cutter=PassageCutter(language="de"))[0].text
+        == "Zwei Häuser brannten."
+    )
 
 
 def test_source_code_is_cut_at_definitions():
@@ -316,12 +318,12 @@ def test_nodes_of_several_levels_are_cut_too():
 
 def test_a_postprocessor_follows_its_fields_and_is_serialized(nodes):
     hits = scored(nodes[10:11])
-    processor = PassagePostprocessor(budget=300, language="de")
+    processor = PassagePostprocessor(budget=300, cutter=PassageCutter(language="de"))
     (before,) = processor.postprocess_nodes(hits, query_str="sheep")
     processor.texts = TEXTS
     assert len(processor.postprocess_nodes(hits, query_str="sheep")[0].text) > len(before.text)
     read = PassagePostprocessor.from_dict(processor.to_dict())
-    assert (read.budget, read.language, read.texts) == (300, "de", None)
+    assert (read.budget, read.cutter, read.texts) == (300, processor.cutter, processor.texts)
 
 
 @pytest.mark.parametrize(
@@ -334,7 +336,7 @@ def test_a_postprocessor_follows_its_fields_and_is_serialized(nodes):
         ({"order": "page"}, "order: .*got 'page'"),
         ({"texts": "a.txt"}, "texts must be a folder that exists, if it is a path, got 'a.txt'"),
         ({"cutter": "x"}, "cutter must be a PassageCutter or None, got 'x'"),
-        ({"language": "english"}, "language must be a code, such as 'en', or 'auto', got 'english'"),
+        ({"cutter": {"language": "english"}}, "language must be a code, such as 'en', or 'auto', got 'english'"),
         ({"docstore": "x"}, "docstore must be a docstore of LlamaIndex, got 'x'"),
         ({"nodes": [], "docstore": SimpleDocumentStore()}, "nodes and docstore must not both be given"),
     ],
@@ -347,10 +349,11 @@ def test_bad_parameters_are_errors(options, rule):
 @pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
 def test_a_retriever_returns_the_passages_of_the_core(mode, nodes):
     chunks = {name: RecursiveChunker(max_tokens=40).chunk(Source(text, name)) for name, text in TEXTS.items()}
-    retriever = AdvchunkRetriever(index_of(nodes), mode=mode, budget=80)
-    whole = AdvchunkRetriever(index_of(nodes), mode=mode, budget=80, whole_chunks=True)
+    search = Search(mode, neighbors=True)
+    retriever = AdvchunkRetriever(index_of(nodes), search=search, budget=80)
+    whole = AdvchunkRetriever(index_of(nodes), search=search, budget=80, whole_chunks=True)
     cutter = PassageCutter(min_tokens=30, max_passages=2)
-    few = AdvchunkRetriever(index_of(nodes), mode=mode, budget=80, cutter=cutter)
+    few = AdvchunkRetriever(index_of(nodes), search=search, budget=80, cutter=cutter)
     for question in (QUESTION, "How is tea made?", "goat number 7"):
         core = Retriever(chunks, mode=mode)
         for own, expected in [

@@ -12,7 +12,7 @@ from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
 
 from advchunk import Chunk, RecursiveChunker, Span
 from advchunk import Document as Source
-from advchunk.retrieval import Hit, PassageCutter, Retriever
+from advchunk.retrieval import Hit, PassageCutter, Retriever, Search
 from llamaindex_advchunk import AdvchunkRetriever, DefaultEmbedding, PassagePostprocessor, RecursiveNodeParser
 from llamaindex_advchunk.surroundings import StoreNodes, document_filter
 
@@ -142,9 +142,10 @@ def test_a_store_says_what_stands_around_its_hits(opened, by_filter, tmp_path):
         nodes = parser.get_nodes_from_documents(documents(AFTER))
         source = StoreNodes(index.vector_store, document_filter) if by_filter else None
         for question in QUESTIONS:
-            for options in ({"depth": 6}, {"similarity_top_k": 20, "depth": 20}, {"neighbors": False, "depth": 3}):
+            for own in ({"depth": 6}, {"similarity_top_k": 20, "depth": 20}, {"search": Search(), "depth": 3}):
+                options = {"search": Search("dense", neighbors=True), **own}
                 alone = AdvchunkRetriever(index, texts=source, **options)
-                expected = AdvchunkRetriever(index, nodes=nodes, mode="dense", **options).retrieve(question)
+                expected = AdvchunkRetriever(index, nodes=nodes, **options).retrieve(question)
                 results = alone.retrieve(question)
                 assert shown(results) == shown(expected)
                 if opened is chroma:  # the others keep the event loop of their first call
@@ -201,8 +202,8 @@ def answers(index, nodes):
     """Return ids and texts in both modes, and passages with their citations."""
     results = []
     for mode in ("dense", "hybrid"):
-        retriever = AdvchunkRetriever(index, nodes=nodes, mode=mode, similarity_top_k=9)
-        assembling = AdvchunkRetriever(index, nodes=nodes, mode=mode, budget=200)
+        retriever = AdvchunkRetriever(index, nodes=nodes, search=Search(mode, neighbors=True), similarity_top_k=9)
+        assembling = AdvchunkRetriever(index, nodes=nodes, search=Search(mode, neighbors=True), budget=200)
         for question in QUESTIONS:
             results += [(hit.node_id, hit.text) for hit in retriever.retrieve(question)]
             results += [(hit.text, hit.metadata["citation"]) for hit in assembling.retrieve(question)]

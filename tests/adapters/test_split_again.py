@@ -65,11 +65,6 @@ def test_langchain(first):
             is_ours = "token_count" in written_metadata(once[0].metadata)
             assert own.get("source_id") == ("of the document" if is_ours else None)
             assert "chunk_index" not in own
-    _, rows, _ = RecursiveSplitter(max_tokens=7).split_with_rows(once)
-    for row in rows:
-        own = written_metadata(row.metadata)
-        if "start_index" in own:  # not in a chunk of several spans
-            assert row.page_content == TEXT[own["start_index"] : own["end_index"]]
 
 
 def test_lines_are_told_where_the_chunk_tells_its_own():

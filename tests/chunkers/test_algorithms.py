@@ -65,7 +65,7 @@ def test_a_short_heading_joins_text_on_another_topic():
     text = "# Heading\n\n" + "Bees hum. " * 40 + "\n\n# Index\n\n" + "Dogs bark. " * 40
     chunks = MSTSemanticChunker(embedder=Topics(), lambda_=0.6).chunk(text)
     assert texts(chunks) == [text[: text.index("# Index")], text[text.index("# Index") :]]
-    plain = MSTSemanticChunker(embedder=Topics(), lambda_=0.6, heading_reward=0.0, markup="plain")
+    plain = MSTSemanticChunker(embedder=Topics(), lambda_=0.6, heading_reward=0.0, markup="plain", layout_weight=0.0)
     assert len(plain.chunk(text)) == 4  # which does not know a heading from a paragraph
 
 

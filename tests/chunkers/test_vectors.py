@@ -3,7 +3,7 @@
 import asyncio
 import pickle
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import pytest
@@ -81,16 +81,17 @@ def test_the_front_ends_give_the_same_vectors(name, unwalled):
     params = {"max_tokens": 20, **STAND_INS.get(name, {}), **unwalled}
     chunks = create(name, **params, experimental=True, vectors="context").chunk(Document(TEXT, "a"))
     splitter = adapter(name, langchain_advchunk, "Splitter")(**params)
-    pieces, embeddings = splitter.split_with_vectors([LangChainDocument(TEXT, id="a")])
-    assert pieces == splitter.split_documents([LangChainDocument(TEXT, id="a")])
+    documents = [LangChainDocument(TEXT, id="a")]
+    pieces, _, embeddings = langchain_vectors_for(splitter.split_documents(documents), "context", None, documents)
+    assert pieces == splitter.split_documents(documents)
     served = embeddings.embed_documents([piece.page_content for piece in pieces])
     assert served == [chunk.vector.tolist() for chunk in chunks]
     parser = adapter(name, llamaindex_advchunk, "NodeParser")
     document = LlamaIndexDocument(text=TEXT, id_="a")
-    nodes = parser(**params, vectors="context")([document])
+    nodes = parser(**params, vectors="context").get_nodes_from_documents([document])
     assert [node.embedding for node in nodes] == served
     bare = [node.model_copy(update={"embedding": None}).to_dict() for node in nodes]
-    assert bare == [node.to_dict() for node in parser(**params)([document])]
+    assert bare == [node.to_dict() for node in parser(**params).get_nodes_from_documents([document])]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -588,11 +589,13 @@ def test_our_own_langchain_chunks_get_the_vectors_of_their_splitter():
         RecursiveSplitter(max_tokens=20, include_context=True, overlap_tokens=4),
         ChunkerSplitter(MSTSemanticChunker(n_segments=3, max_tokens=60)),
     ):
-        pieces, expected, embeddings = splitter.split_with_rows(PAGES)
-        chunks, rows, own = langchain_vectors_for(splitter.split_documents(PAGES), "units", None, PAGES)
-        assert (chunks, rows) == (pieces, expected)
-        texts = [row.page_content for row in rows]
-        assert np.allclose(own.embed_documents(texts), embeddings.embed_documents(texts), atol=1e-6)
+        pieces = splitter.split_documents(PAGES)
+        chunks, rows, own = langchain_vectors_for(pieces, "units", None, PAGES)
+        assert chunks == pieces
+        sources = [Document(page.page_content, page.id) for page in PAGES]
+        expected = chain.from_iterable(replace(splitter.core(), vectors="units").chunk_many(sources))
+        vectors = np.concatenate([chunk.rows for chunk in expected])
+        assert np.allclose(own.embed_documents([row.page_content for row in rows]), vectors, atol=1e-6)
 
 
 def test_langchains_chunks_that_are_not_in_the_documents_are_refused():

@@ -210,6 +210,7 @@ def test_resuming_needs_lines_in_a_file_and_the_same_settings(tmp_path):
     assert "was begun with other settings" in result.stderr
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_number_of_lines(tmp_path):
     def chunk(number):
         path = tmp_path / f"{number}.jsonl"
@@ -621,9 +622,9 @@ def test_auto_takes_papers_to_their_chunker_with_the_experimental_flag(tmp_path,
     args = ["chunk", paper, notes, "--method", "auto", "-f", "jsonl"]
     result = run(*args)
     assert result.exit_code == 0
-    assert [row["metadata"]["chunker"] for row in lines(result.stdout)] == ["universal-semantic"] * 2
+    assert [row["metadata"]["chunker"] for row in lines(result.stdout)] == ["optimal-semantic"] * 2
     rows = lines(run(*args, "--experimental").stdout)
-    assert [row["metadata"]["chunker"] for row in rows] == ["grobid-section", "universal-semantic"]
+    assert [row["metadata"]["chunker"] for row in rows] == ["grobid-section", "optimal-semantic"]
     assert rows[0]["metadata"]["imrad"] == "Results"
 
 
@@ -731,38 +732,3 @@ def test_view_of_a_missing_file_leaves_the_old_page(tmp_path):
     assert done.exit_code == 1
     assert "No such file" in done.stderr
     assert page.read_text() == "old"
-
-
-@pytest.mark.slow
-def test_an_engine_chunks_files_of_documents_into_a_folder(tmp_path):
-    source, out = tmp_path / "in.jsonl", tmp_path / "out"
-    source.write_text('{"id": "a", "text": "One."}\n{"id": "b"}\n')
-    done = run("chunk", source, "--engine", "processes", "-o", out, "-m", "recursive", "-f", "jsonl", "--quiet")
-    assert (done.exit_code, done.stderr.splitlines()) == (
-        1, [f"{out}: 1 chunks, 1 shards (0 done before)", "advchunk: 1 documents failed; see the column error"]
-    )  # fmt: skip
-    (part,) = out.glob("part-*.jsonl")
-    assert [json.loads(line)["document_id"] for line in part.read_text().splitlines()] == ["a", "b"]
-    assert "needs files and a folder" in run("chunk", source, "--engine", "ray").stderr
-    for option in (["--resume"], ["-f", "json"]):
-        assert "cannot be combined with" in run("chunk", source, "--engine", "ray", "-o", out, *option).stderr
-
-
-@pytest.mark.slow
-def test_an_engine_puts_files_of_documents_into_an_index_that_can_be_asked(tmp_path):
-    source, out, index, notes = (tmp_path / name for name in ("in.jsonl", "out", "my.index", "notes.md"))
-    source.write_text('{"id": "tea", "text": "Green tea is hot."}\n{"id": "rum", "text": "Sailors drank rum."}\n')
-    args = ["chunk", source, "--engine", "processes", "-o", out, "-f", "jsonl", "--into", index, "--quiet", "-m"]
-    for done_before in (0, 1):
-        done = run(*args, "recursive")
-        assert (done.exit_code, f"({done_before} done before)" in done.stderr) == (0, True), done.stderr
-    (part,) = out.glob("part-*.jsonl")
-    assert all(json.loads(line)["vector"] for line in part.read_text().splitlines())
-    notes.write_text("Milk is white.")
-    assert run("index", notes, "--into", index).exit_code == 0  # beside the notes of shards
-    for question, name in [("Who drank rum?", "rum"), ("What is white?", str(notes))]:
-        asked = run("ask", question, "--index", index)
-        assert asked.exit_code == 0, asked.stderr
-        assert name in asked.stdout.splitlines()[0]
-    assert "--into needs --engine" in run("chunk", notes, "--into", index).stderr
-    assert "chunks of one level" in run(*args, "hierarchical").stderr

@@ -238,6 +238,7 @@ def test_perplexity_is_the_mean_of_exponentials(real):
     assert result == pytest.approx(np.exp(nats[1:]).mean())
 
 
+@pytest.mark.long
 def test_a_window_costs_little_surprise(real):
     text = (Path(__file__).parents[1] / "data/harbour_town.md").read_text(encoding="utf-8")[:1000]
     window = as_causal(models.smollm2(), max_context=128).model
@@ -495,6 +496,7 @@ def test_every_token_belongs_to_one_unit(parts, data):
     assert np.isfinite(result).all()
 
 
+@pytest.mark.long
 def test_the_benchmark_runs(tmp_path):
     quick = models.shallow()
     sentences = [sentence.strip() for sentence in SENTENCES]

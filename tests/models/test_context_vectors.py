@@ -32,7 +32,7 @@ from advchunk.models.signals import unit_rows
 from advchunk.models.static import default_embedder
 from advchunk.records import Units
 from growing import check_growth
-from langchain_advchunk import BiomedicalAbstractSplitter, MSTSemanticSplitter, OptimalSemanticSplitter
+from langchain_advchunk import BiomedicalAbstractSplitter, MSTSemanticSplitter, OptimalSemanticSplitter, vectors_for
 from llamaindex_advchunk import BiomedicalAbstractNodeParser, OptimalSemanticNodeParser
 
 TEXT = (
@@ -239,10 +239,19 @@ def test_llama_index_has_them_as_embeddings():
     assert OptimalSemanticNodeParser()([LlamaIndexDocument(text=TEXT)])[0].embedding is None
 
 
+def split_with_vectors(splitter, documents, vectors="context"):
+    pieces, _, embeddings = vectors_for(splitter.split_documents(documents), vectors, splitter.embeddings, documents)
+    return pieces, embeddings
+
+
+def split_with_rows(splitter, documents, **options):
+    return vectors_for(splitter.split_documents(documents), "units", splitter.embeddings, documents, **options)
+
+
 def test_langchain_hands_them_to_any_store():
     documents = [LangChainDocument(TEXT, id="a"), LangChainDocument("Ships sail. Boats float on water.", id="b")]
     splitter = OptimalSemanticSplitter(max_tokens=20)
-    pieces, embeddings = splitter.split_with_vectors(documents)
+    pieces, embeddings = split_with_vectors(splitter, documents)
     assert [piece.page_content for piece in pieces] == [d.page_content for d in splitter.split_documents(documents)]
     store = InMemoryVectorStore.from_documents(pieces, embeddings)
     (best,) = store.similarity_search("Boats on the water", k=1)
@@ -260,7 +269,7 @@ def test_langchain_hands_them_to_any_store():
 
 def test_langchain_mixes_chunks_of_several_spans_too():
     splitter = MSTSemanticSplitter(granularity="paragraph", n_segments=2)
-    pieces, embeddings = splitter.split_with_vectors([LangChainDocument(TEXT)])
+    pieces, embeddings = split_with_vectors(splitter, [LangChainDocument(TEXT)])
     assert any("spans" in piece.metadata for piece in pieces)
     own = default_embedder().embed([piece.page_content for piece in pieces])
     mixed = np.array(embeddings.embed_documents([piece.page_content for piece in pieces]))
@@ -278,7 +287,7 @@ def test_langchain_passes_plain_vectors_and_embeds_only_on_request():
     splitter = OptimalSemanticSplitter(embed, max_tokens=20)
     pieces = splitter.split_documents([LangChainDocument(TEXT)])
     assert not {piece.page_content for piece in pieces} & set(asked)
-    pieces, embeddings = splitter.split_with_vectors([LangChainDocument(TEXT)], vectors="plain")
+    pieces, embeddings = split_with_vectors(splitter, [LangChainDocument(TEXT)], vectors="plain")
     own = default_embedder().embed([piece.page_content for piece in pieces])
     assert np.array(embeddings.embed_documents([piece.page_content for piece in pieces])) == pytest.approx(
         own, abs=1e-6
@@ -286,7 +295,7 @@ def test_langchain_passes_plain_vectors_and_embeds_only_on_request():
 
 
 def found_by_rows(splitter, documents, **search):
-    chunks, rows, embeddings = splitter.split_with_rows(documents)
+    chunks, rows, embeddings = split_with_rows(splitter, documents)
     retrievers = pytest.importorskip("langchain_classic.retrievers")
     retriever = retrievers.MultiVectorRetriever(
         vectorstore=InMemoryVectorStore.from_documents(rows, embeddings),
@@ -315,14 +324,14 @@ def test_langchain_finds_chunks_by_their_sentences():
     assert embeddings.embed_documents([row.page_content for row in rows]) == expected.tolist()
     assert embeddings.embed_query(ZEBRAS) == [0, 0, 1, 0]  # a query is no sentence of a chunk
     assert len({row.id for row in rows}) == len(rows)
-    assert [row.id for row in splitter.split_with_rows(documents)[1]] == [row.id for row in rows]
+    assert [row.id for row in split_with_rows(splitter, documents)[1]] == [row.id for row in rows]
     bare = OptimalSemanticSplitter(by_first_word, n_segments=2, add_start_index=False)
-    row = bare.split_with_rows(documents, id_key="parent")[1][0]
-    assert row.metadata.keys() - {"advchunk_keys"} == {"source", "source_id", "parent"}
+    row = split_with_rows(bare, documents, id_key="parent")[1][0]
+    assert row.metadata.keys() - {"advchunk_keys"} == {"source", "source_id", "parent", "start_index", "end_index"}
     with pytest.raises(
         ConfigurationError, match="id_key must not be a key of the documents' own metadata, got 'source'"
     ):
-        splitter.split_with_rows(documents, id_key="source")
+        split_with_rows(splitter, documents, id_key="source")
 
 
 def test_langchain_tells_equal_sentences_of_two_chunks_apart():
@@ -338,7 +347,7 @@ def test_langchain_tells_equal_sentences_of_two_chunks_apart():
 def test_a_chunk_of_context_alone_is_its_own_row():
     splitter = BiomedicalAbstractSplitter()
     titled = LangChainDocument("", metadata={"title": "Tea and sleep"})
-    (chunk,), (row,), embeddings = splitter.split_with_rows([titled])
+    (chunk,), (row,), embeddings = vectors_for(splitter.split_documents([titled]))
     assert row.page_content == chunk.page_content
     assert row.metadata["doc_id"] == chunk.id
     own = default_embedder().embed([chunk.page_content])

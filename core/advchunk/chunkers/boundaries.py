@@ -123,9 +123,16 @@ def join_segmentations(
         None if np.isnan(gaps).all() else gaps,
         rows=rows,
         origins=origins,
+        least=_join_least(sections, parts),
         evidence=sum(evidence) if evidence else None,
         unknown=_join_unknown(sections, parts),
     )
+
+
+def _join_least(sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation]) -> tuple[Ints, int] | None:
+    least = max([part.least[1] for part in parts if part.least], default=0)
+    own = [part.least[0] if part.least else np.full(b - a, least) for (a, b), part in zip(sections, parts, strict=True)]
+    return (np.concatenate(own), least) if least else None
 
 
 def _join_unknown(sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation]) -> NDArray[np.bool_] | None:

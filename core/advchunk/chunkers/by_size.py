@@ -1,7 +1,7 @@
 """Baselines: windows of a fixed size, and recursive splitting."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ class SlidingWindowParams(Params):
     """
 
     algorithm: ClassVar[str] = "sliding-window"
+    version: ClassVar[int] = 2
 
 
 @dataclass(kw_only=True)
@@ -31,7 +32,6 @@ class SlidingWindowChunker(SlidingWindowParams, LinearChunker):
     ['one two ', 'two three four ', 'four five']
     """
 
-    restarts: ClassVar[Literal["paragraph", "word"] | None] = "word"
     by_size: ClassVar[bool] = True
 
     def tile(self, document: Document, limits: Limits) -> Units:
@@ -54,6 +54,7 @@ class RecursiveParams(Params):
     """
 
     algorithm: ClassVar[str] = "recursive"
+    version: ClassVar[int] = 2
 
 
 @dataclass(kw_only=True)
@@ -64,7 +65,6 @@ class RecursiveChunker(RecursiveParams, LinearChunker):
     ['# Tea\n\nGreen. Black.\n\n', '# Milk\n\nWhole.']
     """
 
-    restarts: ClassVar[Literal["paragraph", "word"] | None] = "paragraph"
     by_size: ClassVar[bool] = True
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:

@@ -17,10 +17,27 @@ from advchunk.models.causal import CausalLM, CausalLMLike, as_causal
 from advchunk.models.chat import ChatModelLike
 from advchunk.models.endpoint import chat_model
 from advchunk.records import Ints, Units
+from advchunk.text.sentences import split_semicolons
+from advchunk.text.tiling import Tiler
 
 
 @dataclass(kw_only=True)
-class LanguageModelChunker(SegmentingChunker):
+class LanguageModelParams(Params):
+    """Hyper-parameters of the chunkers of Meta-Chunking, which need a causal language model.
+
+    Parameters
+    ----------
+    combine : join neighboring meta-chunks, from the left, while they fit ``max_tokens``.
+    semicolons : True ends a sentence at a full-width semicolon too, as the published code does in Chinese; not with a
+        ``sentence_splitter``.
+    """
+
+    combine: bool = True
+    semicolons: bool = False
+
+
+@dataclass(kw_only=True)
+class LanguageModelChunker(LanguageModelParams, SegmentingChunker):
     """Needs a causal language model: a subclass implements `decide`, which yields `engine.Score` or `engine.Choose`.
 
     Parameters
@@ -42,6 +59,14 @@ class LanguageModelChunker(SegmentingChunker):
         super().load()
         model, rule = self.model.model, f"the lm of {self.algorithm} must have {self.lm_method}"
         require(hasattr(model, self.lm_method), rule, type(model).__name__)
+
+    @property
+    def sentence_tiler(self) -> Tiler:
+        """The sentence splitter."""
+        tiler = super().sentence_tiler
+        if not self.semicolons or self.sentence_splitter is not None:
+            return tiler
+        return lambda text: split_semicolons(tiler(text))
 
     @property
     def model(self) -> CausalLM:

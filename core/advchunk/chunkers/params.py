@@ -29,6 +29,9 @@ OPERATION: Final = {"resource": True, "changes": False}
 ALIASES: Final = {"chunk_size": "max_tokens", "chunk_overlap": "overlap_tokens"}
 """The frameworks' names for two of the parameters."""
 
+AS_PUBLISHED: Final = MappingProxyType({"markup": "plain", "outline": False, "layout_weight": 0.0})
+"""What every preset "published" sets: the text is prose, and no cut moves to its layout."""
+
 ChunkerGroup: TypeAlias = Literal["stable", "experimental"]
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]|$)|auto$")
 _log = logging.getLogger("advchunk")
@@ -44,7 +47,9 @@ class Params:
     Parameters
     ----------
     max_tokens : maximum tokens of a chunk, context included, >= 1.
-    min_tokens : a smaller chunk joins a neighbor if the result fits, 0..max_tokens.
+    min_tokens : a smaller chunk joins a neighbor if the result fits, or takes text from one, 0..max_tokens. So only the last
+        chunk of a text, or of a section between hard breaks, is smaller, unless its neighbors are full and cannot be divided.
+        The same holds for the minima of the algorithms in other units, if a chunk of ``max_tokens`` can hold them.
     overlap_tokens : maximum tokens of the previous chunk to repeat, in whole units, else sentences, else words;
         0..max_tokens - 1.
     include_context : give each chunk a context: the document's ``title`` and the headings above the chunk. A chunk that
@@ -77,9 +82,11 @@ class Params:
         the languages of `readers.outline`. They count as headings, and chunks have ``clause``, as in "5(1)(a)", besides
         ``section`` and ``title_path``; the figure ``outline`` of `explain` counts them by kind. Numbers must be complete from
         the first on, and lists, tables of contents and the like are left alone.
-    layout_weight : weight of the layout against the algorithm's own choice of a place, >= 0; 0 is the published algorithm. A cut
+    layout_weight : weight of the layout against the algorithm's own choice of a place, >= 0; 0 moves no cut, as published. A cut
         inside a paragraph moves to the end of it, of a line or an item near, and any cut to a heading near, if the layout
-        favors that place more than the distance counts against it (`building.layout.prefer_layout`); cuts that meet become one. No
+        favors that place more than the distance counts against it (`building.layout.prefer_layout`); cuts that meet become one,
+        and a minimum of the algorithm is kept. A chunk of at most 8 tokens, such as "NOTE", joins a neighbor that has room, in
+        texts whose chunks have more than 16 on average: the one below, unless it ends a sentence. No
         effect where all places are alike, as in plain sentences, where ``n_segments`` is given, and on chunkers that cut
         by size alone, which take the strongest place near in any case, or ask a model for chapters.
     timeout : time limit per document in seconds, > 0; None is unlimited. Python cannot interrupt a model call: an
@@ -89,7 +96,7 @@ class Params:
     algorithm: ClassVar[str] = ""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})  # by the values of a ``preset`` field
     group: ClassVar[ChunkerGroup] = "stable"  # "experimental" if the results may still change
-    version: ClassVar[int] = 2  # increment it when the same parameters give different chunks
+    version: ClassVar[int] = 3  # increment it when the same parameters give different chunks
     _arguments: ClassVar[frozenset[str] | None] = None  # names that the constructor was called with; None if with all
 
     max_tokens: int = 512

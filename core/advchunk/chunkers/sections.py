@@ -55,7 +55,7 @@ class SectionedChunker(VectorsChunker):
         """The chunker that cuts sections."""
         if isinstance(self.inner, SegmentingChunker):
             return self.inner
-        inner: Any = default_chunker("optimal-semantic")
+        inner: Any = default_chunker()
         shared: dict[str, Any] = {"batch_size": self.batch_size, "cache": self.cache, "language": self.language}
         chunker: SegmentingChunker = inner(embedder=self.embedder, **shared)
         return chunker

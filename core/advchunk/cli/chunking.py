@@ -2,9 +2,8 @@
 
 import json
 import re
-import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import fields
 from functools import partial
@@ -12,7 +11,6 @@ from typing import IO, Any
 
 import click
 
-from advchunk import registry
 from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.chunkers.sources import NameSet, SourceChunker, SourceRun, document_name, enriching, keep_all
@@ -23,7 +21,6 @@ from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker
 from advchunk.errors import require
 from advchunk.readers.sources import FileSource, Inventory, is_jsonl
 from advchunk.records import Chunk, Document
-from advchunk.retrieval.stored import StoredRetriever
 
 _to_json = partial(json.dumps, ensure_ascii=False)
 _BLACK = 16  # of the 256 colors, as are the light ones that chunks take in turn
@@ -46,20 +43,12 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 @contexts.estimate_option
 @click.option("--explain", is_flag=True, help="Show why each chunk ends; same as -p add_scores=true.")
 @click.option("--workers", metavar="N", type=click.IntRange(1), default=1, help="Number of processes that chunk.")
-@click.option(
-    "--engine", type=click.Choice(registry.names_of("engine")),
-    help="Chunk Parquet and JSON Lines files in shards, into the folder --out; the same command resumes.",
-)  # fmt: skip
-@click.option(
-    "--into", metavar="PATH",
-    help="With --engine, keep the chunks and their vectors in this index, too, which 'advchunk ask --index' searches.",
-)  # fmt: skip
 @click.option("--jsonl", is_flag=True, help="Read every FILE as JSON lines, one document each.")
 @click.option("--resume", is_flag=True, help="Keep the output of an interrupted run, and continue it when run again.")
 @click.option("--quiet", is_flag=True, help="Hide the progress bar.")
 def chunk_command(
     files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None, context: bool, estimate: bool, explain: bool,
-    experimental: bool, workers: int, engine: str | None, into: str | None, jsonl: bool, resume: bool, quiet: bool, encoding: str | None, **options: Any,
+    experimental: bool, workers: int, jsonl: bool, resume: bool, quiet: bool, encoding: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
 
@@ -77,25 +66,7 @@ def chunk_command(
     resources = {name: options.pop(name) for name in RESOURCE_OPTIONS if name in options}
     method, own = split_method(method)
     params = parse_params(method, [*own, *pairs, *(["add_scores=true"] if explain else [])], options)
-    if engine:
-        with report_errors():
-            others: dict[str, object] = {
-                "--fallback": fallback, "--resume": resume, "--jsonl": jsonl, "--encoding": encoding, "--context": context, "--format json": form == "json",
-            }  # fmt: skip
-            rule = f"--engine cannot be combined with {', '.join(others)}"
-            require(not any(others.values()), rule, [name for name, value in others.items() if value])
-            require(bool(files) and out != "-", "--engine needs files and a folder, --out", out)
-            if into is not None:
-                models: dict[str, Any] = {name: resources.get(name) for name in ("embedder", "tokenizer")}
-                index = StoredRetriever(into, language=options.get("language"), **models)
-                params |= {"into": index, "vectors": "none" if index.settings.mode == "lexical" else "plain"}
-            _chunk_shards(
-                files, out, method, format="jsonl" if form == "jsonl" else "parquet", engine=engine, workers=workers,
-                progress=not quiet and sys.stderr.isatty(), experimental=experimental or None, **params, **resources,
-            )  # fmt: skip
-        return
     with report_errors():
-        require(into is None, "--into needs --engine; 'advchunk index' reads files without it", into)
         require(not resume or (form == "jsonl" and out != "-"), "--resume needs --format jsonl and --out", out)
         contexts.check_estimate(estimate, context, resources.get("llm"))
     model = contexts.take_model(method, params, resources) if context else {}
@@ -122,15 +93,6 @@ def chunk_command(
             click.echo(text, file, nl=False)
     report_inventory(inventory)
     click.get_current_context().exit(1 if run.failed or not names else 0)
-
-
-def _chunk_shards(files: Sequence[str], out: str, method: str, **options: Any) -> None:
-    engine = {row.name: row for row in registry.rows("engine")}[options["engine"]]
-    counts = engine.load()(files, out, method, **options)
-    click.echo(f"{out}: {counts.chunks} chunks, {counts.shards} shards ({counts.resumed} done before)", err=True)
-    if counts.failures:
-        click.echo(f"advchunk: {counts.failures} documents failed; see the column error", err=True)
-        click.get_current_context().exit(1)
 
 
 @contextmanager

@@ -296,15 +296,6 @@ def _restoring() -> tuple[Registration, ...]:
     return tuple(row for row in registry.rows("reader") if row.metadata_keys)
 
 
-def may_be_refined(text: str, markup: str) -> bool:
-    """Return True if another reader may find more blocks in a text of a format, judging by its beginning.
-
-    >>> may_be_refined("Tea.", "markdown")
-    False
-    """
-    return _refined_beginning(markup).match(text[:_HEAD]) is not None
-
-
 def refine_document(document: Document, markup: str) -> Document:
     """Return a document in a format with the blocks that other readers find in it."""
     for row in _refining(markup):

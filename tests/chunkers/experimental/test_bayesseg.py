@@ -51,8 +51,8 @@ def test_segments_have_at_least_their_tokens():
 def test_bigrams_find_boundaries_that_unigrams_miss():
     red, fox = "Red fox barks. " * 6, "Fox red barks. " * 6
     plain = {"stemmer": "none", "stop_words": "none", "n_segments": 2}
-    assert [chunk.text for chunk in free(lexical_model="bigram", **plain).chunk(red + fox)] == [red, fox]
-    assert [chunk.text for chunk in free(lexical_model="unigram", **plain).chunk(red + fox)] != [red, fox]
+    assert [chunk.text for chunk in free(lexical_model="bigrams", **plain).chunk(red + fox)] == [red, fox]
+    assert [chunk.text for chunk in free(lexical_model="unigrams", **plain).chunk(red + fox)] != [red, fox]
 
 
 @pytest.mark.parametrize("params", [{}, {"mean_length": 6.0}])
@@ -119,7 +119,7 @@ def test_equal_sentences_are_one_segment():
         ({"dispersion": -1.0, "mean_length": 3.0}, "dispersion must be > 0 or None"),
         ({"dispersion": 1.0}, "dispersion needs mean_length or n_segments"),
         ({"likelihood": "utiyama-isahara", "learn": True}, "learn needs likelihood='dirichlet'"),
-        ({"lexical_model": "trigram"}, "lexical_model must be one of 'unigram', 'bigram'"),
+        ({"lexical_model": "trigrams"}, "lexical_model must be one of 'unigrams', 'bigrams'"),
         ({"stemmer": "lancaster"}, "stemmer must be one of"),
         ({"word_splitter": "spaces"}, "word_splitter must be a callable or None"),
     ],

@@ -1,7 +1,8 @@
 """The hyper-parameters of `BiomedicalAbstractChunker`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 from uuid import UUID
 
 from advchunk.chunkers.params import Params, at_least, at_most_chunk
@@ -31,12 +32,15 @@ class BiomedicalAbstractParams(Params):
     ``published_at`` and ``chunker_version``. An article without an abstract has one chunk without text, whose context
     is its title.
 
-    Departs from the strategy: only known names are headings, because its pattern also matches "Double-blind"; labels
-    stay in the text; its MeSH suffix is in the context, before the text; and its open choices (which neighbor to merge
-    with, where windows end) are optimized over the whole abstract.
+    The defaults are the strategy's; ``layout_weight`` has no effect here, and ``preset="published"`` switches ``outline`` off.
+    Departs from the strategy always: only known names are headings, because its pattern also matches "Double-blind"; labels
+    stay in the text; MeSH terms, its suffix, are in the context, which stands before the text, since text is verbatim;
+    environment variables count only where `settings.Settings.from_environment` reads them, so that equal parameters give
+    equal chunks; and its open choices (which neighbor to merge with, where windows end) are optimized over the whole abstract.
 
     Parameters
     ----------
+    preset : "published", the strategy.
     max_tokens : maximum tokens of a chunk, context included, >= 1.
     min_tokens : smaller sections are merged with a neighbor if the result fits, 0..max_tokens; the default, like those of
         overlap_tokens and target_tokens, shrinks in proportion to a smaller max_tokens.
@@ -56,6 +60,9 @@ class BiomedicalAbstractParams(Params):
     """
 
     algorithm: ClassVar[str] = "biomedical-abstract"
+    version: ClassVar[int] = 2
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"published": {"outline": False, "layout_weight": 0.0}}
+    preset: Literal["published"] | None = None
     max_tokens: int = 450
     min_tokens: int = 120
     overlap_tokens: int = 50

@@ -269,7 +269,7 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
             segmentation = yield from decide_between_breaks(chunker, units, limits)
             sizes.check_segmentation(units, segmentation, self.algorithm)
             segmentation = chunker.fit_to_layout(units, segmentation)
-            chunks = sizes.assemble(units, segmentation.cuts, limits, segmentation.rows)
+            chunks = sizes.build_chunks(units, segmentation, limits)
             chunks = [_add_metadata(chunk, chunker.chunk_metadata(chunk, i)) for i, chunk in enumerate(chunks)]
             by_size = chunker.by_size or isinstance(chunker, (*_BUILT_IN.values(),))
             levels.append(Explanation(document, chunks, units, segmentation, by_size=by_size))

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 
 from advchunk.building.sizes import Limits, RunSizes
-from advchunk.chunkers.model_bases import LanguageModelChunker, join_segments
+from advchunk.chunkers.model_bases import LanguageModelChunker, LanguageModelParams, join_segments
 from advchunk.chunkers.numerics import cutting
-from advchunk.chunkers.params import Params, at_least
+from advchunk.chunkers.params import AS_PUBLISHED, at_least
 from advchunk.engine import Choose, Plan
 from advchunk.errors import require
 from advchunk.models.prompts import fill_prompt
@@ -38,30 +38,35 @@ def margin_prompts() -> Mapping[str, str]:
 
 
 @dataclass(kw_only=True)
-class MarginSamplingParams(Params):
+class MarginSamplingParams(LanguageModelParams):
     """Cut where a language model would rather split than keep, then join meta-chunks up to ``max_tokens``.
 
     At each gap the model is shown the text before and the sentence after, and asked for "1" (split) or "2" (keep). The
     margin is P(split) - P(keep), from one forward pass. Small models prefer a number or the first option, whatever the
-    text; so each question is asked again with the options exchanged, and the margin is the mean. The text is cut where the margin exceeds the threshold, which
-    is the mean of the last few margins once there are enough. A tie is no evidence, and not cut.
+    text; so each question is asked again with the options exchanged, and the margin is the mean. The text is cut where the
+    margin exceeds the threshold, which is the mean of the last few margins once there are enough. A tie is no evidence, and
+    not cut.
 
-    Departs from the published code: text is verbatim, the prompts are reworded, each question is asked twice, and if the text before the gap and the
-    sentence together exceed a chunk, it cuts without asking. The published code cuts at ties, and so everywhere if the model
-    has no preference. Margins have the opposite sign: higher ones cut.
+    Departs from the published code by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where
+    blocks do (``markup``), and not at a full-width semicolon (``semicolons``); each question is asked twice, at twice the cost
+    (``calibrate``); and ties are not cut, which the code does everywhere if the model has no preference (``cut_ties``).
+    ``preset="published"`` sets all of this back. Always: text is verbatim; English sentences are ours, not NLTK's; the prompts
+    are reworded, so give the original as ``prompt``; if the text before the gap and the sentence together exceed
+    ``max_tokens``, it cuts without asking; and margins have the opposite sign: higher ones cut.
 
     Parameters
     ----------
+    preset : "published": the published code with other prompts, on plain text.
     threshold : margin that a cut exceeds while there are fewer than ``window`` margins, -1..1.
     window : number of the latest margins whose mean is the threshold, >= 1; None always uses ``threshold``.
     context : text shown before the gap: "chunk", all of the current chunk, which takes a call per gap; or "pair", the
         previous sentence, which costs the same at each gap and needs no earlier answer.
     calibrate : ask again with the options exchanged; False asks once, as published, at half the cost.
+    cut_ties : True cuts where the margin equals the threshold, too.
     prompt : the prompt, with ``{before}`` and ``{sentence}``, best between tags, which are escaped in the text; and, to
         calibrate, with the options in two lines, "1. " and "2. ". None is one of `margin_prompts`.
     prompt_language : language of the default prompt: "en", "zh", or "auto", which is Chinese if ``language`` or the
         text is.
-    combine : join neighboring meta-chunks, from the left, while they fit ``max_tokens``.
 
     References
     ----------
@@ -70,13 +75,17 @@ class MarginSamplingParams(Params):
     """
 
     algorithm: ClassVar[str] = "margin-sampling"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "published": {**AS_PUBLISHED, "semicolons": True, "calibrate": False, "cut_ties": True},
+    }
+    preset: Literal["published"] | None = None
     threshold: float = 0.0
     window: int | None = 5
     context: Literal["chunk", "pair"] = "chunk"
     calibrate: bool = True
+    cut_ties: bool = False
     prompt: str | None = None
     prompt_language: Literal["auto", "en", "zh"] = "auto"
-    combine: bool = True
 
     def check(self) -> None:
         """Add the rules for threshold, window and prompt."""
@@ -138,7 +147,7 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
                 continue
             margins.append(next(of_pairs) if is_pair else float((yield from ask((start, gap)))[0]))
             gaps[gap - 1] = margins[-1]
-            if margins[-1] > thresholds[-1] + _TIE:
+            if margins[-1] > thresholds[-1] + (-_TIE if self.cut_ties else _TIE):
                 cuts.append(gap)
                 reasons[gap] = "margin"
         joined = cutting.cuts_at(np.array(cuts), len(units))

@@ -51,7 +51,7 @@ class OptimalSemanticParams(Params):
     """
 
     algorithm: ClassVar[str] = "optimal-semantic"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     penalty: float = 2.0
     n_segments: int | None = None
     evidence: Literal["consistent", "independent"] = "consistent"

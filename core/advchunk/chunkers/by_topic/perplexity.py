@@ -1,15 +1,16 @@
 """Perplexity chunking: cut after the sentences that surprise a language model less than their neighbors."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from advchunk.building.sizes import Limits
 from advchunk.chunkers.explanations import Explanation
-from advchunk.chunkers.model_bases import LanguageModelChunker, join_segments
+from advchunk.chunkers.model_bases import LanguageModelChunker, LanguageModelParams, join_segments
 from advchunk.chunkers.numerics import cutting
-from advchunk.chunkers.params import Params, at_least, one_at_most
+from advchunk.chunkers.params import AS_PUBLISHED, at_least, one_at_most
 from advchunk.engine import Plan, Score
 from advchunk.errors import require
 from advchunk.models.causal import CausalLM, SurpriseMeasure, as_causal
@@ -17,7 +18,7 @@ from advchunk.records import Chunk, Document, Floats, Segmentation, Span, Streng
 
 
 @dataclass(kw_only=True)
-class PerplexityParams(Params):
+class PerplexityParams(LanguageModelParams):
     """Cut after each minimum of surprise, then join meta-chunks up to ``max_tokens``.
 
     A causal language model reads the text. The surprise of a sentence is the mean over its tokens, each in the context of
@@ -28,18 +29,20 @@ class PerplexityParams(Params):
 
     A drop equal to ``threshold`` counts, as in the published code; the paper has "greater than".
 
-    Departs from the published code: the text is never changed (the code drops spaces between sentences and cuts long
-    ones), it is tokenized as a whole, and ``threshold_percentile`` depends on this text alone (the code takes the smallest
-    drop of all documents so far, which falls towards 0).
+    Departs from the published code by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where
+    blocks do (``markup``), and not at a full-width semicolon (``semicolons``). ``preset="published"`` sets all of this back.
+    Always: English sentences are ours, not NLTK's; the text is never changed (the code drops spaces between sentences and
+    cuts long ones); it is tokenized as a whole; a meta-chunk over ``max_tokens`` is cut; and ``threshold_percentile`` depends
+    on this text alone (the code takes the smallest drop of all documents so far, which falls towards 0).
 
     Parameters
     ----------
+    preset : "published": the published code, on plain text.
     threshold : smallest drop of a minimum below its higher neighbor, >= 0, in nats, or in the unit of "perplexity".
     threshold_percentile : percentile (0..100) of the drops of the text's own minima to use as the threshold, or None.
     boundary : "after" the minimum, as published; or "overlap", which repeats it at the start of the next chunk, if it fits.
     measure : surprise of a sentence: the mean "cross-entropy" of its tokens in nats, as in the published code; or the
         mean of their "perplexity", as in the paper, which the few least likely tokens dominate.
-    combine : join neighboring meta-chunks, from the left, while they fit ``max_tokens``.
     max_context : maximum context of a token, in tokens, >= 16; None is the model's limit, at most 8192.
     max_memory : maximum MiB of the model's keys and values, >= 1, which may lower the context; None is unlimited.
     evict : share of a full context to drop, oldest tokens first, > 0 and < 1; the rest is read again, so less takes longer.
@@ -51,12 +54,13 @@ class PerplexityParams(Params):
     """
 
     algorithm: ClassVar[str] = "perplexity"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"published": {**AS_PUBLISHED, "semicolons": True}}
+    preset: Literal["published"] | None = None
     threshold: float = 0.0
     threshold_percentile: float | None = None
     boundary: Literal["after", "overlap"] = "after"
     measure: SurpriseMeasure = "cross-entropy"
-    combine: bool = True
     max_context: int | None = None
     max_memory: int | None = None
     evict: float = 0.3

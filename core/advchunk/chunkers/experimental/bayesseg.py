@@ -14,7 +14,7 @@ from advchunk.chunkers.experimental_base import ExperimentalChunker
 from advchunk.chunkers.lexical import LexicalParams, WindowedLexicalChunker
 from advchunk.chunkers.numerics import costs, cutting
 from advchunk.chunkers.numerics.costs import SegmentCost
-from advchunk.chunkers.params import at_least, at_most_chunk
+from advchunk.chunkers.params import AS_PUBLISHED, at_least, at_most_chunk
 from advchunk.chunkers.windows import WindowedParams
 from advchunk.errors import NotConverged, require
 from advchunk.records import Document, Floats, Ints, Segmentation, Units
@@ -41,8 +41,10 @@ class BayesSegParams(WindowedParams, LexicalParams):
     Dynamic programming finds the optimum over all segmentations, or over those of ``n_segments``. Time is O(n^2) for n
     sentences up to ``max_units``, and in proportion to the text beyond, or always O(n_segments n^2); memory is O(n).
 
-    Departs from the paper: unless ``n_segments`` is given, a segment costs ``segment_cost`` * ln(words), without which
-    the model cuts two or three times too often (0 is the original). The reference implementation has a duration prior
+    Departs from the paper by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where blocks do
+    (``markup``), texts over ``max_units`` are segmented in windows, and unless ``n_segments`` is given, a segment costs
+    ``segment_cost`` * ln(words), without which the model cuts two or three times too often. ``preset="published"`` sets all of
+    this back, with the sizes of the specification. Always: words are normalized as in the other lexical chunkers. The reference implementation has a duration prior
     only if the true mean length is known; here it is ``mean_length``. Ties go to the longer last segment, so a sentence
     without words is never a segment. ``likelihood="utiyama-isahara"`` is an older cost for the same search, without
     parameters, and the strongest simple baseline.
@@ -60,13 +62,13 @@ class BayesSegParams(WindowedParams, LexicalParams):
 
     Parameters
     ----------
-    preset : "long", for texts of hundreds of sentences: ``prior="text"`` and ``prior_strength=400``.
+    preset : "published", the paper's model; or "long", for texts of hundreds of sentences: ``prior="text"`` and ``prior_strength=400``.
     prior : expected word distribution of a segment: "uniform", or "text" for the frequencies in the text.
     prior_strength : pseudo-counts of the prior, > 0; per word if uniform, in total if "text". Higher values give words
         less weight, and fewer segments.
     min_segment_tokens : minimum tokens of a segment, 0..max_tokens; the default shrinks in proportion to a smaller
         max_tokens. A chunk is smaller only if no neighbor can be divided again with it.
-    lexical_model : terms that are counted: "unigram" (words) or "bigram" (pairs of adjacent words of a sentence).
+    lexical_model : terms that are counted: "unigrams" (words) or "bigrams" (pairs of adjacent words of a sentence).
     likelihood : "dirichlet", or "utiyama-isahara", which uses ``n_segments`` and ``min_segment_tokens`` only.
     n_segments : number of segments, >= 1, before those over ``max_tokens`` are cut.
     segment_cost : cost of a segment in units of ln(words of the text), >= 0, if ``n_segments`` is not given.
@@ -78,12 +80,15 @@ class BayesSegParams(WindowedParams, LexicalParams):
     """
 
     algorithm: ClassVar[str] = "bayesseg"
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"long": {"prior": "text", "prior_strength": 400.0}}
-    preset: Literal["long"] | None = None
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "published": {**AS_PUBLISHED, "segment_cost": 0.0, "max_units": None},
+        "long": {"prior": "text", "prior_strength": 400.0},
+    }
+    preset: Literal["published", "long"] | None = None
     prior: Literal["uniform", "text"] = "uniform"
     prior_strength: float = 0.5
     min_segment_tokens: int = 200
-    lexical_model: Literal["unigram", "bigram"] = "unigram"
+    lexical_model: Literal["unigrams", "bigrams"] = "unigrams"
     likelihood: Literal["dirichlet", "utiyama-isahara"] = "dirichlet"
     n_segments: int | None = None
     segment_cost: float = 0.5
@@ -153,7 +158,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, WindowedLexicalChunke
     def terms(self, texts: Sequence[str]) -> Terms:
         """Return the normalized words of each text, or pairs of them."""
         words = super().terms(texts)
-        return bigrams(words) if self.lexical_model == "bigram" else words
+        return bigrams(words) if self.lexical_model == "bigrams" else words
 
     def _initial_prior(self) -> PriorParameters:
         has_default = self.dispersion is None and self.mean_length is not None

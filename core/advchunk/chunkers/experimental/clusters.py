@@ -12,7 +12,7 @@ from advchunk.building.sizes import Limits
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.experimental_base import ExperimentalChunker
 from advchunk.chunkers.numerics import runs
-from advchunk.chunkers.params import GroupedParams, at_least, is_given, one_at_most
+from advchunk.chunkers.params import AS_PUBLISHED, GroupedParams, at_least, is_given, one_at_most
 from advchunk.chunkers.windows import WindowedParams, segment_windows
 from advchunk.errors import import_extra, require
 from advchunk.models import signals
@@ -51,6 +51,9 @@ class SemanticClusterParams(WindowedParams, GroupedParams):
     and work in windows beyond ``max_units``. On the chain a merge can have a smaller distance than an earlier one; merging
     stops at the first above ``distance_threshold``. Identical sentences are never separated.
 
+    Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where
+    blocks do (``markup``), and texts over ``max_units`` are first merged. ``preset="published"`` sets this back.
+
     Ward 1963, "Hierarchical grouping to optimize an objective function"; Murtagh & Legendre 2014, "Ward's hierarchical
     agglomerative clustering method" (this is its Ward2). On the chain: Grimm 1987, "CONISS"; Randriamihamison,
     Vialaneix & Neuvial 2021, "Applicability and interpretability of Ward's hierarchical agglomerative clustering with
@@ -59,7 +62,7 @@ class SemanticClusterParams(WindowedParams, GroupedParams):
 
     Parameters
     ----------
-    preset : "chain", the best setting on Choi's group 3-11 (Pk .08 instead of .24): ``connectivity="chain"``,
+    preset : "published", the specification on plain text; "chain", the best setting on Choi's group 3-11 (Pk .08 instead of .24): ``connectivity="chain"``,
         ``center=True`` and ``distance_threshold=1.75``; or "coarse", for real text, with ``distance_threshold=2.5`` and
         ``min_cluster_size=16``: on lectures, meetings and clinical chapters Pk is .41, .45 and .32 instead of .58, .60
         and .59 by default (no boundary: .43, .36, .32). ``n_clusters`` replaces the distance of either.
@@ -82,10 +85,11 @@ class SemanticClusterParams(WindowedParams, GroupedParams):
 
     algorithm: ClassVar[str] = "semantic-cluster"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "published": {**AS_PUBLISHED, "max_units": None},
         "chain": {"connectivity": "chain", "center": True, "distance_threshold": 1.75},
         "coarse": {"connectivity": "chain", "center": True, "distance_threshold": 2.5, "min_cluster_size": 16},
     }
-    preset: Literal["chain", "coarse"] | None = None
+    preset: Literal["published", "chain", "coarse"] | None = None
     max_tokens: int = 800
     max_tokens_per_segment: int = 800
     method: Literal["hac", "hdbscan"] = "hac"
@@ -146,8 +150,9 @@ class SemanticClusterChunker(SemanticClusterParams, ExperimentalChunker, Embeddi
         rows = signals.center_rows(vectors) if self.center else vectors
         labels, gaps = self._cluster(rows, tokens)
         figures = {"labels": labels, "clusters": int(labels.max()) + 1, "noise": int((labels < 0).sum())}
-        projected = runs.project_labels(labels, rows, self.min_cluster_size, contiguous=self.contiguous)
-        return runs.segment_labels(projected, contiguous=self.contiguous, gaps=gaps, figures=figures)
+        least, contiguous = self.min_cluster_size, self.contiguous
+        projected = runs.project_labels(labels, rows, least, contiguous=contiguous)
+        return runs.segment_labels(projected, contiguous=contiguous, gaps=gaps, figures=figures, least=least)
 
     def _cluster(self, rows: Floats, tokens: int) -> tuple[Ints, Floats | None]:
         if self.method == "hdbscan":

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from advchunk.chunkers.experimental.edus.lexicon import BREAKS, Connective, get_
 from advchunk.chunkers.experimental_base import ExperimentalChunker
 from advchunk.chunkers.numerics import costs, cutting
 from advchunk.chunkers.numerics.costs import SegmentCost
-from advchunk.chunkers.params import Params, at_least, at_most_chunk
+from advchunk.chunkers.params import AS_PUBLISHED, Params, at_least, at_most_chunk
 from advchunk.models.signals import neighbor_similarity
 from advchunk.records import Document, Floats, Ints, Segmentation, Strength, Units
 
@@ -44,13 +44,17 @@ class DiscourseSegmenterParams(Params):
     its size, for n units; and 8 ln(n) for a cut inside a sentence, 16 ln(n) for one before a subordinate clause.
 
     A turn in an argument is not a change of topic: on Choi's group 3-11, with the true number of segments, Pk is .14,
-    and .11 with an empty lexicon. For topics, optimal-semantic (.07) is the better choice. There are no presets: only a
+    and .11 with an empty lexicon. For topics, optimal-semantic (.07) is the better choice. Only a
     larger target brings it nearer to the topics of lectures, meetings and clinical chapters (Pk .42, .49 and .50 with
     ``target_tokens=2000``; no boundary .43, .36 and .32). A text without punctuation
     has no units smaller than its paragraphs.
 
+    Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``) and units end where
+    blocks do (``markup``). ``preset="published"`` sets this back.
+
     Parameters
     ----------
+    preset : "published", the specification on plain text.
     target_tokens : target tokens where no strong connective ends a chunk, 1..max_tokens; None is half of
         ``max_tokens``.
     connectives : changes to the language's lexicon, by words: "strong", "weak", "none" to remove one, or fields of
@@ -66,6 +70,8 @@ class DiscourseSegmenterParams(Params):
     """
 
     algorithm: ClassVar[str] = "discourse"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"published": AS_PUBLISHED}
+    preset: Literal["published"] | None = None
     target_tokens: int | None = None
     connectives: Mapping[str, Any] | None = None
     lexicon: Mapping[str, Any] | None = None

@@ -12,7 +12,7 @@ from advchunk.chunkers.experimental.topics import TopicModel, Topics
 from advchunk.chunkers.experimental_base import ExperimentalChunker
 from advchunk.chunkers.lexical import LexicalParams, WindowedLexicalChunker
 from advchunk.chunkers.numerics import cutting
-from advchunk.chunkers.params import RESOURCE, at_least
+from advchunk.chunkers.params import AS_PUBLISHED, RESOURCE, at_least
 from advchunk.chunkers.windows import WindowedParams
 from advchunk.errors import require
 from advchunk.models import signals
@@ -49,6 +49,8 @@ class LDATopicParams(WindowedParams, LexicalParams):
     topics: on lectures, meetings and clinical chapters Pk is .40, .42 and .34 instead of .57, .60 and .64 by default (no
     boundary: .43, .36, .32).
 
+    Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where
+    blocks do (``markup``), and texts over ``max_units`` are segmented in windows. ``preset="published"`` sets this back.
     Departs from TopicTiling: the defaults, which are the specification's; topics of the document itself; stemming and
     stop words; deterministic inference for each sentence instead of sampling in windows; the outermost gaps may be
     boundaries; a flat valley is cut in its middle, not at its end. The cutoff at mean - std / 2 is the paper's; the
@@ -81,11 +83,12 @@ class LDATopicParams(WindowedParams, LexicalParams):
         or if the likelihood is not finite, `NotConverged` is raised and the fallback takes over. None is unlimited:
         in short texts chance alone moves the likelihood by 0.3 and more (see `topics.train`).
     seed : seed of the first model, 0..2^32 - 1; see `topics.train` for what else the topics depend on.
-    preset : "depth", "topictiling" or "coarse"; sets the parameters above that are not given.
+    preset : "published", "depth", "topictiling" or "coarse"; sets the parameters above that are not given.
     """
 
     algorithm: ClassVar[str] = "lda-topic"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "published": {**AS_PUBLISHED, "max_units": None},
         "depth": {"num_topics": 10, "block_size": 4, "rule": "depth", "samples": 10},
         "topictiling": {"num_topics": 100, "block_size": 2, "rule": "depth", "measure": "cosine"},
         "coarse": {"num_topics": 10, "block_size": 40, "rule": "depth", "cutoff_z": 2.0, "samples": 3},
@@ -103,7 +106,7 @@ class LDATopicParams(WindowedParams, LexicalParams):
     iterations: int = 200
     tolerance: float | None = None
     seed: int = 0
-    preset: Literal["depth", "topictiling", "coarse"] | None = None
+    preset: Literal["published", "depth", "topictiling", "coarse"] | None = None
 
     def check(self) -> None:
         """Check topics, blocks and boundaries too."""

@@ -84,11 +84,6 @@ class ChatExtractor:
     kinds: str
     gleanings: int = 1
 
-    @property
-    def identity(self) -> str:
-        """Version of the prompts, and settings."""
-        return f"{GRAPHRAG_VERSION} {self.kinds} {self.gleanings}"
-
     def plan(self, passage: LeafText) -> Plan[Extraction]:
         """Return the entities and relations of a passage."""
         messages: tuple[tuple[str, str], ...] = (

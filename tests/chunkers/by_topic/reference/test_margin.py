@@ -238,7 +238,7 @@ def test_async_results_are_the_same():
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("calibrate", [False, True])
 def test_a_real_model_is_asked_once_per_gap_and_order_and_rereads_little(calibrate, monkeypatch):
     chunker = MarginSamplingChunker(lm=models.smollm2(), combine=False, calibrate=calibrate)

@@ -83,7 +83,9 @@ def indices(chunks, words):
 
 
 def chunked(surprise, words, **params):
-    chunker = PerplexityChunker(lm=Known(surprise), tokenizer="words", sentence_splitter="plain", **params)
+    chunker = PerplexityChunker(
+        layout_weight=0.0, lm=Known(surprise), tokenizer="words", sentence_splitter="plain", **params
+    )
     return indices(chunker.chunk(text_of(words)), words)
 
 

@@ -61,9 +61,11 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return pieces: paragraphs or sentences, or those of ``prechunker``."""
         if self.prechunker is not None:
-            return self.fit_units(document, splitters.as_tiler(self.prechunker)(document.text), limits)
-        units = self.fit_units(document, tile_pieces(document, self.granularity, self.sentence_tiler, limits), limits)
-        return _weaken_lists(units, document)
+            units = self.fit_units(document, splitters.as_tiler(self.prechunker)(document.text), limits)
+        else:
+            pieces = tile_pieces(document, self.granularity, self.sentence_tiler, limits)
+            units = _weaken_lists(self.fit_units(document, pieces, limits), document)
+        return units if self.structure else Units(units.text, units.edges, units.sizes)
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:
         """Return a segmentation whose cuts are where the layout is strong, unless components are filled to the limit."""

@@ -30,8 +30,7 @@ class MSTSemanticParams(GroupedParams):
     The published ``scaling_factor`` is .03. The mean distance, from which lambda is computed, then grows with the
     document, and from some 300 pieces on everything is connected: chunks are paragraphs packed in order. The default, 0,
     gives the same result below 200 pieces, and a lambda that does not depend on the number of pieces. On 1,000 paragraphs
-    of interleaved papers the V measure of the components is .77 instead of 0 (benchmarks/CUTS.md).
-    ``preset="published"`` restores .03. If one component holds more than half of at least 50 pieces, a warning is logged,
+    of interleaved papers the V measure of the components is .77 instead of 0 (benchmarks/CUTS.md). If one component holds more than half of at least 50 pieces, a warning is logged,
     ``component_status`` in the metadata is "dominant", and `explain` shows the share as ``largest_component``, beside
     ``labels``, the component of each piece before headings join the text below them.
 
@@ -43,9 +42,11 @@ class MSTSemanticParams(GroupedParams):
     thresholds do not transfer between embedders; the adaptive one transfers better, and ``center`` and ``n_segments``
     are alternatives.
 
-    Departs from the published code: the default ``scaling_factor``; sizes are enforced; text is verbatim; list items that
-    lambda leaves in short components join the nearest of the items beside them; the edges within lambda are connected
-    directly, which gives the same components without building the tree (it is built on request). Where the formulas are
+    Departs from the published code by default: components grow to the layout (``layout_weight``, ``outline``); a heading stays
+    with the piece below it, and list items that lambda leaves in short components join the nearest of the items beside them
+    (``structure``); and ``scaling_factor``. ``preset="published"`` sets all of this back. Always: pieces are the blocks of the
+    text, and a splitter like the original's can be given as ``prechunker``; pieces over ``max_tokens`` are split; text is
+    verbatim; the edges within lambda are connected directly, which gives the same components without building the tree (it is built on request). Where the formulas are
     undefined: one piece is one chunk; identical pieces are one chunk; at a mean distance <= 0 lambda is its limit, 0
     (the original's is nan, which cuts everything).
 
@@ -53,8 +54,9 @@ class MSTSemanticParams(GroupedParams):
     ----------
     max_tokens : maximum tokens of a chunk, context included, >= 1; the published default is 400.
     contiguous : True makes chunks passages; False, as published, groups distant pieces.
-    preset : "published" (``scaling_factor`` .03) or "even" (``rule`` "capacity").
+    preset : "published" for the original, or "even" (``rule`` "capacity").
     granularity : pieces: "paragraph" (every heading, list item, quote, code block, table and paragraph) or "sentence".
+    structure : True keeps headings and lists together; False treats them like any pieces.
     center : True subtracts the document's mean vector first.
     rule : "lambda" connects pieces within a distance; "capacity" the nearest pieces that fit into one chunk.
     lambda_ : maximum distance that connects, instead of the adaptive one.
@@ -78,13 +80,14 @@ class MSTSemanticParams(GroupedParams):
 
     algorithm: ClassVar[str] = "mst-semantic"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "published": {"scaling_factor": 0.03},
+        "published": {"outline": False, "layout_weight": 0.0, "structure": False, "scaling_factor": 0.03},
         "even": {"rule": "capacity"},
     }
     max_tokens: int = 400
     contiguous: bool = False
     preset: Literal["published", "even"] | None = None
     granularity: Literal["paragraph", "sentence"] = "paragraph"
+    structure: bool = True
     center: bool = False
     rule: Literal["lambda", "capacity"] = "lambda"
     lambda_: float | None = None
