@@ -17,7 +17,7 @@ def inline_text(element: Element) -> str:
     text = element.text or ""
     for child in element:
         tail = child.tail or ""
-        text += format_script(child.tag, inline_text(child), text[-1:], tail[:1]) + tail
+        text += format_script(child.tag, inline_text(child), text, tail[:1]) + tail
     return text
 
 
@@ -30,7 +30,7 @@ def join_scripts(pieces: Iterable[tuple[str, str]]) -> str:
     runs = [("".join(text for text, _ in run), tag) for tag, run in groupby(pieces, lambda piece: piece[1])]
     line = ""
     for (text, tag), (following, _) in zip(runs, [*runs[1:], ("", "")], strict=False):
-        line += format_script(tag, text, line[-1:], following[:1])
+        line += format_script(tag, text, line, following[:1])
     return line
 
 
@@ -38,7 +38,7 @@ def format_script(tag: str, text: str, before: str, after: str) -> str:
     """Write a number in superscript or subscript digits where plain digits would change a neighboring number.
 
     A raised letter, and a raised or lowered formula, is written with "^" or "_".
-    Text in tags other than "sup" and "sub" does not change. ``before`` and ``after`` are the adjacent characters.
+    Text in tags other than "sup" and "sub" does not change. ``before`` is the text before, and ``after`` the character after.
 
     >>> format_script("sup", "9", before="0", after=" "), format_script("sub", "10", "g", "2"), format_script("sub", "2", "O", "")
     ('⁹', '₁₀', '2')
@@ -47,16 +47,17 @@ def format_script(tag: str, text: str, before: str, after: str) -> str:
     """
     if tag not in {"sup", "sub"}:
         return text
+    last = before[-1:]
     if not _NUMBER.fullmatch(text):
-        return _mark_script(tag, text, before)
+        return _mark_script(tag, text, last)
     if tag == "sup":
-        return text.translate(SUPERSCRIPTS) if before.isdigit() else text
-    return text.translate(_SUBSCRIPTS) if before.isdigit() or after.isdigit() else text
+        return text.translate(SUPERSCRIPTS) if last.isdigit() else text
+    return text.translate(_SUBSCRIPTS) if last.isdigit() or after.isdigit() else text
 
 
-def _mark_script(tag: str, text: str, before: str) -> str:
+def _mark_script(tag: str, text: str, last: str) -> str:
     own = text.strip()
-    is_plain = len(own) == 1 and (tag == "sub" or (before.isdigit() and own in _ORDINALS))  # "Kd", "1º"
-    if is_plain or not _FORMULA.fullmatch(own) or not (before.isalnum() or before in {")", "]"}):
+    is_plain = len(own) == 1 and (tag == "sub" or (last.isdigit() and own in _ORDINALS))  # "Kd", "1º"
+    if is_plain or not _FORMULA.fullmatch(own) or not (last.isalnum() or last in {")", "]"}):
         return text
     return text.replace(own, ("^" if tag == "sup" else "_") + (own if len(own) == 1 else f"({own})"), 1)

@@ -104,16 +104,17 @@ class Writer:
             blocks.append(Block(kind, Span(start, start + len(text)), level, title, places, about))
             start += len(text) + 2
         text = "\n\n".join(block.text for block in self.blocks)
-        return Document(text, id, tuple(blocks), {**left_out(self.left_out), **(metadata or {})}, markup=self._markup)
+        about = {**left_out(dict(sorted(self.left_out.items()))), **(metadata or {})}
+        return Document(text, id, tuple(blocks), about, markup=self._markup)
 
 
 def left_out(counts: Mapping[str, int]) -> dict[str, str]:
     """Return the metadata that say what a reader left out, {} if that is nothing.
 
-    >>> left_out({"pictures": 3, "headers": 0, "comments": 2})
-    {'left_out': 'comments: 2; pictures: 3'}
+    >>> left_out({"comments": 2, "pictures": 0, "hidden texts": 1})
+    {'left_out': 'comments: 2; hidden texts: 1'}
     """
-    text = "; ".join(f"{kind}: {count}" for kind, count in sorted(counts.items()) if count)
+    text = "; ".join(f"{kind}: {count}" for kind, count in counts.items() if count)
     return {"left_out": text} if text else {}
 
 

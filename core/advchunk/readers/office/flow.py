@@ -64,8 +64,8 @@ class Flow(Writer):
 
     def hides(self, kind: str, is_hidden: bool) -> bool:
         """Return True for what the file hides and is not read; it is counted."""
-        is_left = is_hidden and not self.hidden
-        self.left_out[f"hidden {kind}"] += is_left
+        if is_left := is_hidden and not self.hidden:
+            self.left_out[f"hidden {kind}"] += 1
         return is_left
 
     def note(self, blocks: list[TextBlock]) -> str:
