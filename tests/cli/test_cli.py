@@ -423,7 +423,7 @@ def test_files_share_the_batches_of_the_model(tmp_path, monkeypatch):
         (["-p", "markup=wordperfect"], "markup must be one of auto, markdown, plain"),
         (["-p", "markup=[]"], "markup must be"),
         (["-p", "embedder=minilm"], "use --embedder"),
-        (["-m", "mst-semantic", "-p", "prechunker=x"], "Python only"),
+        (["-m", "layout-aware", "-p", "inner=x"], "Python only"),
         (["-m", "recursive", "--embedder", "minilm"], "recursive does not embed"),
         (["--fallback", "recursiv"], "did you mean 'recursive'?"),
     ],

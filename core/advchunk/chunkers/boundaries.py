@@ -55,13 +55,8 @@ def plan_parts(
     ]
     joined = join_segmentations(sections, segmentations, reason="boundary")
     figures = {"parts": [explanation.figures for explanation in explanations]}
-    return Explanation(
-        document,
-        chunks,
-        units,
-        replace(joined, figures=figures),
-        by_size=all(explanation.by_size for explanation in explanations),
-    )
+    by_size = all(explanation.by_size for explanation in explanations)
+    return Explanation(document, chunks, units, replace(joined, figures=figures), by_size=by_size)
 
 
 def _parts(document: Document, edges: Sequence[int]) -> Iterator[Document]:

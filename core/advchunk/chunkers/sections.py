@@ -42,8 +42,6 @@ class SectionedChunker(VectorsChunker):
         super().check()
         is_valid = self.inner is None or isinstance(self.inner, SegmentingChunker)
         require(is_valid, "inner must be a chunker of units, such as OptimalSemanticChunker, or None", self.inner)
-        rule = 'inner must have boundary="after": only overlap_tokens of this chunker repeats text'
-        require(getattr(self.inner, "boundary", "after") == "after", rule, self.inner)
 
     def load(self) -> None:
         """Load the inner chunker too."""

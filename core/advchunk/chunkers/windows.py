@@ -3,12 +3,12 @@
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from advchunk.chunkers.numerics import cutting
-from advchunk.chunkers.params import Params, at_least
+from advchunk.chunkers.params import Bounds, Params
 from advchunk.records import Figures, Floats, Ints, Segmentation
 
 _log = logging.getLogger("advchunk")
@@ -26,12 +26,7 @@ class WindowedParams(Params):
         divided among windows; that is logged for a longer text.
     """
 
-    max_units: int | None = 5_000
-
-    def check(self) -> None:
-        """Add the rule for windows."""
-        super().check()
-        at_least(8, self, "max_units")
+    max_units: Annotated[int | None, Bounds(8)] = 5_000
 
 
 class _Window(NamedTuple):

@@ -110,15 +110,6 @@ def test_a_long_line_is_truncated():
     assert line.endswith("…")
 
 
-def test_a_custom_prompt():
-    template = "{max_section_tokens}|{outline}|{lines}"
-    assert asked("# {lines}\n\nOne. {outline}", prompt=template, max_tokens=9) == [
-        "9|[1] {lines}|[1] {lines}\n[2] One.\n[3] {outline}"
-    ]
-    with pytest.raises(ConfigurationError, match=r"prompt must contain \{max_section_tokens\}, \{outline\}, \{lines\}"):
-        LLMChapteringChunker(prompt="Divide {lines}.")
-
-
 def test_a_title_behind_white_space_is_in_the_outline():
     (prompt,) = asked("\n\n# Cats\n\n" + CATS)
     assert "<outline>\n[1] Cats\n</outline>" in prompt
@@ -567,7 +558,7 @@ def test_an_invalid_model_is_refused_without_showing_it(llm):
     [
         {"max_section_tokens": 0}, {"window_tokens": 255}, {"window_overlap": 0.6}, {"window_overlap": -0.1}, {"attempts": 0},
         {"support": 101.0}, {"support": -1.0}, {"support_width": 0}, {"heading_reach": -1}, {"temperature": -0.1},
-        {"seed": -1}, {"prompt": "{lines}"},
+        {"seed": -1},
     ],
 )  # fmt: skip
 def test_bad_parameters_are_refused(bad):
