@@ -52,8 +52,8 @@ TEXTS = {
 }  # fmt: skip
 # What advchunk reads a format with; it reads the others itself.
 READ_WITH = {
-    ".html": "selectolax", ".docx": "mammoth, markitdown", ".pptx": "python-pptx, markitdown", ".xlsx": "openpyxl", ".rtf": "striprtf",
-    ".epub": "markitdown", ".pdf": "pypdfium2, pdfplumber", ".yaml": "PyYAML", ".msg": "olefile",
+    ".html": "selectolax", **dict.fromkeys((".docx", ".pptx", ".xlsx", ".odt"), "lxml"),
+    ".epub": "selectolax, lxml", ".pdf": "pypdfium2, pdfplumber", ".yaml": "PyYAML", ".msg": "olefile",
 }  # fmt: skip
 SIZE = 1000  # characters
 ROWS = range(30, 4001)

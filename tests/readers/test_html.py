@@ -186,7 +186,7 @@ def test_xhtml_may_close_any_element_at_once():
     [
         ("<pre>a  b</pre>", "a b"),
         ("<h3>a</h3>b", "a b"),
-        ("<table><tr><td>a<td>b|c<tr><td>d<td>e</table>", "a b\\|c d e"),
+        ("<table><tr><td>a<td>b|c<tr><td>d<td>e</table>", "a, b\\|c; d, e"),
         ("<ul><li>a<li>b</ul>", "- a - b"),
     ],
 )

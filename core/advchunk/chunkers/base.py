@@ -393,7 +393,7 @@ class Chunker(Params, ABC):
 
     def outlined(self, document: Document) -> Document:
         """Return a document with the units that match ``headings`` as blocks, or those that are recognized in its text."""
-        is_recognized = self.outline and not document.markup
+        is_recognized = self.outline and document.markup in {"", "office"}  # others mark their headings
         if document.outline or document.markup == "code" or not (self.headings or is_recognized):
             return document
         from advchunk.readers import outline  # its expressions take longer to compile than a short text to chunk

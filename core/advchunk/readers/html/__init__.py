@@ -13,12 +13,13 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from advchunk.errors import ConfigurationError, import_extra, require
+from advchunk.readers.counting import format_count
 from advchunk.readers.html.guard import make_safe, restore_tags
 from advchunk.readers.html.head import page_metadata
-from advchunk.readers.html.tables import Table, TableCell
+from advchunk.readers.html.tables import Table
 from advchunk.readers.inline import format_script
 from advchunk.readers.mathml import formula_text
-from advchunk.readers.table_layout import Cell
+from advchunk.readers.table_layout import TableCell
 from advchunk.readers.writing import Furniture, Writer, squeeze
 from advchunk.readers.xml import parse_xml
 from advchunk.records import BlockKind, Document
@@ -34,6 +35,7 @@ _ROLES: Mapping[str, str] = _ELEMENTS["roles"]
 _PARAGRAPHS = frozenset(["figure", "paragraph", "quote"])  # kinds that may follow a list marker
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _MAX_SPANS = (("row", 65534), ("col", 1000))
+_FORMS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}  # types of lists
 _MAX_TERMS = 200  # characters of terms that share a definition
 _SPACE = re.compile(r"[\t\n\f\r ]+")
 _BANNERS = frozenset({"aside", "dialog", "div", "form", "section"})  # elements that may ask for consent to cookies
@@ -102,6 +104,7 @@ class _Reader:
         self._line, self._only_pictures = list[str](), True  # the open block, and whether it has only texts of pictures
         self._kinds: list[tuple[BlockKind, int]] = [("paragraph", 0)]  # of the open elements, with their levels
         self._lists, self._tables = list[int | None](), list[Table]()  # the next number of each list
+        self._forms = list[str]()  # of these numbers
         self._sections = self._verbatim = 0
         self._elements: Mapping[str, Callable[[LexborNode], Iterator[None]]] = {
             **dict.fromkeys(_KINDS, self._block),
@@ -176,8 +179,11 @@ class _Reader:
         return True
 
     def _element(self, tag: str, node: LexborNode) -> Iterator[None]:
-        tag = _ROLES.get(node.attributes.get("role") or "", tag)
-        if tag == "a-plain" and self._links:
+        role = node.attributes.get("role") or node.attributes.get("epub:type") or ""
+        tag = _ROLES.get(role, tag)
+        if role.endswith("noteref"):
+            yield from self._sign(node)
+        elif tag == "a-plain" and self._links:
             yield from self._link(node)
         elif tag not in _BLOCKS:
             yield
@@ -190,6 +196,12 @@ class _Reader:
                 yield from self._furniture(node)
             else:
                 yield from self._elements[tag](node) if tag in self._elements else self._division()
+
+    def _sign(self, _: LexborNode) -> Iterator[None]:
+        """Write the sign of a note as in Markdown."""
+        start = len(self._line)
+        yield
+        self._line[start:] = [f"[^{''.join(self._line[start:]).strip(' []()')}]"]
 
     def _link(self, node: LexborNode) -> Iterator[None]:
         line, start, target = self._line, len(self._line), (node.attributes.get("href") or "").strip()
@@ -231,7 +243,8 @@ class _Reader:
         self._writer.finish()
 
     def _block(self, node: LexborNode) -> Iterator[None]:
-        kind, level = _KINDS[node.tag or ""]
+        role = node.attributes.get("role") or node.attributes.get("epub:type") or ""
+        kind, level = _KINDS[_ROLES.get(role, node.tag or "")]
         self._kinds.append((kind, level))
         self._verbatim += kind == "code"
         yield
@@ -251,10 +264,9 @@ class _Reader:
             yield from self._section(node)
             return
         self._finish()
-        outer, self._writer.blocks = self._writer.blocks, []
-        yield from self._section(node)
-        self._finish()
-        blocks, self._writer.blocks = self._writer.blocks, outer
+        with self._writer.collect() as blocks:
+            yield from self._section(node)
+            self._finish()
         if tag == "header" and any(block.kind == "heading" for block in blocks):
             self._writer.blocks += blocks
         else:
@@ -263,9 +275,11 @@ class _Reader:
 
     def _list(self, node: LexborNode) -> Iterator[None]:
         self._lists.append(_parse_int(node.attributes.get("start"), 1) if node.tag == "ol" else None)
+        self._forms.append(_FORMS.get(node.attributes.get("type") or "", "decimal"))
         yield
         self._finish()
         self._lists.pop()
+        self._forms.pop()
 
     def _item(self, node: LexborNode) -> Iterator[None]:
         number = self._lists[-1] if self._lists else None
@@ -273,7 +287,8 @@ class _Reader:
             number = _parse_int(node.attributes.get("value"), number)
             self._lists[-1] = number + 1
         self._finish()
-        self._writer.begin("-" if number is None else f"{number}.", "item", max(len(self._lists), 1), keep=False)
+        label = "-" if number is None else f"{format_count(number, self._forms[-1])}."
+        self._writer.begin(label, "item", max(len(self._lists), 1), keep=False)
         yield
         self._finish()
 
@@ -282,11 +297,10 @@ class _Reader:
         if prefix and prefix.keep and len(prefix.text) < _MAX_TERMS:
             terms, self._writer.prefix = prefix.text.removesuffix(":") + ", ", None
         self._finish()
-        outer, self._writer.blocks = self._writer.blocks, []
-        yield
-        self._finish()
-        terms += squeeze(" ".join(block.text for block in self._writer.blocks))
-        self._writer.blocks = outer
+        with self._writer.collect() as blocks:
+            yield
+            self._finish()
+        terms += squeeze(" ".join(block.text for block in blocks))
         if terms:
             self._writer.begin(terms.rstrip(" ,:") + ":", "item", level)
 
@@ -296,10 +310,7 @@ class _Reader:
         yield
         self._finish()
         self._tables.pop()
-        if text := table.text():
-            self._writer.add("table", text)
-        else:
-            self._writer.blocks += table.blocks()
+        table.write(self._writer)
 
     def _row(self, node: LexborNode) -> Iterator[None]:
         if self._tables and node.parent is not None and node.parent.tag in {"table", "thead", "tbody", "tfoot"}:
@@ -314,12 +325,10 @@ class _Reader:
             return
         self._finish()
         rows, columns = (_parse_span(node.attributes.get(f"{side}span"), most) for side, most in _MAX_SPANS)
-        outer, self._writer.blocks = self._writer.blocks, []
-        cell = Cell("", rows=rows, columns=columns, is_head=node.tag == "th")
-        self._tables[-1].rows[-1].append(TableCell(self._writer.blocks, cell))
-        yield
-        self._finish()
-        self._writer.blocks = outer
+        with self._writer.collect() as blocks:
+            self._tables[-1].rows[-1].append(TableCell(blocks, rows, columns, is_head=node.tag == "th"))
+            yield
+            self._finish()
 
 
 def _parse_span(text: str | None, most: int) -> int:
@@ -342,7 +351,7 @@ def _is_banner(node: LexborNode) -> bool:
 
 def _is_hidden(tag: str, node: LexborNode) -> bool:
     attributes = node.attributes
-    if attributes.get("hidden", "until-found") != "until-found":
+    if attributes.get("hidden", "until-found") != "until-found" or attributes.get("role") == "doc-backlink":
         return True
     if _HIDDEN.search(attributes.get("style") or "") or (tag == "dialog" and "open" not in attributes):
         return True

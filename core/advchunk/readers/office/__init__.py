@@ -1,8 +1,6 @@
-"""Office files: Word, PowerPoint, Excel, and e-books, converted to Markdown."""
+"""Office files: Word, PowerPoint, Excel, OpenDocument, RTF, and e-books, read from their XML into blocks."""
 
 from advchunk.registry import Registration
-
-_OPEN_XML = "application/vnd.openxmlformats-officedocument."
 
 REGISTRATIONS = (
     Registration(
@@ -11,7 +9,10 @@ REGISTRATIONS = (
         path="advchunk.readers.office.files",
         summary="Word, PowerPoint, Excel, OpenDocument, RTF, and EPUB",
         extra="office",
-        suffixes=(".docx", ".pptx", ".xlsx", ".epub", ".odt", ".rtf"),
+        suffixes=(
+            *(".docx", ".docm", ".pptx", ".pptm", ".ppsx", ".xlsx", ".xlsm"),
+            *(".epub", ".odt", ".ods", ".odp", ".rtf"),
+        ),
         takes="bytes",
     ),
 )
