@@ -21,7 +21,6 @@ __getattr__, __dir__, _ = lazy_names(__name__, {
     ".embeddings": "ChunkEmbeddings DefaultEmbeddings HybridEmbeddings",
     ".enrich": "ChunkEnricher",
     ".indexes": "IndexRetriever",
-    ".loaders": "AdvchunkLoader",
     ".reassembly": "chunk_spans",
     ".retrievers": "AdvchunkRetriever",
     ".sparse": "milvus_words qdrant_words",

@@ -24,7 +24,6 @@ __getattr__, __dir__, _ = lazy_names(__name__, {
     ".enrich": "ChunkEnricher",
     ".indexes": "IndexRetriever",
     ".node_parsers": "node_parser_class",
-    ".readers": "AdvchunkReader",
     ".retrievers": "AdvchunkRetriever PassagePostprocessor",
     ".sparse": "qdrant_words",
     ".surroundings": "StoreNodes document_filter",

@@ -29,7 +29,6 @@ from advchunk import Document as Source
 from advchunk.chunkers.explanations import Explanation
 from advchunk.models.static import default_embedder
 from langchain_advchunk import (
-    AdvchunkLoader,
     AutoSplitter,
     ChunkerSplitter,
     DefaultEmbeddings,
@@ -499,10 +498,7 @@ def test_files_are_split_as_a_folder_a_path_and_paths(tmp_path, caplog):
     assert (piece.metadata["source"], piece.metadata["section"]) == (str(path), "Tea")
     assert "1 skipped (no reader: .png 1)" in caplog.text
     assert splitter.split_files(str(path)) == splitter.split_files([path]) == [piece]
-    loaded = AdvchunkLoader(tmp_path, splitter)
-    assert loaded.load() == list(loaded.lazy_load()) == [piece]
-    with pytest.raises(ConfigurationError, match="splitter must be a splitter"):
-        AdvchunkLoader(tmp_path, RecursiveChunker())
+    assert list(splitter.lazy_split_files(tmp_path)) == [piece]
 
 
 def test_the_core_is_built_once_and_anew_after_a_change(monkeypatch):
@@ -524,8 +520,8 @@ def test_records_of_files_have_an_id_that_lasts_and_compose_with_the_indexing_ap
     write("b.jsonl", {"id": "x", "text": "Cats purr."})
     (tmp_path / "c.md").write_text("Owls hoot.")
     ids = [f"{tmp_path}/a.jsonl:x", f"{tmp_path}/a.jsonl:2", f"{tmp_path}/b.jsonl:x", f"{tmp_path}/c.md"]
-    loader = AdvchunkLoader(tmp_path, RecursiveSplitter())
-    chunks = loader.load()
+    split = partial(RecursiveSplitter().lazy_split_files, tmp_path)
+    chunks = list(split())
     assert [chunk.metadata["source_id"] for chunk in chunks] == ids
     assert len({chunk.id for chunk in chunks}) == 4
     nodes = llamaindex_advchunk.RecursiveNodeParser().get_nodes_from_files(tmp_path)
@@ -534,11 +530,11 @@ def test_records_of_files_have_an_id_that_lasts_and_compose_with_the_indexing_ap
     records, store = InMemoryRecordManager("n"), InMemoryVectorStore(DefaultEmbeddings())
     records.create_schema()
     options = {"cleanup": "full", "source_id_key": "source_id", "key_encoder": record_key}
-    assert index(loader, records, store, **options)["num_added"] == 4
-    assert index(loader, records, store, **options)["num_skipped"] == 4
+    assert index(split(), records, store, **options)["num_added"] == 4
+    assert index(split(), records, store, **options)["num_skipped"] == 4
     write("b.jsonl", {"id": "w", "text": "Bees hum."}, {"id": "x", "text": "Cats purr."})  # a line above moves a record
-    assert loader.load()[-2].metadata["source_id"] == ids[2]
-    result = index(loader, records, store, **options)
+    assert list(split())[-2].metadata["source_id"] == ids[2]
+    result = index(split(), records, store, **options)
     assert (result["num_added"], result["num_deleted"], result["num_skipped"]) == (
         2,
         1,

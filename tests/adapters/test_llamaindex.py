@@ -23,9 +23,7 @@ from pydantic import PrivateAttr, ValidationError
 from advchunk import Chunk, Chunker, ConfigurationError, MSTSemanticChunker, RecursiveChunker, Span
 from advchunk.chunkers.explanations import Explanation
 from advchunk.models.static import default_embedder
-from advchunk.records import remove_written
 from llamaindex_advchunk import (
-    AdvchunkReader,
     AdvchunkRetriever,
     AutoNodeParser,
     ChunkerNodeParser,
@@ -285,20 +283,14 @@ def test_files_are_parsed_with_the_layout_they_have(tmp_path):
     assert node.get_content(MetadataMode.EMBED) == node.get_content(MetadataMode.LLM) == node.text
 
 
-def test_a_folder_is_parsed_and_its_chunks_are_documents_of_a_reader(tmp_path):
+def test_a_folder_is_parsed(tmp_path):
     (tmp_path / "guide.md").write_text("# Tea\n\nGreen tea.", encoding="utf-8")
     parser = RecursiveNodeParser()
-    [node], [document] = parser.get_nodes_from_files(tmp_path), AdvchunkReader(parser).load_data(tmp_path)
+    [node] = parser.get_nodes_from_files(tmp_path)
     assert list(parser.lazy_nodes_from_files(tmp_path)) == [node]
-    assert isinstance(document, Document)
-    assert (document.id_, document.text, chunk_spans(document)) == (node.id_, node.text, chunk_spans(node))
-    assert remove_written(document.metadata, ["spans"]) == node.metadata
-    assert document.get_content(MetadataMode.EMBED) == node.get_content(MetadataMode.EMBED)
-    index = VectorStoreIndex(nodes=[document], embed_model=DefaultEmbedding())
-    [hit] = AdvchunkRetriever(index, nodes=[document]).retrieve("tea")
+    index = VectorStoreIndex([node], embed_model=DefaultEmbedding())
+    [hit] = AdvchunkRetriever(index).retrieve("tea")
     assert hit.node.metadata["citation"] == f"{tmp_path / 'guide.md'}, Tea, lines 1-3, characters 0-17"
-    with pytest.raises(ConfigurationError, match="parser must be a node parser"):
-        AdvchunkReader(RecursiveChunker())
 
 
 def test_files_that_cannot_be_read_are_failures_and_papers_are_read_as_such(tmp_path):

@@ -101,7 +101,7 @@ def test_joined_chunks_stand_in_texts_of_their_own():
     assert [c.index for c in joined.chunks] == [0, 1, 2, 3]
     assert joined.allowed.tolist() == [True, False, True, True]
     assert len(set(joined.positions.documents.tolist())) == 3
-    assert len(joined.passages(everything(joined).keep(joined.allowed), 100, WORDS)) == 3
+    assert len(joined.passages("", everything(joined).keep(joined.allowed), 100, WORDS, None)) == 3
     assert first.allowed.all()
     assert cited(collected([]).joined(first)) == cited(first)
 

@@ -188,18 +188,22 @@ class Collection(Generic[_Item]):
 
     def passages(
         self,
+        question: str,
         ranking: Ranking,
         budget: int,
         counter: Counter,
+        cutter: PassageCutter | None,
         order: PassageOrder = "rank",
         merge: float | None = None,
     ) -> list[Passage]:
-        """Return passages of a ranking (`assemble_passages`).
+        """Return passages for a question: cut, or whole chunks without a ``cutter`` and over several levels (`assemble_passages`).
 
         Parameters
         ----------
         merge : see `Search.merge`, of as many chunks as fill the budget.
         """
+        if cutter is not None and self.hierarchy.is_flat:
+            return self.cut(question, ranking, budget, cutter, order)
         if merge is not None and not self.hierarchy.is_flat:
             tokens = np.array([chunk.tokens for chunk in self.chunks])
             ranking = merge_within(ranking, self.hierarchy, self._sizes, merge, tokens, budget)

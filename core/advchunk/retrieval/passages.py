@@ -8,7 +8,7 @@ from math import inf
 from typing import Any, Literal, Self, TypeAlias, get_args
 from uuid import NAMESPACE_OID, uuid5
 
-from advchunk.errors import require
+from advchunk.errors import is_integer, require
 from advchunk.records import Chunk, Span, with_context, written_metadata
 from advchunk.retrieval.line_numbers import LineRanges, line_ranges
 from advchunk.text.counters import Counter
@@ -244,6 +244,12 @@ def check_hits(hits: Iterable[Hit], name: str) -> list[Hit]:
 def check_order(order: PassageOrder) -> None:
     """Raise `ConfigurationError` for another order of passages."""
     require(order in get_args(PassageOrder), f"order must be one of {get_args(PassageOrder)}", order)
+
+
+def check_sizes(**sizes: int | None) -> None:
+    """Raise `ConfigurationError` unless numbers of chunks or tokens, by the names of parameters, are whole and >= 1, or None."""
+    for name, size in sizes.items():
+        require(size is None or is_integer(size, 1), f"{name} must be a whole number >= 1", size)
 
 
 def sort_passages(passages: Iterable[Passage], order: PassageOrder) -> list[Passage]:

@@ -17,7 +17,7 @@ from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.models.signals import unit_rows
 from advchunk.records import Chunk, Floats
-from advchunk.retrieval.base import Addition, BaseRetriever, Snapshot, additions
+from advchunk.retrieval.base import Addition, BaseRetriever, Snapshot
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.index_file import Connection, IndexFile, Places, StoredDocument, change
@@ -138,14 +138,9 @@ class StoredRetriever(BaseRetriever):
         ----------
         notes : JSON by name, such as the time of each file that was read; None removes a note.
         """
-        groups = self._checked(chunks, texts or {})
-        (rows,) = drive([Job(self._rows_of(groups))])
-        self._write(additions(groups, rows, texts or {}), removed, notes or {})
+        next(drive([Job(self._adding(chunks, texts, removed, notes))]))
 
-    def _change(self, added: Mapping[str, Addition], removed: Iterable[str]) -> None:
-        self._write(added, removed, {})
-
-    def _write(self, added: Mapping[str, Addition], removed: Iterable[str], notes: Mapping[str, Any]) -> None:
+    def _change(self, added: Mapping[str, Addition], removed: Iterable[str], notes: Mapping[str, Any]) -> None:
         above = [chunk for addition in added.values() for chunk in addition.chunks if chunk.parent is not None]
         require(not above, "chunks of a StoredRetriever must be of one level", above[:1])
         documents = [to_stored(name, addition, self._mode, self._language) for name, addition in added.items()]
