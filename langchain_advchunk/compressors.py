@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
@@ -10,12 +9,12 @@ from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import BeforeValidator, Field, PrivateAttr, SkipValidation
 
-from advchunk.errors import is_integer, require
+from advchunk.errors import require
 from advchunk.models.counters import as_counter
 from advchunk.retrieval import PassageCutter, Ranking
 from advchunk.retrieval.cutting import as_cutter
-from advchunk.retrieval.passages import PassageOrder
-from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood
+from advchunk.retrieval.passages import PassageOrder, check_sizes
+from advchunk.retrieval.surroundings import CheckedSurroundings
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO
@@ -87,7 +86,8 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     def __init__(self, **kwargs: Any) -> None:
         """Take the parameters that the class documents."""
         super().__init__(**kwargs)
-        require(is_integer(self.budget, 1), "budget must be a whole number >= 1", self.budget)
+        require(self.budget is not None, "budget must be a whole number >= 1", self.budget)
+        check_sizes(budget=self.budget)
         self._surroundings = surroundings_of(self.texts, self.document_key, self._warnings)
         self._counter = as_counter(self.cutter.tokenizer)
         self._cutter = self.cutter.within(AUTO, self._counter)
@@ -98,17 +98,7 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     ) -> list[Document]:
         """Return passages for a query from documents, the best first; these are not changed."""
         hits = [to_hit(document, self._name) for document in documents]
-        return self._cut(documents, query, self._surroundings.read(hits, self._cutter.reach(hits)))
-
-    async def acompress_documents(
-        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
-    ) -> list[Document]:
-        """Await `compress_documents`, which computes in another thread."""
-        hits = [to_hit(document, self._name) for document in documents]
-        around = await self._surroundings.aread(hits, self._cutter.reach(hits))
-        return await asyncio.to_thread(self._cut, documents, query, around)
-
-    def _cut(self, documents: Sequence[Document], query: str, around: Neighborhood) -> list[Document]:
+        around = self._surroundings.read(hits, self._cutter.reach(hits))
         collection, alone = read_hits(documents, self._name, self._counter, around)
         if alone:
             self._warnings.warn("places", UNPLACED, alone, len(documents))

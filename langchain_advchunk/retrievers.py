@@ -19,14 +19,14 @@ from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, PrivateAttr, SkipValidation
 
-from advchunk.errors import ConfigurationError, is_integer, require
+from advchunk.errors import ConfigurationError, require
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import CheckedEmbedder, as_embedder
-from advchunk.retrieval import Hit, LexicalIndex, PassageCutter, Ranking
+from advchunk.retrieval import LexicalIndex, PassageCutter, Ranking
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, as_cutter
 from advchunk.retrieval.neighbors import FARTHEST
-from advchunk.retrieval.passages import PassageOrder
+from advchunk.retrieval.passages import PassageOrder, check_sizes
 from advchunk.retrieval.query_language import fit_to_language
 from advchunk.retrieval.rankings import DEPTH
 from advchunk.retrieval.search import Search
@@ -59,62 +59,44 @@ _Filter = Callable[[Document], bool]
 
 
 class AdvchunkRetriever(CheckedModel, BaseRetriever):
-    """Retrieves chunks from any vector store, by vectors and words, and re-ranks them by their neighbors.
+    """Retrieves chunks from any vector store, by vectors and words, and re-ranks them by their neighbors, as the core does.
 
     The chunks may be those of any splitter, and an existing store is used as it is::
 
         retriever = AdvchunkRetriever(vectorstore=store)                 # re-ranks the hits of the store
         retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks)  # adds words
 
-    Chunks beside good hits are found even if they do not match the query themselves
-    (`advchunk.retrieval.rerank_by_neighbors`). They come from ``chunks``, from ``texts``, or from the store, which is
-    asked once a query if it is an `InMemoryVectorStore`, `Chroma`, or `QdrantVectorStore`. ``chunks`` are also
-    searched by their words (BM25). The index of words is built at once, and does not follow the store: make a new
-    retriever after changes. A hit that is not among the chunks, or has another text there, is ranked with them, and
-    the log says so; such a row is left out.
+    Chunks beside good hits are found even if they do not match the query (`advchunk.retrieval.rerank_by_neighbors`).
+    They come from ``chunks``, from ``texts``, or from the store if it is an `InMemoryVectorStore`, `Chroma`, or
+    `QdrantVectorStore`. The index of the words of ``chunks`` does not follow the store: make a new retriever after
+    changes. Places are read from our metadata (`chunk_spans`) or from ``start_index``, or found in ``texts``; what has
+    none, and hits that are not among the chunks, are said in the log.
 
-    The place of a chunk is read from our metadata (`chunk_spans`) or from ``start_index``, or is found in ``texts``.
-    Other ``chunks`` are taken in the order in which they are passed, and other hits have no neighbors; the log says
-    so.
-
-    Results are chunks with ``relevance_score`` and ``citation`` in their metadata or, with a ``budget``, passages
-    that are cut for the query (`advchunk.retrieval.PassageCutter`), which also have ``token_count``, ``chunk_ids``,
-    and their place. ``page_content`` of a passage begins with the headings above it. A key that the metadata has
-    already is preceded by ``advchunk_``.
-
-    Of chunks of several levels, pass all as ``chunks``. The store may have all, or the leaves alone.
-
-    ``invoke`` and ``ainvoke`` take ``k``, ``budget``, ``search``, and ``chunk_filter`` for one query; other arguments
-    are added to ``search_kwargs``. Parameters are not assigned: ``model_copy(update=...)`` returns a retriever with
-    others.
+    Results are chunks with ``relevance_score`` and ``citation`` in their metadata or, with a ``budget``, passages as
+    those of `PassageCompressor`. Of chunks of several levels, pass all as ``chunks``; the store may have the leaves
+    alone. ``invoke`` and ``ainvoke`` take ``k``, ``budget``, ``search``, and ``chunk_filter`` for one query; other
+    arguments are added to ``search_kwargs``.
 
     Parameters
     ----------
     vectorstore : any vector store whose ``similarity_search_with_score`` returns similarities or distances.
     retriever : any other retriever, in place of the vector store; the order of its results counts.
     chunks : the chunks that were indexed, each document's in reading order.
-    id_key : for a store of rows, such as the sentences of `vectors_for`: the metadata key of the id of a row's chunk,
-        such as "doc_id". A chunk ranks by its best row; ``chunks`` must be given.
-    search : how to search (`advchunk.retrieval.Search`), such as ``Search("hybrid", neighbors=True, merge=.5)``; None
-        is by vectors and words with chunks, by words with nothing else, by vectors without them, each with neighbors.
-        Leave out neighbors if vectors include the text around chunks already.
+    id_key : for a store of the rows of `vectors_for`, the metadata key of the id of a row's chunk, such as "doc_id".
+        A chunk ranks by its best row; ``chunks`` must be given.
+    search : how to search (`advchunk.retrieval.Search`); None is by vectors and words with chunks, by words with
+        nothing else, by vectors without them, each with neighbors.
     k : chunks to return, >= 1; None is 5.
-    budget : tokens of all results, >= 1; returns passages instead of ``k`` chunks.
-    order : of passages: "rank", or "document" for reading order.
-    whole_chunks : passages are whole chunks, as always over several levels (`advchunk.retrieval.assemble_passages`).
+    budget : tokens of all passages, >= 1; returns passages instead of ``k`` chunks.
+    order, whole_chunks : of passages, as in `advchunk.retrieval.Retriever.passages`.
     cutter : cuts passages, and has the language of the words and the tokenizer that counts; None is
         ``PassageCutter()``, with the tokenizer of the store's embeddings.
     depth : chunks that are taken from the store and from the search by words, >= 1, and at least ``k``, or 200 with a
         ``budget``.
     search_kwargs : arguments for the vector store or retriever, such as ``filter``. Metadata keys with their values,
         such as ``{"source": "guide.md"}``, also restrict words and neighbors; for any other filter, pass the same as
-        ``chunk_filter``.
-    chunk_filter : returns True for a chunk that may be returned.
-    document_key : metadata key of the name of a chunk's document, or a function that returns the name; None is the
-        first of "source", "document_id", "doc_id", and "file_path".
-    texts : the texts of documents by their names, or the chunks around hits: a mapping, a function, the path of a
-        folder, a ``BaseStore``, a vector store (`StoreChunks`), any `advchunk.retrieval.Surroundings`, or several of
-        these. {} is nothing.
+        ``chunk_filter``, which returns True for a chunk that may be returned.
+    document_key, texts : as in `PassageCompressor`.
 
     Raises
     ------
@@ -180,7 +162,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         require(self._has_chunks or bool(sources), "vectorstore, retriever or chunks must be given", None)
         self._check_mode(self._search)
         _check_size(self.k, self.budget)
-        require(is_integer(self.depth, 1), "depth must be a whole number >= 1", self.depth)
+        check_sizes(depth=self.depth)
         require(self.id_key is None or self._has_chunks, "id_key needs chunks", self.id_key)
         self._filter(self.search_kwargs, self.chunk_filter)  # raises if a filter cannot be applied to chunks
         _ = self._counter  # raises on anything else
@@ -223,33 +205,26 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        call = self._call(kwargs)
-        hits: _Hits = []
-        if call.search.mode == "lexical":
-            pass
-        elif self.vectorstore is not None:
+        call, hits = self._call(kwargs), _Hits()
+        if call.search.mode != "lexical" and self.vectorstore is not None:
             with _requiring_scores(self.vectorstore):
                 hits = _pairs(self.vectorstore.similarity_search_with_score(query, **call.search_kwargs))
-        elif self.retriever is not None:
+        elif call.search.mode != "lexical" and self.retriever is not None:
             config = RunnableConfig(callbacks=run_manager.get_child())
             hits = [(hit, None) for hit in self.retriever.invoke(query, config, **call.search_kwargs)]
-        return self._respond(query, hits, call, self._surroundings.read(*self._around(hits, call)))
+        return self._respond(query, hits, call)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        call = self._call(kwargs)
-        hits: _Hits = []
-        if call.search.mode == "lexical":
-            pass
-        elif self.vectorstore is not None:
+        call, hits = self._call(kwargs), _Hits()
+        if call.search.mode != "lexical" and self.vectorstore is not None:
             with _requiring_scores(self.vectorstore):
                 hits = _pairs(await self.vectorstore.asimilarity_search_with_score(query, **call.search_kwargs))
-        elif self.retriever is not None:
+        elif call.search.mode != "lexical" and self.retriever is not None:
             config = RunnableConfig(callbacks=run_manager.get_child())
             hits = [(hit, None) for hit in await self.retriever.ainvoke(query, config, **call.search_kwargs)]
-        around = await self._surroundings.aread(*self._around(hits, call))
-        return await asyncio.to_thread(self._respond, query, hits, call, around)
+        return await asyncio.to_thread(self._respond, query, hits, call)
 
     def _read_from(self) -> CheckedSurroundings:
         """Return the source of the text around hits: ``texts``, or else the store, if it can say so of its chunks."""
@@ -258,13 +233,13 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
             source = None if callable(self.document_key) else store
         return surroundings_of(source, self.document_key, self._warnings)
 
-    def _around(self, hits: _Hits, call: _Call) -> tuple[list[Hit], float]:
-        """Return the hits around which texts and chunks are read, and how far; chunks that are known have been located already."""
+    def _around(self, hits: _Hits, call: _Call) -> Neighborhood:
+        """Return the texts and chunks around hits; chunks that are known have been located already."""
         tokens = (FARTHEST if call.search.neighbors else 0) + (self._cutter.around if call.is_cut else 0)
         if self._has_chunks or (self.texts is None and (not tokens or call.chunk_filter == _StoreFilter(None))):
-            return [], 0
+            return Neighborhood()
         own_hits = [to_hit(hit, self._name) for hit, _ in hits]
-        return own_hits, characters_of(tokens, own_hits, self._counter)
+        return self._surroundings.read(own_hits, characters_of(tokens, own_hits, self._counter))
 
     def _call(self, kwargs: dict[str, Any]) -> _Call:
         """Return the settings of one search, from the retriever's own and those of `invoke`."""
@@ -308,9 +283,9 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         require(not self._has_chunks, rule, filters)
         return _StoreFilter(None)
 
-    def _respond(self, query: str, hits: _Hits, call: _Call, around: Neighborhood) -> list[Document]:
-        """Return the results of a search from the hits of the store, and the text around them."""
-        search = call.search
+    def _respond(self, query: str, hits: _Hits, call: _Call) -> list[Document]:
+        """Return the results of a search from the hits of the store."""
+        search, around = call.search, self._around(hits, call)
         if self._model is not None:
             search = fit_to_language(search, query, self._collection.words, self._model, self._warnings)
         if search.mode == "lexical":
@@ -320,11 +295,9 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         if call.budget is None:
             passages = collection.results(collection.first(ranking, call.k, search.merge))
             return [to_result(passage, collection.items[passage.hits[0].chunk.index]) for passage in passages]
-        if self.whole_chunks or not collection.hierarchy.is_flat:
-            passages = collection.passages(ranking, call.budget, self._counter, self.order, search.merge)
-        else:
-            passages = collection.cut(query, ranking, call.budget, self._cutter, self.order)
-        return list(map(to_document, passages))
+        cutter = self._cutter if call.is_cut else None
+        options = (call.budget, self._counter, cutter, self.order, search.merge)
+        return list(map(to_document, collection.passages(query, ranking, *options)))
 
     def _rank(self, hits: _Hits, call: _Call, around: Neighborhood) -> tuple[Collection[Document], Ranking]:
         """Return the chunks, with the hits that are not among them, and the ranking of the hits."""
@@ -409,8 +382,7 @@ def _is_filter(name: str) -> bool:
 
 def _check_size(k: int | None, budget: int | None) -> None:
     require(k is None or budget is None, "k and budget must not both be given", (k, budget))
-    require(k is None or is_integer(k, 1), "k must be a whole number >= 1 or None", k)
-    require(budget is None or is_integer(budget, 1), "budget must be a whole number >= 1 or None", budget)
+    check_sizes(k=k, budget=budget)
 
 
 def _scores(hits: _Hits) -> list[float] | None:

@@ -95,10 +95,10 @@ class Pool:
         ranking = nodes.rank(query, dense, search, depth) if search else dense.keep(nodes.allowed).first(depth)
         if budget is None:
             passages = nodes.results(nodes.first(ranking, size, merge))
-        elif cutter and (search is None or nodes.hierarchy.is_flat):
-            passages = self._unified(nodes, ranking, texts).cut(query, ranking, budget, cutter, order)
         else:
-            passages = nodes.passages(ranking, budget, self.reader.counter, order, merge)
+            if cutter and (search is None or nodes.hierarchy.is_flat):
+                nodes = self._unified(nodes, ranking, texts)
+            passages = nodes.passages(query, ranking, budget, self.reader.counter, cutter, order, merge)
         results = list[NodeWithScore]()
         for passage in passages:
             first = nodes.items[passage.hits[0].chunk.index]

@@ -138,16 +138,21 @@ def surroundings_of(source: AnySource | None, warnings: WarningLog) -> CheckedSu
 
     Parameters
     ----------
-    source : besides those of the core, a docstore with the documents, or a vector store (`StoreNodes`).
+    source : besides those of the core, a docstore with the documents or the nodes, or a vector store (`StoreNodes`).
     """
     own: Any = source
     if isinstance(source, BaseDocumentStore):
-        own = TextSource(partial(_find, source), _names, f"the docstore {type(source).__name__}", is_optional=True)
+        own = [documents_in(source), StoreNodes(source)]
     elif isinstance(source, BasePydanticVectorStore):
         own = StoreNodes(source)
     elif isinstance(source, (list, tuple)):
         own = [surroundings_of(part, warnings) for part in source]
     return as_surroundings(own, warnings, naming=_names)
+
+
+def documents_in(docstore: BaseDocumentStore) -> TextSource:
+    """Return the source of the texts of the documents in a docstore."""
+    return TextSource(partial(_find, docstore), _names, f"the docstore {type(docstore).__name__}", is_optional=True)
 
 
 def _names(hit: Hit) -> list[str]:

@@ -79,7 +79,7 @@ def test_chunks_of_an_index_in_memory(make):
     ("index", "options", "rule"),
     [
         (7, {}, "index must be a path, a StoredRetriever or a Retriever"),
-        (Retriever(), {"budget": 0}, "budget must be a whole number >= 1 or None"),
+        (Retriever(), {"budget": 0}, "budget must be a whole number >= 1"),
         (Retriever(), {"order": "best"}, "order"),
     ],
 )

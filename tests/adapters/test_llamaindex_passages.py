@@ -72,6 +72,12 @@ def index_of(nodes, **options):
     return VectorStoreIndex(nodes, embed_model=DefaultEmbedding(), **options)
 
 
+def store_of(nodes):
+    store = SimpleDocumentStore()
+    store.add_documents(nodes)
+    return store
+
+
 def scored(nodes, scores=None):
     scores = scores or [1 - i / 100 for i in range(len(nodes))]
     return [NodeWithScore(node=node, score=score) for node, score in zip(nodes, scores, strict=True)]
@@ -110,7 +116,7 @@ def warnings(caplog):
 @pytest.mark.parametrize("peer", PEERS)
 def test_a_query_engine_over_an_existing_index_reads_passages(peer):
     index = index_of(PEERS[peer]().get_nodes_from_documents(documents()))
-    processor = PassagePostprocessor(docstore=index.docstore, budget=60)
+    processor = PassagePostprocessor(texts=index.docstore, budget=60)
     engine = index.as_query_engine(similarity_top_k=50, llm=MockLLM(), node_postprocessors=[processor])
     response = engine.query(QUESTION)
     first = response.source_nodes[0]
@@ -146,26 +152,12 @@ def test_hits_come_in_any_order_and_may_be_distances(nodes):
 
 
 def test_what_stands_around_hits_comes_from_anywhere(nodes):
-    whole, parts = SimpleDocumentStore(), SimpleDocumentStore()
-    whole.add_documents(documents())
-    parts.add_documents(nodes)
     files = RecursiveNodeParser(max_tokens=40).get_nodes_from_documents(documents(file_path="isles/town.md"))
     number = next(i for i, node in enumerate(nodes) if FERRY[:20] in node.text)
     hits = scored([nodes[number + 1]])
-    sources = [
-        {"texts": TEXTS},
-        {"texts": TEXTS.get},
-        {"docstore": whole},
-        {"docstore": parts},
-        {"nodes": nodes},
-        {"nodes": [*documents(), *nodes]},
-    ]
-    for source in sources:
-        passages = cut(hits, **source, budget=60)
+    for source in (TEXTS, TEXTS.get, store_of(documents()), store_of(nodes), store_of([*documents(), *nodes])):
+        passages = cut(hits, texts=source, budget=60)
         assert "leaves the harbor at nine" in passages[0].text, source
-        assert {node.node_id for node in nodes if node.text == hits[0].text} & {*passages[0].metadata["node_ids"]} or (
-            "nodes" in source or source.get("docstore") is parts
-        )
     named = cut(scored([files[number + 1]]), texts={"isles/town.md": TOWN}, budget=60)
     assert named[0].metadata["citation"].startswith("isles/town.md, Harbor, lines 3-9, characters")
     assert not any("nine" in hit.text for hit in cut(hits, budget=60))
@@ -215,8 +207,8 @@ def test_text_that_several_nodes_have_is_there_once(nodes):
     row = IndexNode(text=FERRY, index_id=nodes[0].node_id, obj=nodes[0])
     copies = [node.model_copy(update={"id_": f"copy of {node.node_id}"}) for node in nodes]
     hits = scored([*nodes, *nodes[:4], section, row, *copies])
-    for source in ({}, {"nodes": nodes[::2]}, {"nodes": nodes}, {"texts": TEXTS}):
-        passages = cut(hits, **source, budget=5000)
+    for source in (None, store_of(nodes[::2]), store_of(nodes), TEXTS):
+        passages = cut(hits, texts=source, budget=5000)
         assert "".join(hit.text for hit in passages).count("at nine") == 1
         spans = sorted((hit.node.ref_doc_id, *chunk_spans(hit.node)[0]) for hit in passages)
         assert all(first[0] != second[0] or first[2] <= second[1] for first, second in pairwise(spans))
@@ -259,7 +251,7 @@ def test_nodes_of_documents_that_changed_are_found_again_or_stand_alone(nodes, w
     assert "Goat number" in alone.text
     assert any("are not in the text of" in warning for warning in warnings())
     other = nodes[0].model_copy(update={"text": "The ferry leaves at ten."})
-    both = cut(scored([other, *nodes[1:9]]), nodes=nodes, budget=200)
+    both = cut(scored([other, *nodes[1:9]]), texts=store_of(nodes), budget=200)
     assert any("at ten" in hit.text for hit in both)
 
 
@@ -309,8 +301,8 @@ def test_source_code_is_cut_at_definitions():
 def test_nodes_of_several_levels_are_cut_too():
     every = HierarchicalNodeParser(max_tokens=40).get_nodes_from_documents(documents())
     hits = scored([node for node in every if "at nine" in node.text])
-    for source in ({}, {"nodes": every}):
-        passages = cut(hits, **source, budget=40)
+    for source in (None, store_of(every)):
+        passages = cut(hits, texts=source, budget=40)
         assert "at nine" in passages[0].text
         assert sum(hit.metadata["token_count"] for hit in passages) <= 40
         assert "".join(hit.text for hit in passages).count("at nine") == 1
@@ -337,8 +329,6 @@ def test_a_postprocessor_follows_its_fields_and_is_serialized(nodes):
         ({"texts": "a.txt"}, "texts must be a folder that exists, if it is a path, got 'a.txt'"),
         ({"cutter": "x"}, "cutter must be a PassageCutter or None, got 'x'"),
         ({"cutter": {"language": "english"}}, "language must be a code, such as 'en', or 'auto', got 'english'"),
-        ({"docstore": "x"}, "docstore must be a docstore of LlamaIndex, got 'x'"),
-        ({"nodes": [], "docstore": SimpleDocumentStore()}, "nodes and docstore must not both be given"),
     ],
 )
 def test_bad_parameters_are_errors(options, rule):

@@ -17,7 +17,6 @@ from llama_index.core.node_parser import (
 )
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import IndexNode, MetadataMode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
-from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from advchunk import ConfigurationError
@@ -101,7 +100,7 @@ def test_async_calls_equal_sync_ones(nodes):
         hits = retriever.retrieve(QUESTION)
         assert asyncio.run(retriever.aretrieve(QUESTION)) == hits
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    processor = PassagePostprocessor(nodes=nodes, budget=60)
+    processor = PassagePostprocessor(texts=index.docstore, budget=60)
     hits = index.as_retriever(similarity_top_k=5).retrieve(QUESTION)
     again = asyncio.run(processor.apostprocess_nodes(hits, query_str=QUESTION))
     assert again == processor.postprocess_nodes(hits, query_str=QUESTION)
@@ -248,15 +247,6 @@ def test_rows_without_their_chunk_find_it_among_the_nodes(nodes):
     assert {hit.node_id for hit in hits} <= {node.node_id for node in nodes}
 
 
-def test_nodes_in_part_of_a_docstore_are_read_once(nodes, monkeypatch):
-    docstore = SimpleDocumentStore()
-    docstore.add_documents(nodes[:-1])
-    processor, hits = PassagePostprocessor(docstore=docstore), [NodeWithScore(node=nodes[-1], score=1.0)]
-    passages = processor.postprocess_nodes(hits, query_str=QUESTION)
-    monkeypatch.setattr(PassagePostprocessor, "refresh", lambda _: pytest.fail("read again"))
-    assert processor.postprocess_nodes(hits, query_str=QUESTION) == passages
-
-
 def test_hits_alone_are_re_ranked_and_the_log_says_so(nodes, warnings):
     index = index_of(nodes)
     hits = index.as_retriever(similarity_top_k=10).retrieve(QUESTION)
@@ -352,13 +342,13 @@ def test_without_hits_there_are_no_results(nodes):
         ({"retriever": Found([]), "search": Search("hybrid")}, "nodes must be given for this mode, got 'hybrid'"),
         ({"index": Found([])}, "pass a retriever as retriever="),
         ({"nodes": ["a"]}, r"nodes must be documents or nodes of LlamaIndex.*, got \['a'\]"),
-        ({"nodes": [], "similarity_top_k": 0}, "similarity_top_k must be a whole number >= 1 or None, got 0"),
-        ({"nodes": [], "similarity_top_k": 2.5}, "similarity_top_k must be a whole number >= 1 or None, got 2.5"),
+        ({"nodes": [], "similarity_top_k": 0}, "similarity_top_k must be a whole number >= 1, got 0"),
+        ({"nodes": [], "similarity_top_k": 2.5}, "similarity_top_k must be a whole number >= 1, got 2.5"),
         ({"nodes": [], "similarity_top_k": 1, "budget": 1}, "similarity_top_k and budget must not both be given"),
-        ({"nodes": [], "budget": 0}, "budget must be a whole number >= 1 or None, got 0"),
+        ({"nodes": [], "budget": 0}, "budget must be a whole number >= 1, got 0"),
         ({"nodes": [], "order": "page"}, "order must be one of"),
         ({"nodes": [], "cutter": "x"}, "cutter must be a PassageCutter or None, got 'x'"),
-        ({"nodes": [], "budget": "9"}, "budget must be a whole number >= 1 or None, got '9'"),
+        ({"nodes": [], "budget": "9"}, "budget must be a whole number >= 1, got '9'"),
         ({"nodes": [], "depth": 0}, "depth must be a whole number >= 1, got 0"),
         ({"nodes": [], "depth": True}, "depth must be a whole number >= 1, got True"),
         ({"nodes": [], "filters": {"kind": "t"}}, "filters must be MetadataFilters, such as"),

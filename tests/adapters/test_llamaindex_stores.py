@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from llama_index.core import Document, StorageContext, VectorStoreIndex, load_index_from_storage
 from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
 
 from advchunk import Chunk, RecursiveChunker, Span
@@ -141,6 +142,7 @@ def test_a_store_says_what_stands_around_its_hits(opened, by_filter, tmp_path):
         edit(index)
         nodes = parser.get_nodes_from_documents(documents(AFTER))
         source = StoreNodes(index.vector_store, document_filter) if by_filter else None
+        (kept := SimpleDocumentStore()).add_documents(nodes)
         for question in QUESTIONS:
             for own in ({"depth": 6}, {"similarity_top_k": 20, "depth": 20}, {"search": Search(), "depth": 3}):
                 options = {"search": Search("dense", neighbors=True), **own}
@@ -153,7 +155,7 @@ def test_a_store_says_what_stands_around_its_hits(opened, by_filter, tmp_path):
             hits = index.as_retriever(similarity_top_k=4).retrieve(question)
             cut = {"budget": 60, "distances": False}
             passages = PassagePostprocessor(texts=source or index.vector_store, **cut)
-            expected = PassagePostprocessor(nodes=nodes, **cut).postprocess_nodes(hits, query_str=question)
+            expected = PassagePostprocessor(texts=kept, **cut).postprocess_nodes(hits, query_str=question)
             assert shown(passages.postprocess_nodes(hits, query_str=question)) == shown(expected)
 
 

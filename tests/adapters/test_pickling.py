@@ -119,7 +119,7 @@ CASES = {
     "li.IndexRetriever": [(lambda folder: li.IndexRetriever(stored(folder)), retrieve)],
     "li.PassagePostprocessor": [
         (lambda folder: li.PassagePostprocessor(budget=12, texts=folder), process),
-        (lambda _: li.PassagePostprocessor(budget=12, docstore=docstore()), process),
+        (lambda _: li.PassagePostprocessor(budget=12, texts=docstore()), process),
     ],
     "li.StoreNodes": [(lambda _: li.StoreNodes(docstore()), lambda store: store.name)],
     "core.Retriever": [

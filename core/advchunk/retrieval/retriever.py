@@ -94,7 +94,7 @@ class Retriever(BaseRetriever):
         """The names of the documents, in the order in which they were added."""
         return list(self._groups)
 
-    def _change(self, added: Mapping[str, Addition], removed: Iterable[str], notes: Mapping[str, Any]) -> None:
+    def _change(self, added: Mapping[str, Addition], removed: Iterable[str], _notes: Mapping[str, Any]) -> None:
         with self._lock:
             before = next((group.rows[:1] for group in self._groups.values() if group.rows), [])
             VectorIndex(

@@ -103,13 +103,16 @@ class CheckedSurroundings:
         if hits and not named and self.sources and all(isinstance(source, TextSource) for source, _ in self.sources):
             reason = "%s cannot be asked for: none of %d hits has the name of a document in its metadata"
             self.warnings.warn(f"nameless {self.name}", reason, self.name, len(hits))
+        has_answer = False
         for source, may_fail in self.sources:
             if unread := [hit for hit in named if hit.document not in around.texts]:
-                around = around.joined(self._ask(source, unread, reach, may_fail=may_fail))
-        return self._fitting(named, around) if named and self.sources else around
+                found = self._ask(source, unread, reach, may_fail=may_fail)
+                has_answer |= found is not None
+                around = around.joined(found or Neighborhood())
+        return self._fitting(named, around) if has_answer else around
 
-    def _ask(self, source: Surroundings, hits: Sequence[Hit], reach: float, *, may_fail: bool) -> Neighborhood:
-        """Return the checked answer of a source."""
+    def _ask(self, source: Surroundings, hits: Sequence[Hit], reach: float, *, may_fail: bool) -> Neighborhood | None:
+        """Return the checked answer of a source; None if it failed."""
         name = _name_of(source)
         try:
             return _checked(source.read(hits, reach), name)
@@ -120,7 +123,7 @@ class CheckedSurroundings:
             if not may_fail:
                 raise failure from error
             self.warnings.warn(f"failed {name}", "answers are partial: %s", failure)
-            return Neighborhood()
+            return None
 
     def _fitting(self, hits: Sequence[Hit], around: Neighborhood) -> Neighborhood:
         """Return an answer without chunks that are hits."""
