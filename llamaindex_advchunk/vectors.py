@@ -6,14 +6,14 @@ from typing import Any, Literal, Self
 
 from llama_index.core.schema import BaseNode, MetadataMode, TextNode
 
-from advchunk import Chunk, Span
+from advchunk import Chunk
 from advchunk.building.ids import IdGenerator
 from advchunk.chunkers.frameworks import TextPlace
 from advchunk.chunkers.vectors import aadd_vectors, add_vectors
 from advchunk.errors import require
 from advchunk.models.cache import CacheLike
 from advchunk.models.embedders import EmbedderLike
-from advchunk.retrieval.locating import Finder
+from advchunk.retrieval.locating import locate_chunks, place_in_order
 from llamaindex_advchunk.base import chunk_spans, sentence_nodes
 
 
@@ -41,11 +41,7 @@ def vectors_for(
     nodes : in the order in which the parser returned them.
     kind : see `advchunk.chunkers.vectors.ChunkVectors`.
     embed_model : ``BaseEmbedding`` or anything that embeds; None is the built-in default.
-    documents : the documents, or nodes, that were parsed. A node is located by its ``start_char_idx``, else by its text,
-        ignoring white space. Without documents, text is known from the nodes alone, and those without ``start_char_idx`` are
-        taken to follow one another.
-    batch_size : texts per model call.
-    cache : keeps embeddings: a path, a dict, or a Store.
+    documents, batch_size, cache : as in `langchain_advchunk.vectors_for`; documents may also be nodes that were parsed.
 
     Raises
     ------
@@ -123,16 +119,12 @@ def _are_placed(nodes: Sequence[TextNode]) -> bool:
 
 def _locate(nodes: Sequence[TextNode], text: str | None) -> list[Chunk]:
     """Return the nodes of a document as chunks of its text, or if that is unknown, of what they say of it."""
-    finder, chunks, end, are_placed = Finder(text or ""), list[Chunk](), 0, _are_placed(nodes)
-    for node in nodes:
-        spans, content = chunk_spans(node), node.text
-        if text is None:
-            spans = spans if are_placed else (Span(end, end + len(content)),)
-        elif not spans or not finder.has(content, spans):
-            span = finder.find(content)
-            require(span is not None, "nodes must be parts of their document, in order", content[:80])
-            spans = (span,) if span else ()
-            content = "".join(text[start:end] for start, end in spans)
-        end = spans[-1].end + 2
-        chunks.append(Chunk(content, spans, 0, context=node.get_metadata_str(MetadataMode.EMBED)))
-    return chunks
+    are_known = text is not None or _are_placed(nodes)
+    chunks = [
+        Chunk(node.text, chunk_spans(node) if are_known else (), 0, context=node.get_metadata_str(MetadataMode.EMBED))
+        for node in nodes
+    ]
+    located = place_in_order(chunks) if text is None else locate_chunks(text, chunks)
+    lost = [chunk.text[:80] for chunk in located if not chunk.spans]
+    require(not lost, "nodes must be parts of their document, in order", *lost[:1] or [None])
+    return located
