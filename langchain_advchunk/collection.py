@@ -12,7 +12,6 @@ from langchain_core.documents import Document
 
 from advchunk import Chunk
 from advchunk.building.layout import inherited_metadata
-from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.errors import require
 from advchunk.records import remove_written, write_metadata, written_keys, written_metadata
 from advchunk.retrieval import Hit, Passage
@@ -218,23 +217,12 @@ def to_result(passage: Passage, document: Document) -> Document:
 
 def to_document(passage: Passage) -> Document:
     """Return a passage as a document."""
-    metadata = passage.hits[0].chunk.metadata
-    values: dict[str, Any] = {
-        "relevance_score": passage.score,
-        "citation": passage.citation,
-        "token_count": passage.tokens,
-        "chunk_ids": list(dict.fromkeys(hit.chunk.id for hit in passage.hits if hit.chunk.id)),
-    }
+    metadata, ids = passage.hits[0].chunk.metadata, [hit.chunk.id for hit in passage.hits if hit.chunk.id]
+    values = {"relevance_score": passage.score, **passage.values, "chunk_ids": list(dict.fromkeys(ids))}
     if "start_index" not in written_keys(metadata):
         metadata = {key: value for key, value in metadata.items() if key != "start_index"}  # another splitter's
     if passage.spans:
         values |= {"start_index": passage.spans[0].start, "end_index": passage.spans[-1].end}
-    if passage.lines:
-        values |= {"start_line": passage.lines[0][0], "end_line": passage.lines[-1][1]}
-    if len(passage.spans) > 1:
-        values["spans"] = flatten_spans(passage.spans)
     if passage.section is not None:  # of its own
         metadata = remove_written(metadata, ["section", "title_path"])
-        if passage.section:
-            values |= {"section": passage.section.rpartition(" > ")[2], "title_path": passage.section}
     return Document(passage.prompt_text, id=passage.id, metadata=write_metadata(inherited_metadata(metadata), values))

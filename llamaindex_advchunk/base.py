@@ -185,14 +185,12 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         *,
         encoding: str | None = None,
     ) -> list[BaseNode]:
-        """Return the nodes of files in any format and encoding that `advchunk.read_file` reads, with their layout.
+        """Return the nodes of files in any format that `advchunk.read_file` reads, of folders, and of archives (`advchunk.chunk_files`).
 
-        Folders and archives stand for the files in them (`advchunk.chunk_files`); what was skipped in them is in the log.
         Offsets are in the text that was read. Metadata is that of the file, with its path as ``file_path``, all hidden from
-        the embedder and the language model. A parser of papers, pages or abstracts uses its own reader.
+        the embedder and the language model.
         """
-        pairs = list(self._read_files(paths, show_progress, encoding))
-        return self._convert([parent for parent, _ in pairs], [chunks for _, chunks in pairs])
+        return list(self.lazy_nodes_from_files(paths, show_progress, encoding=encoding))
 
     def lazy_nodes_from_files(
         self,
@@ -205,18 +203,15 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
 
         Those of a parser of a whole corpus come at the end.
         """
-        if self.core().is_corpus_level:
-            yield from self.get_nodes_from_files(paths, show_progress, encoding=encoding)
-        else:
-            for parent, chunks in self._read_files(paths, show_progress, encoding):
-                yield from self._convert([parent], [chunks])
+        pairs = self._read_files(paths, show_progress, encoding)
+        for batch in [list(pairs)] if self.core().is_corpus_level else ([pair] for pair in pairs):
+            yield from self._convert([parent for parent, _ in batch], [chunks for _, chunks in batch])
 
     def get_nodes_from_parts(self, documents: Sequence[BaseNode], show_progress: bool = False) -> list[BaseNode]:
-        """Return the nodes of documents that are the pages or elements of their sources, as many readers return them.
+        """Return the nodes of pages or elements, as many readers return them, joined to their sources (`advchunk.readers.parts.join_parts`).
 
-        The parts of a source are joined in order (`advchunk.readers.parts.join_parts`), so that nodes may cross pages and have
-        the headings and tables of elements. Offsets are in the joined text. Metadata are those that all parts have in common;
-        ``page``, ``pages`` and ``boxes`` are those of the node.
+        Offsets are in the joined text. Metadata are those that all parts have in common; ``page``, ``pages`` and ``boxes`` are
+        those of the node.
         """
         documents = check_nodes(documents)
         sources = list(join_parts(self._sources(documents, show_progress)))

@@ -25,7 +25,6 @@ from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 from advchunk import Chunk
 from advchunk.building.ids import hashed_id
 from advchunk.building.layout import inherited_metadata
-from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.records import write_metadata, written_metadata
 from advchunk.retrieval import Hit, LexicalIndex, Passage, Ranking
 from advchunk.retrieval.collection import Collection
@@ -369,20 +368,8 @@ def _with_citation(passage: Passage, node: BaseNode) -> BaseNode:
 
 def to_node(passage: Passage, first: BaseNode) -> TextNode:
     """Return a passage as a node, after the first of its nodes."""
-    spans = passage.spans
-    values: dict[str, Any] = {
-        "citation": passage.citation,
-        "token_count": passage.tokens,
-        "node_ids": [hit.chunk.id for hit in passage.hits],
-    }
-    if passage.lines:
-        values |= {"start_line": passage.lines[0][0], "end_line": passage.lines[-1][1]}
-    if len(spans) > 1:
-        values["spans"] = flatten_spans(spans)
-    if passage.context:
-        values["context"] = passage.context
-    if passage.section:
-        values |= {"title_path": passage.section, "section": passage.section.rpartition(" > ")[2]}
+    spans, values = passage.spans, {**passage.values, "node_ids": [hit.chunk.id for hit in passage.hits]}
+    values |= {"context": passage.context} if passage.context else {}
     metadata = write_metadata(inherited_metadata(first.metadata), values)
     return TextNode(
         id_=passage.id,

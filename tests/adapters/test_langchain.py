@@ -18,9 +18,6 @@ from langchain_core.indexing import InMemoryRecordManager, index
 from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import TextSplitter
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import Whitespace
 
 import langchain_advchunk
 import llamaindex_advchunk
@@ -36,8 +33,6 @@ from langchain_advchunk import (
     LayoutAwareSplitter,
     MSTSemanticSplitter,
     RecursiveSplitter,
-    SemanticThresholdSplitter,
-    SlidingWindowSplitter,
     UniversalSemanticSplitter,
     chunk_key,
     chunk_spans,
@@ -285,32 +280,6 @@ def test_ids_make_adding_twice_harmless():
     store.add_documents(documents)
     store.add_documents(documents)
     assert len(store.store) == len(documents)
-
-
-@pytest.mark.usefixtures("tiktoken_cache")
-@pytest.mark.parametrize("splitter", [RecursiveSplitter, SlidingWindowSplitter, SemanticThresholdSplitter])
-def test_from_tiktoken_encoder(splitter):
-    import tiktoken
-
-    encoding = tiktoken.get_encoding("cl100k_base")
-    made = splitter.from_tiktoken_encoder("cl100k_base", chunk_size=20, chunk_overlap=5)
-    text = "Naïve café owners <|endoftext|> chunk 東京 documents daily, don't they? " * 9
-    for document in made.create_documents([text]):
-        size = len(encoding.encode_ordinary(document.page_content))
-        assert document.metadata["token_count"] == size <= 20
-        assert text[document.metadata["start_index"] : document.metadata["end_index"]] == document.page_content
-    assert pickle.loads(pickle.dumps(made)).split_text(text) == made.split_text(text)
-    special = splitter.from_tiktoken_encoder("cl100k_base", allowed_special={"<|endoftext|>"}, chunk_size=20)
-    assert special.core().counter("<|endoftext|>") == 1
-
-
-def test_from_huggingface_tokenizer():
-    tokenizer = Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = Whitespace()
-    tokenizer.enable_truncation(3)
-    splitter = RecursiveSplitter.from_huggingface_tokenizer(tokenizer, max_tokens=4)
-    assert splitter.split_text("one two three four five six") == ["one two three four ", "five six"]
-    assert len(tokenizer.encode("one two three four")) == 3  # left as it was
 
 
 def test_chunk_size_and_overlap_are_other_names():

@@ -8,6 +8,7 @@ from math import inf
 from typing import Any, Literal, Self, TypeAlias, get_args
 from uuid import NAMESPACE_OID, uuid5
 
+from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.errors import is_integer, require
 from advchunk.records import Chunk, Span, with_context, written_metadata
 from advchunk.retrieval.line_numbers import LineRanges, line_ranges
@@ -126,6 +127,18 @@ class Passage:
             f"characters {', '.join(f'{start}-{end}' for start, end in self.spans)}" if self.spans else "",
         ]
         return ", ".join(filter(None, parts))
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What the adapters write of the passage in flat metadata."""
+        values: dict[str, Any] = {"citation": self.citation, "token_count": self.tokens}
+        if self.lines:
+            values |= {"start_line": self.lines[0][0], "end_line": self.lines[-1][1]}
+        if len(self.spans) > 1:
+            values["spans"] = flatten_spans(self.spans)
+        if self.section:
+            values |= {"section": self.section.rpartition(" > ")[2], "title_path": self.section}
+        return values
 
 
 def _covers(spans: Sequence[Span], parts: Sequence[Span]) -> bool:
