@@ -42,5 +42,4 @@ from langchain_advchunk.splitters import splitter_class as splitter_class
 from langchain_advchunk.surroundings import MetadataRange as MetadataRange
 from langchain_advchunk.surroundings import StoreChunks as StoreChunks
 from langchain_advchunk.surroundings import mapping_filter as mapping_filter
-from langchain_advchunk.vectors import avectors_for as avectors_for
 from langchain_advchunk.vectors import vectors_for as vectors_for

@@ -12,7 +12,6 @@ from langchain_core.documents import Document
 
 from advchunk import Chunk
 from advchunk.building.layout import inherited_metadata
-from advchunk.errors import require
 from advchunk.records import remove_written, write_metadata, written_keys, written_metadata
 from advchunk.retrieval import Hit, Passage
 from advchunk.retrieval.collection import Collection
@@ -51,15 +50,6 @@ def name_key(metadata: Mapping[str, Any], key: str | None) -> str | None:
 def to_hit(document: Document, name: Naming) -> Hit:
     """Return a chunk as a hit in the document of its name."""
     return Hit(_to_chunk(document, _id_in_store(document)), name(document), 0.0)
-
-
-def read_scores(documents: Iterable[Document], key: str | None) -> list[float] | None:
-    """Return the scores of hits, which their metadata has under a key; None without one."""
-    if key is None:
-        return None
-    missing = [document.metadata for document in documents if key not in document.metadata]
-    require(not missing, f"the metadata of the retriever's results must have the score_key {key!r}", missing[:1])
-    return [document.metadata[key] for document in documents]
 
 
 def read_chunks(

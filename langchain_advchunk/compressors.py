@@ -22,7 +22,6 @@ from langchain_advchunk.collection import (
     UNPLACED,
     document_name,
     read_hits,
-    read_scores,
     to_document,
     to_hit,
 )
@@ -56,7 +55,6 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
         (`StoreChunks`), any `advchunk.retrieval.Surroundings`, or several of these.
     document_key : metadata key of the name of a chunk's document, or a function that returns the name; None is the first of
         "source", "document_id", "doc_id" and "file_path".
-    score_key : key of the scores in the metadata of chunks; None if only their order counts.
     cutter : cuts the passages, and has the language and the tokenizer; None is ``PassageCutter()``.
 
     Raises
@@ -75,7 +73,6 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     order: PassageOrder = "rank"
     texts: SkipValidation[AnySource | None] = Field(default=None, repr=False)
     document_key: str | Callable[[Document], str] | None = None
-    score_key: str | None = None
     cutter: Annotated[Any, BeforeValidator(as_cutter)] = PassageCutter()
 
     _counter: Counter = PrivateAttr()
@@ -96,13 +93,13 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
-        """Return passages for a query from documents, the best first; these are not changed."""
+        """Return passages for a query from documents, of which the best come first; these are not changed."""
         hits = [to_hit(document, self._name) for document in documents]
         around = self._surroundings.read(hits, self._cutter.reach(hits))
         collection, alone = read_hits(documents, self._name, self._counter, around)
         if alone:
             self._warnings.warn("places", UNPLACED, alone, len(documents))
-        ranking = Ranking.from_hits(range(len(documents)), read_scores(documents, self.score_key))
+        ranking = Ranking.from_hits(range(len(documents)))
         return list(map(to_document, collection.cut(query, ranking, self.budget, self._cutter, self.order)))
 
     def _name(self, document: Document) -> str:

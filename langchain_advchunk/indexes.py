@@ -25,7 +25,7 @@ from langchain_advchunk.settings import CheckedModel
 class IndexRetriever(CheckedModel, BaseRetriever):
     """Retrieves from an index of the core, which needs no vector store: a file (`advchunk.retrieval.StoredRetriever`) or memory.
 
-    The file outlives the process, and ``advchunk index`` and ``advchunk ask`` use it, too::
+    The file outlives the process, and ``advchunk index`` and ``advchunk ask`` use it, too; `StoredRetriever` lists and removes its documents::
 
         retriever = IndexRetriever(index="guides.index")
         retriever.add_documents(documents)  # chunks and embeds them, in place of those of the same names
@@ -77,15 +77,6 @@ class IndexRetriever(CheckedModel, BaseRetriever):
             for document in documents
         ]
         add_documents(self._retriever, sources, self.chunker)
-
-    @property
-    def documents(self) -> list[str]:
-        """The names of the documents in the index."""
-        return self._retriever.documents
-
-    def delete(self, names: Sequence[str]) -> None:
-        """Remove the documents of these names from the index."""
-        self._retriever.remove(*names)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any

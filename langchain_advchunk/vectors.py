@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from advchunk import Chunk
 from advchunk.building.ids import IdGenerator
 from advchunk.chunkers.frameworks import TextPlace
-from advchunk.chunkers.vectors import aadd_vectors, add_vectors
+from advchunk.chunkers.vectors import add_vectors
 from advchunk.errors import require
 from advchunk.models.cache import CacheLike
 from advchunk.models.embedders import EmbedderLike
@@ -63,25 +63,6 @@ def vectors_for(
     groups, texts = _groups(chunks, documents, id_key)
     located = [group.chunks for group in groups]
     results = add_vectors(located, kind, embeddings, documents=texts, batch_size=batch_size, cache=cache)
-    return _stored(groups, results, kind, embeddings, batch_size, id_key)
-
-
-async def avectors_for(
-    chunks: Sequence[Document],
-    kind: Literal["plain", "context", "units", "late"] = "units",
-    embeddings: EmbedderLike = None,
-    documents: Sequence[Document] | None = None,
-    *,
-    batch_size: int | None = None,
-    cache: CacheLike = None,
-    id_key: str = "doc_id",
-    concurrency: int | None = None,
-) -> tuple[list[Document], list[Document], ChunkEmbeddings]:
-    """Await `vectors_for`, with at most ``concurrency`` (>= 1) model calls at a time; None leaves it to each model."""
-    groups, texts = _groups(chunks, documents, id_key)
-    located = [group.chunks for group in groups]
-    options: dict[str, Any] = {"batch_size": batch_size, "cache": cache, "concurrency": concurrency}
-    results = await aadd_vectors(located, kind, embeddings, documents=texts, **options)
     return _stored(groups, results, kind, embeddings, batch_size, id_key)
 
 

@@ -26,6 +26,6 @@ __getattr__, __dir__, _ = lazy_names(__name__, {
     ".node_parsers": "node_parser_class",
     ".retrievers": "AdvchunkRetriever PassagePostprocessor",
     ".sparse": "qdrant_words",
-    ".surroundings": "StoreNodes document_filter",
-    ".vectors": "avectors_for vectors_for",
+    ".surroundings": "StoreNodes",
+    ".vectors": "vectors_for",
 }, classes=".node_parsers:NodeParser")  # fmt: skip

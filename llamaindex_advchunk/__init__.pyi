@@ -37,6 +37,4 @@ from llamaindex_advchunk.retrievers import AdvchunkRetriever as AdvchunkRetrieve
 from llamaindex_advchunk.retrievers import PassagePostprocessor as PassagePostprocessor
 from llamaindex_advchunk.sparse import qdrant_words as qdrant_words
 from llamaindex_advchunk.surroundings import StoreNodes as StoreNodes
-from llamaindex_advchunk.surroundings import document_filter as document_filter
-from llamaindex_advchunk.vectors import avectors_for as avectors_for
 from llamaindex_advchunk.vectors import vectors_for as vectors_for

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from inspect import unwrap
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from uuid import UUID, uuid5
 
-from llama_index.core.callbacks import CallbackManager
 from llama_index.core.node_parser import TextSplitter
 from llama_index.core.schema import (
     BaseNode,
@@ -25,9 +22,9 @@ from llama_index.core.schema import (
     TextNode,
 )
 from llama_index.core.utils import get_tqdm_iterable
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from advchunk import Chunk, Chunker, ConfigurationError, Failure
+from advchunk import Chunk, Chunker, Failure
 from advchunk import Document as Source
 from advchunk.building.layout import inherited_metadata
 from advchunk.chunkers.frameworks import (
@@ -38,7 +35,6 @@ from advchunk.chunkers.frameworks import (
     parent_id,
     parse_spans,
 )
-from advchunk.chunkers.other_names import check_names
 from advchunk.chunkers.params import ALIASES, parameters, resources
 from advchunk.chunkers.sources import chunk_files
 from advchunk.chunkers.vectors import Vectors
@@ -97,12 +93,6 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         default=1, exclude=True, description="Number of processes that parse; what is awaited runs in this process."
     )
 
-    def __init__(self, **data: Any) -> None:
-        """Build a parser; raise `advchunk.ConfigurationError` instead of pydantic's error, which repeats all input."""
-        check_names(type(self).__name__, data, type(self).model_fields)
-        with first_error():
-            super().__init__(**data)
-
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         rule = "split_text must not be overridden, as nodes are not made of it: override core, or write a chunker"
@@ -120,11 +110,6 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         require(self.id_func is None or callable(self.id_func), "id_func must be a function or None", self.id_func)
         self.core()  # raises on a bad parameter
         return self
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Return the name under which LlamaIndex serializes this parser."""
-        return f"advchunk.{cls.__name__}"
 
     @classmethod
     def from_defaults(cls, **kwargs: Any) -> Self:
@@ -338,16 +323,6 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
             _log.warning(message, cls.__name__)
         return parser
 
-    # LlamaIndex drops attributes that cannot be pickled, from the original too; pydantic raises instead.
-    def __getstate__(self) -> dict[str, Any]:
-        state = BaseModel.__getstate__(self)
-        attributes = {name: value for name, value in self.__dict__.items() if name != "callback_manager"}
-        return {**state, "__dict__": attributes}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = {**state, "__dict__": {**state["__dict__"], "callback_manager": CallbackManager([])}}
-        BaseModel.__setstate__(self, copy.copy(state))
-
 
 class ChunkerNodeParser(AdvchunkNodeParser):
     """Parse with any core chunker: ``ChunkerNodeParser(chunker=MyChunker())``."""
@@ -457,21 +432,6 @@ def check_nodes(nodes: Iterable[BaseNode]) -> list[Any]:
     others = [node for node in nodes if not isinstance(node, BaseNode)]
     require(not others, rule, others[:1])
     return nodes
-
-
-@contextmanager
-def first_error() -> Iterator[None]:
-    """Raise the first error that pydantic finds as the core would: the rule and the value."""
-    try:
-        yield
-    except ValidationError as error:
-        first = error.errors()[0]
-    else:
-        return
-    cause = first.get("ctx", {}).get("error")
-    if isinstance(cause, ConfigurationError):
-        raise cause
-    require(False, f"{'.'.join(map(str, first['loc']))}: {first['msg']}", first["input"])
 
 
 def sentence_nodes(node: TextNode, chunk: Chunk, place: TextPlace) -> Iterator[IndexNode]:

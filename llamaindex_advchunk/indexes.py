@@ -23,7 +23,7 @@ from llamaindex_advchunk.collection import to_node
 class IndexRetriever(BaseRetriever):
     """Retrieves from an index of the core, which needs no vector store: a file (`advchunk.retrieval.StoredRetriever`) or memory.
 
-    The file outlives the process, and ``advchunk index`` and ``advchunk ask`` use it, too::
+    The file outlives the process, and ``advchunk index`` and ``advchunk ask`` use it, too; `StoredRetriever` lists and removes its documents::
 
         retriever = IndexRetriever("guides.index")
         retriever.add_documents(documents)  # chunks and embeds them, in place of those with the same ids
@@ -69,15 +69,6 @@ class IndexRetriever(BaseRetriever):
             for document in documents
         ]
         add_documents(self._index, sources, self._chunker)
-
-    @property
-    def documents(self) -> list[str]:
-        """The names of the documents in the index."""
-        return self._index.documents
-
-    def delete(self, ids: Sequence[str]) -> None:
-        """Remove the documents with these ids from the index."""
-        self._index.remove(*ids)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         query = query_bundle.query_str

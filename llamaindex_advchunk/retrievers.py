@@ -21,7 +21,6 @@ from llama_index.core.schema import (
 from llama_index.core.vector_stores import MetadataFilters
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
-from advchunk.chunkers.other_names import check_names
 from advchunk.errors import require
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
@@ -32,7 +31,7 @@ from advchunk.retrieval.rankings import DEPTH
 from advchunk.retrieval.search import Search, SearchMode
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.detection import AUTO
-from llamaindex_advchunk.base import check_nodes, first_error
+from llamaindex_advchunk.base import check_nodes
 from llamaindex_advchunk.collection import Pool, PoolReader, nodes_in, with_sections
 from llamaindex_advchunk.plain import UNCHECKED, PlainFields
 from llamaindex_advchunk.surroundings import AnySource, can_find, documents_in, surroundings_of
@@ -291,11 +290,6 @@ class PassagePostprocessor(PlainFields, BaseNodePostprocessor):
     _reader: PoolReader | None = PrivateAttr(default=None)
     _once: Any = PrivateAttr(default_factory=WarningLog)
 
-    def __init__(self, **data: Any) -> None:
-        check_names(type(self).__name__, data, type(self).model_fields)
-        with first_error():
-            super().__init__(**data)
-
     @model_validator(mode="after")
     def _check(self) -> Self:
         self._read()  # raises on a bad parameter
@@ -305,11 +299,6 @@ class PassagePostprocessor(PlainFields, BaseNodePostprocessor):
         super().__setattr__(name, value)
         if name in type(self).model_fields:
             self._reader = None
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Return the name under which LlamaIndex serializes this postprocessor, without texts."""
-        return f"advchunk.{cls.__name__}"
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None

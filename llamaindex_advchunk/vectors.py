@@ -9,7 +9,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, TextNode
 from advchunk import Chunk
 from advchunk.building.ids import IdGenerator
 from advchunk.chunkers.frameworks import TextPlace
-from advchunk.chunkers.vectors import aadd_vectors, add_vectors
+from advchunk.chunkers.vectors import add_vectors
 from advchunk.errors import require
 from advchunk.models.cache import CacheLike
 from advchunk.models.embedders import EmbedderLike
@@ -50,23 +50,6 @@ def vectors_for(
     sources = _Sources.of(nodes, documents)
     texts, located = sources.texts, sources.located
     results = add_vectors(located, kind, embed_model, documents=texts, batch_size=batch_size, cache=cache)
-    return sources.entries(results)
-
-
-async def avectors_for(
-    nodes: Sequence[BaseNode],
-    kind: Literal["plain", "context", "units", "late"] = "units",
-    embed_model: EmbedderLike = None,
-    documents: Sequence[BaseNode] | None = None,
-    *,
-    batch_size: int | None = None,
-    cache: CacheLike = None,
-    concurrency: int | None = None,
-) -> list[BaseNode]:
-    """Await `vectors_for`, with at most ``concurrency`` (>= 1) model calls at a time; None leaves it to each model."""
-    sources = _Sources.of(nodes, documents)
-    options: dict[str, Any] = {"batch_size": batch_size, "cache": cache, "concurrency": concurrency}
-    results = await aadd_vectors(sources.located, kind, embed_model, documents=sources.texts, **options)
     return sources.entries(results)
 
 
@@ -125,6 +108,6 @@ def _locate(nodes: Sequence[TextNode], text: str | None) -> list[Chunk]:
         for node in nodes
     ]
     located = place_in_order(chunks) if text is None else locate_chunks(text, chunks)
-    lost = [chunk.text[:80] for chunk in located if not chunk.spans]
+    lost: list[Any] = [chunk.text[:80] for chunk in located if not chunk.spans]
     require(not lost, "nodes must be parts of their document, in order", *lost[:1] or [None])
     return located

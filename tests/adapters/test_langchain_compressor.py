@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,9 +51,8 @@ def test_passages_are_those_of_the_core(texts, order):
     (doc,) = [Document(TOWN, metadata={"source": "town"})]
     by_text = {chunk.page_content: chunk for chunk in RecursiveSplitter(max_tokens=60).split_documents([doc])}
     chunks = [by_text[hit.chunk.embed_text] for hit in hits]
-    for chunk, hit in zip(chunks, hits, strict=True):
-        chunk.metadata["own"] = hit.score
-    results = compress(chunks, budget=300, order=order, texts=texts, score_key="own")
+    hits = [replace(hit, score=1 / rank) for rank, hit in enumerate(hits, 61)]  # as of a fused ranking
+    results = compress(chunks, budget=300, order=order, texts=texts)
     expected = PassageCutter().cut(QUESTION, hits, 300, order=order, texts=texts)
     assert len(expected) > 1
     assert places(results) == [(passage.prompt_text, passage.citation) for passage in expected]
@@ -243,13 +243,6 @@ def test_the_cutter_decides_language_and_tokens():
     assert passage.page_content == "Die Fähren fahren täglich."
     assert passage.metadata["token_count"] == 4
     assert len(compress(hits_of(split()), budget=400, cutter=PassageCutter(max_passages=1, min_tokens=50))) == 1
-
-
-def test_scores_are_read_from_the_metadata():
-    hits = [Document(text, metadata={"own": score}) for text, score in zip(TEA, (0.9, 0.2, 0.1), strict=True)]
-    assert compress(hits, "", score_key="own")[0].page_content == TEA[0]
-    with pytest.raises(ConfigurationError, match="score_key 'other'"):
-        compress(hits, score_key="other")
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,8 @@ def test_a_ranking_is_that_of_the_allowed_chunks(search):
     expected = combine(
         dense.keep(allowed) if search.mode != "lexical" else None,
         lexical if search.mode != "dense" else None,
-        positions if search.neighbors else None,
+        search,
+        positions,
     )
     ranking = collection.rank("word7 word12 word17 word30", dense, search)
     assert ranking.chunks.tolist() == [i for i in expected.chunks.tolist() if allowed[i]]

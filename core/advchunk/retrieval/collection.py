@@ -153,18 +153,8 @@ class Collection(Generic[_Item]):
             scores = self.words.scores(query)
             scores = np.where(self.allowed, np.pad(scores, (0, len(self) - len(scores))), 0)
             lexical = Ranking.from_scores(scores, depth if hierarchy.is_flat else None, above=0)
-        ranking = combine(
-            dense.keep(self.allowed) if dense is not None and search.mode != "lexical" else None,
-            lexical,
-            self.positions if search.neighbors else None,
-            lexical_weight=search.lexical_weight,
-            fusion=search.fusion,
-            depth=depth,
-            hierarchy=hierarchy,
-            levels=search.levels,
-            answer=search.answer,
-            section_weight=search.section_weight,
-        )
+        vectors = dense.keep(self.allowed) if dense is not None and search.mode != "lexical" else None
+        ranking = combine(vectors, lexical, search, self.positions, hierarchy=hierarchy, depth=depth)
         return ranking.keep(self.allowed)
 
     def first(self, ranking: Ranking, k: int, merge: float | None = None) -> Ranking:
