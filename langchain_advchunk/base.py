@@ -355,9 +355,8 @@ def check_id_key(id_key: str, documents: Iterable[Document]) -> None:
 def chunk_key(document: Document) -> str:
     """Return a key of what is embedded, so that ``index(..., key_encoder=chunk_key)`` adds only the chunks that changed.
 
-    The key is made from the id and ``page_content``. It changes with the text, and with the title, heading or summary before
-    it. A skipped chunk keeps the metadata that it had when it was added: after an edit above it, its ``start_index`` is that of
-    the former text, and so is a citation, unless the retriever is given ``texts``. With `record_key`, metadata is always current.
+    A skipped chunk keeps the metadata that it had when it was added: after an edit above it, its ``start_index`` is that of the
+    former text, and so is a citation, unless the retriever is given ``texts``. With `record_key`, metadata is always current.
     """
     return hashed_id(_id_of(document, "chunk_key"), document.page_content)
 
@@ -365,9 +364,8 @@ def chunk_key(document: Document) -> str:
 def record_key(document: Document) -> str:
     """Return a key of all that a store has of a chunk, so that with ``index(..., key_encoder=record_key)`` its metadata is current.
 
-    The key is made from the id, ``page_content`` and metadata: a chunk that moved, or whose parent or title is another, is added
-    again, in place of what it was. With LangChain's ``CacheBackedEmbeddings``, it is not embedded again. Unlike that of
-    LangChain, the key is a UUID, which all stores take.
+    A chunk that moved, or whose parent or title is another, is added again, in place of what it was. With LangChain's
+    ``CacheBackedEmbeddings``, it is not embedded again. Unlike that of LangChain, the key is a UUID, which all stores take.
     """
     metadata = json.dumps(document.metadata, sort_keys=True, default=str)
     return hashed_id(_id_of(document, "record_key"), document.page_content, metadata)

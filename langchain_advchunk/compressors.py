@@ -32,19 +32,16 @@ from langchain_advchunk.surroundings import AnySource, surroundings_of
 class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     """Cuts what any retriever found again, for the question, into passages that fit a token budget (`PassageCutter`).
 
-    It needs no model and no index, and the chunks may be those of any splitter::
+    It needs no model and no index, and the chunks may be those of any splitter: it is the ``base_compressor`` of a
+    ``ContextualCompressionRetriever``. Let the retriever find more than fits into a prompt, such as 50 chunks: the first
+    200 are cut. With ``texts``, passages also include the text around them. The place of a chunk is read from our metadata
+    (`chunk_spans`) or from ``start_index``, or is found in ``texts``. Chunks without a place, or without the name of a
+    document, are cut alone, or joined where they overlap; a warning in the log says so once.
 
-        compressor = PassageCompressor(budget=1000)
-        retriever = ContextualCompressionRetriever(base_compressor=compressor, base_retriever=store.as_retriever(search_kwargs={"k": 50}))
-
-    Let the retriever find more than fits into a prompt, such as 50 chunks: the first 200 are cut. With ``texts``, passages
-    also include the text around them. The place of a chunk in its document is read from our metadata (`chunk_spans`) or
-    from ``start_index``, which LangChain's splitters add with ``add_start_index=True``, or is found in ``texts``. Chunks without a
-    place, or without the name of a document, are cut alone, or joined where they overlap; a warning in the log says so once.
-
-    Results have the metadata of the first chunk that they are from, and that of the passages of `AdvchunkRetriever`:
-    ``relevance_score``, ``citation``, ``token_count``, ``chunk_ids`` and, if its place is known, ``start_index`` and ``end_index``.
-    ``page_content`` begins with the headings above the passage, in ``token_count`` but not in these places.
+    Results have the metadata of the first chunk that they are from, and ``relevance_score``, ``citation``, ``token_count``,
+    ``chunk_ids`` and, if its place is known, ``start_index`` and ``end_index``. ``page_content`` begins with the headings
+    above the passage, in ``token_count`` but not in these places. A key that the metadata has already is preceded by
+    ``advchunk_``.
 
     Parameters
     ----------

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Annotated, Any
@@ -19,7 +18,7 @@ from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, PrivateAttr, SkipValidation
 
-from advchunk.errors import ConfigurationError, require
+from advchunk.errors import require
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import CheckedEmbedder, as_embedder
 from advchunk.retrieval import LexicalIndex, PassageCutter, Ranking
@@ -29,7 +28,7 @@ from advchunk.retrieval.neighbors import FARTHEST
 from advchunk.retrieval.passages import PassageOrder, check_sizes
 from advchunk.retrieval.query_language import fit_to_language
 from advchunk.retrieval.rankings import DEPTH
-from advchunk.retrieval.search import Search
+from advchunk.retrieval.search import Search, SearchMode
 from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood, characters_of
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
@@ -53,6 +52,8 @@ _ROWS = 4  # times more rows (sentences) than chunks are asked for
 _LEVELS = 2  # times more chunks of several levels than of each are asked for
 _FILTERED = 10  # times more chunks than are asked for are filtered, if a store filters only what it found
 _FILTERS = {"expr", "namespace", "partition_names", "tenant", "where", "where_document"}  # and *filter*
+
+_NEEDS_SCORES = "a vectorstore must search with scores; for one that cannot, pass retriever=store.as_retriever()"
 
 _Hits = list[tuple[Document, float | None]]
 _Filter = Callable[[Document], bool]
@@ -160,6 +161,9 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         sources = [source for source in (self.vectorstore, self.retriever) if source is not None]
         require(len(sources) < 2, "vectorstore and retriever must not both be given", sources)
         require(self._has_chunks or bool(sources), "vectorstore, retriever or chunks must be given", None)
+        search_with_score = getattr(type(self.vectorstore), "similarity_search_with_score", None)
+        has_scores = search_with_score is not VectorStore.similarity_search_with_score
+        require(has_scores, _NEEDS_SCORES, type(self.vectorstore).__name__)
         self._check_mode(self._search)
         _check_size(self.k, self.budget)
         check_sizes(depth=self.depth)
@@ -169,21 +173,21 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
 
     def _check_mode(self, search: Search) -> None:
         rule = "mode must be 'lexical' without a vectorstore or retriever, and 'dense' without chunks"
-        has_vectors = self.vectorstore is not None or self.retriever is not None
-        fits = (search.mode == "lexical" or has_vectors) and (search.mode == "dense" or self._has_chunks)
+        fits = (search.mode == "lexical" or self._has_vectors) and (search.mode == "dense" or self._has_chunks)
         require(fits, rule, search.mode)
 
     @property
     def _has_chunks(self) -> bool:
-        """True if the chunks that were indexed are known."""
         return self.chunks is not None
 
     @property
+    def _has_vectors(self) -> bool:
+        return self.vectorstore is not None or self.retriever is not None
+
+    @property
     def _search(self) -> Search:
-        if self.search is not None:
-            return self.search
-        has_vectors = self.vectorstore is not None or self.retriever is not None
-        return Search(("hybrid" if has_vectors else "lexical") if self._has_chunks else "dense", neighbors=True)
+        mode: SearchMode = "dense" if not self._has_chunks else "hybrid" if self._has_vectors else "lexical"
+        return self.search or Search(mode, neighbors=True)
 
     @property
     def _counter(self) -> Counter:
@@ -207,8 +211,8 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     ) -> list[Document]:
         call, hits = self._call(kwargs), _Hits()
         if call.search.mode != "lexical" and self.vectorstore is not None:
-            with _requiring_scores(self.vectorstore):
-                hits = _pairs(self.vectorstore.similarity_search_with_score(query, **call.search_kwargs))
+            found = self.vectorstore.similarity_search_with_score(query, **call.search_kwargs)
+            hits = _scored(self.vectorstore, found)
         elif call.search.mode != "lexical" and self.retriever is not None:
             config = RunnableConfig(callbacks=run_manager.get_child())
             hits = [(hit, None) for hit in self.retriever.invoke(query, config, **call.search_kwargs)]
@@ -219,8 +223,8 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     ) -> list[Document]:
         call, hits = self._call(kwargs), _Hits()
         if call.search.mode != "lexical" and self.vectorstore is not None:
-            with _requiring_scores(self.vectorstore):
-                hits = _pairs(await self.vectorstore.asimilarity_search_with_score(query, **call.search_kwargs))
+            found = await self.vectorstore.asimilarity_search_with_score(query, **call.search_kwargs)
+            hits = _scored(self.vectorstore, found)
         elif call.search.mode != "lexical" and self.retriever is not None:
             config = RunnableConfig(callbacks=run_manager.get_child())
             hits = [(hit, None) for hit in await self.retriever.ainvoke(query, config, **call.search_kwargs)]
@@ -347,22 +351,11 @@ class _Call:
     is_cut: bool
 
 
-@contextmanager
-def _requiring_scores(store: VectorStore) -> Iterator[None]:
-    """Raise `ConfigurationError` if a store has no search with scores."""
-    try:
-        yield
-    except NotImplementedError as error:
-        rule = "a vectorstore must search with scores; for one that cannot, pass retriever=store.as_retriever()"
-        msg = f"{rule}, got {type(store).__name__}"
-        raise ConfigurationError(msg) from error
-
-
-def _pairs(hits: Iterable[tuple[Document, float]]) -> _Hits:
-    """Return the hits of a store; raise `NotImplementedError` if they are documents without scores."""
+def _scored(store: VectorStore, hits: Iterable[tuple[Document, float]]) -> _Hits:
+    """Return the hits of a store; raise `ConfigurationError` if they are documents without scores."""
     pairs: _Hits = list(hits)
-    if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
-        raise NotImplementedError
+    is_scored = all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs)
+    require(is_scored, _NEEDS_SCORES, type(store).__name__)
     return pairs
 
 

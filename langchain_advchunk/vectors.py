@@ -35,15 +35,7 @@ def vectors_for(
     For "units", sentences are stored, whose vectors contain some of their chunk and of the text around it
     (`advchunk.models.context_vectors.sentence_rows`), and LangChain's ``MultiVectorRetriever`` returns each chunk
     once. Else the chunks are stored, with their own vectors ("plain"), with these mixed with those of the chunks
-    around them ("context"), or with those of their tokens in the document ("late")::
-
-        chunks, rows, embeddings = vectors_for(splitter.split_documents(documents), "units", documents=documents)
-        retriever = MultiVectorRetriever(
-            vectorstore=InMemoryVectorStore.from_documents(rows, embeddings),
-            docstore=InMemoryStore(),
-            search_kwargs={"k": 20},  # sentences, from fewer chunks
-        )
-        retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
+    around them ("context"), or with those of their tokens in the document ("late").
 
     Parameters
     ----------

@@ -1,8 +1,7 @@
 """Vectors for the nodes of any node parser."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Self
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from llama_index.core.schema import BaseNode, MetadataMode, TextNode
 
@@ -28,11 +27,7 @@ def vectors_for(
 ) -> list[BaseNode]:
     """Return the nodes of any node parser with an ``embedding``; for "units", an `IndexNode` for each sentence of each.
 
-    They go into any index, as the nodes of our parsers with ``vectors=kind`` do (`LinearNodeParser`)::
-
-        nodes = SentenceSplitter()(documents)
-        index = VectorStoreIndex(vectors_for(nodes, "units", documents=documents))
-
+    They go into any index, as the nodes of our parsers with ``vectors=kind`` do (`LinearNodeParser`).
     A node is embedded with the metadata that its embedder sees. The nodes themselves are not changed; those without text are
     returned as they are, after the others.
 
@@ -47,49 +42,27 @@ def vectors_for(
     ------
     ConfigurationError : a node is not part of its document.
     """
-    sources = _Sources.of(nodes, documents)
-    texts, located = sources.texts, sources.located
+    groups, rest = dict[str, list[TextNode]](), list[BaseNode]()
+    for node in nodes:
+        if isinstance(node, TextNode) and node.text.strip():
+            groups.setdefault(node.ref_doc_id or "", []).append(node)
+        else:
+            rest.append(node)
+    contents = {document.node_id: document.get_content(MetadataMode.NONE) for document in documents or ()}
+    unknown = [] if documents is None else [source for source in groups if source not in contents]
+    require(not unknown, "documents must have the source of each node", unknown)
+    texts = None if documents is None else [contents[source] for source in groups]
+    located = [_locate(group, contents.get(source)) for source, group in groups.items()]
     results = add_vectors(located, kind, embed_model, documents=texts, batch_size=batch_size, cache=cache)
-    return sources.entries(results)
-
-
-@dataclass(frozen=True)
-class _Sources:
-    """The nodes of each document, as they are and as chunks of its text, if that is known, and the nodes without text."""
-
-    groups: dict[str, list[TextNode]]
-    located: list[list[Chunk]]
-    texts: list[str] | None
-    rest: list[BaseNode]
-
-    @classmethod
-    def of(cls, nodes: Sequence[BaseNode], documents: Sequence[BaseNode] | None) -> Self:
-        """Return the nodes by their documents."""
-        groups, rest = dict[str, list[TextNode]](), list[BaseNode]()
-        for node in nodes:
-            if isinstance(node, TextNode) and node.text.strip():
-                groups.setdefault(node.ref_doc_id or "", []).append(node)
-            else:
-                rest.append(node)
-        if documents is None:
-            return cls(groups, [_locate(group, None) for group in groups.values()], None, rest)
-        contents = {document.node_id: document.get_content(MetadataMode.NONE) for document in documents}
-        unknown = [source for source in groups if source not in contents]
-        require(not unknown, "documents must have the source of each node", unknown)
-        texts = [contents[source] for source in groups]
-        return cls(groups, list(map(_locate, groups.values(), texts)), texts, rest)
-
-    def entries(self, results: Iterable[Sequence[Chunk]]) -> list[BaseNode]:
-        """Return the nodes with the vectors of their chunks."""
-        ids, entries = IdGenerator(), list[BaseNode]()
-        for (source, group), chunks in zip(self.groups.items(), results, strict=True):
-            place = TextPlace(None if self.texts is not None or _are_placed(group) else ())
-            for node, chunk in zip(group, ids.assign(source, chunks), strict=True):
-                if chunk.rows is not None:
-                    entries += sentence_nodes(node, chunk, place)
-                elif chunk.vector is not None:
-                    entries.append(node.model_copy(update={"embedding": chunk.vector.tolist()}))
-        return [*entries, *self.rest]
+    ids, entries = IdGenerator(), list[BaseNode]()
+    for (source, group), chunks in zip(groups.items(), results, strict=True):
+        place = TextPlace(None if source in contents or _are_placed(group) else ())
+        for node, chunk in zip(group, ids.assign(source, chunks), strict=True):
+            if chunk.rows is not None:
+                entries += sentence_nodes(node, chunk, place)
+            elif chunk.vector is not None:
+                entries.append(node.model_copy(update={"embedding": chunk.vector.tolist()}))
+    return [*entries, *rest]
 
 
 def _are_placed(nodes: Sequence[TextNode]) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.stores import InMemoryStore
-from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from advchunk import ConfigurationError, RecursiveChunker
@@ -422,15 +422,6 @@ def test_async_search_computes_in_another_thread():
 
 
 def test_a_store_without_scores_is_a_clear_error():
-    class Unscored(InMemoryVectorStore):
-        """Searches without scores."""
-
-        def similarity_search_with_score(self, *args, **kwargs):
-            raise NotImplementedError
-
-        async def asimilarity_search_with_score(self, *args, **kwargs):
-            raise NotImplementedError
-
     class UnscoredDocuments(InMemoryVectorStore):
         """Returns documents without scores."""
 
@@ -440,11 +431,18 @@ def test_a_store_without_scores_is_a_clear_error():
         async def asimilarity_search_with_score(self, *args, **kwargs):
             return CHUNKS[:2]
 
-    for store in (Unscored, UnscoredDocuments):
-        retriever = AdvchunkRetriever(vectorstore=store(DefaultEmbeddings()))
-        for search in (retriever.invoke, lambda query: asyncio.run(retriever.ainvoke(query))):  # noqa: B023
-            with pytest.raises(ConfigurationError, match=r"pass retriever=store.as_retriever\(\), got Unscored"):
-                search(QUESTION)
+    class Unscored(InMemoryVectorStore):
+        """Does not search with scores."""
+
+        similarity_search_with_score = VectorStore.similarity_search_with_score
+
+    rule = r"pass retriever=store.as_retriever\(\), got 'Unscored"
+    with pytest.raises(ConfigurationError, match=rule):
+        AdvchunkRetriever(vectorstore=Unscored(DefaultEmbeddings()))
+    retriever = AdvchunkRetriever(vectorstore=UnscoredDocuments(DefaultEmbeddings()))
+    for search in (retriever.invoke, lambda query: asyncio.run(retriever.ainvoke(query))):
+        with pytest.raises(ConfigurationError, match=rule):
+            search(QUESTION)
 
 
 def test_chunks_alone_are_searched_by_words():

@@ -217,7 +217,7 @@ def test_rows_of_nonsense_are_left_out_or_a_clear_error(kept, server):
         (in_table, 'document, "start", "end", "text", id, metadata'),
         (in_llamaindex, "text, metadata_, node_id, embedding"),
     ],
-    ids=["table", "filter", "links"],
+    ids=["table", "links"],
 )
 def test_rows_that_are_twice_change_no_answer(server, make, columns):
     """As LlamaIndex leaves them where a process dies after the store has its nodes, and before its docstore is saved."""
