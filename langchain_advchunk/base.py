@@ -52,9 +52,8 @@ class AdvchunkSplitter(TextSplitter, ABC):
     preceded by ``advchunk_``: ``advchunk_level``. ``advchunk_keys`` lists our keys, so that a chunk that is split again
     does not pass them on.
 
-    The pieces of a chunk that is split again have the places and the ``source_id`` of its document, not of the chunk, and no
-    ``chunk_index``. Where the place of the chunk is not known, they have none. A chunk of LangChain's splitters states it by
-    ``start_index``.
+    The pieces of a chunk that is split again have the places and the ``source_id`` of its document, if the chunk states
+    its own, and no ``chunk_index``.
 
     ``page_content`` is ``text[start_index:end_index]`` of the document's text only if the chunk has one span and no context;
     `chunk_spans` returns the spans of any chunk.
@@ -127,7 +126,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
         return self.split_documents(documents)
 
     def split_files(self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None) -> list[Document]:
-        """Return the chunks of files in any format that `advchunk.read_file` reads, of folders, and of archives (`advchunk.chunk_files`).
+        """Return the chunks of files in any format, folders, and archives (`advchunk.chunk_files`).
 
         ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as ``source``, also
         ``source_id``; a line of a .jsonl file has ``source_id`` "docs.jsonl:ID", with its own id.
@@ -143,10 +142,10 @@ class AdvchunkSplitter(TextSplitter, ABC):
             yield from self._convert(Document(source.text, id=source.id), chunks)
 
     def split_parts(self, documents: Iterable[Document]) -> list[Document]:
-        """Return the chunks of pages or elements, as many loaders return them, joined to their sources (`advchunk.readers.parts.join_parts`).
+        """Return the chunks of pages or elements, which are joined to their sources (`readers.parts.join_parts`).
 
-        ``start_index`` is an offset in the joined text. Metadata are those that all parts have in common; ``page``, ``pages``
-        and ``boxes`` are those of the chunk.
+        ``start_index`` is an offset in the joined text. Metadata are those that all parts have in common; ``page``,
+        ``pages`` and ``boxes`` are those of the chunk.
         """
         sources = list(join_parts(map(source_of, documents)))
         options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
@@ -302,13 +301,7 @@ class LanguageModelSplitter(LinearSplitter):
 
 @dataclass(kw_only=True, eq=False)
 class EmbeddingSplitter(LinearSplitter):
-    """Base of the splitters that cut by embeddings.
-
-    Parameters
-    ----------
-    embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...);
-        None is the built-in default, which needs no key or download.
-    """
+    """Base of the splitters that cut by embeddings."""
 
     embeddings: EmbedderLike = field(default=None, kw_only=False, repr=False, metadata=RESOURCE)
 
@@ -355,8 +348,8 @@ def check_id_key(id_key: str, documents: Iterable[Document]) -> None:
 def chunk_key(document: Document) -> str:
     """Return a key of what is embedded, so that ``index(..., key_encoder=chunk_key)`` adds only the chunks that changed.
 
-    A skipped chunk keeps the metadata that it had when it was added: after an edit above it, its ``start_index`` is that of the
-    former text, and so is a citation, unless the retriever is given ``texts``. With `record_key`, metadata is always current.
+    A skipped chunk keeps its metadata: after an edit above it, its ``start_index`` is that of the former text, and so
+    is a citation, unless the retriever is given ``texts``. With `record_key`, metadata is always current.
     """
     return hashed_id(_id_of(document, "chunk_key"), document.page_content)
 
@@ -364,8 +357,8 @@ def chunk_key(document: Document) -> str:
 def record_key(document: Document) -> str:
     """Return a key of all that a store has of a chunk, so that with ``index(..., key_encoder=record_key)`` its metadata is current.
 
-    A chunk that moved, or whose parent or title is another, is added again, in place of what it was. With LangChain's
-    ``CacheBackedEmbeddings``, it is not embedded again. Unlike that of LangChain, the key is a UUID, which all stores take.
+    A chunk that moved, or whose parent or title is another, is added again, in place of what it was; with LangChain's
+    ``CacheBackedEmbeddings``, it is not embedded again. The key is a UUID, which all stores take.
     """
     metadata = json.dumps(document.metadata, sort_keys=True, default=str)
     return hashed_id(_id_of(document, "record_key"), document.page_content, metadata)

@@ -33,15 +33,15 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     """Cuts what any retriever found again, for the question, into passages that fit a token budget (`PassageCutter`).
 
     It needs no model and no index, and the chunks may be those of any splitter: it is the ``base_compressor`` of a
-    ``ContextualCompressionRetriever``. Let the retriever find more than fits into a prompt, such as 50 chunks: the first
-    200 are cut. With ``texts``, passages also include the text around them. The place of a chunk is read from our metadata
-    (`chunk_spans`) or from ``start_index``, or is found in ``texts``. Chunks without a place, or without the name of a
-    document, are cut alone, or joined where they overlap; a warning in the log says so once.
+    ``ContextualCompressionRetriever``. Let the retriever find more than fits into a prompt, such as 50 chunks: the
+    first 200 are cut. With ``texts``, passages also include the text around them. The place of a chunk is read from
+    our metadata (`chunk_spans`) or from ``start_index``, or is found in ``texts``. Chunks without a place, or without
+    the name of a document, are cut alone, or joined where they overlap; a warning in the log says so once.
 
-    Results have the metadata of the first chunk that they are from, and ``relevance_score``, ``citation``, ``token_count``,
-    ``chunk_ids`` and, if its place is known, ``start_index`` and ``end_index``. ``page_content`` begins with the headings
-    above the passage, in ``token_count`` but not in these places. A key that the metadata has already is preceded by
-    ``advchunk_``.
+    Results have the metadata of the first chunk that they are from, and ``relevance_score``, ``citation``,
+    ``token_count``, ``chunk_ids`` and, if the place is known, ``start_index`` and ``end_index``. ``page_content``
+    begins with the headings above the passage, in ``token_count`` but not in these places. A key that the metadata has
+    already is preceded by ``advchunk_``.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
         """Return passages for a query from documents, of which the best come first; these are not changed."""
         hits = [to_hit(document, self._name) for document in documents]
         around = self._surroundings.read(hits, self._cutter.reach(hits))
-        collection, alone = read_hits(documents, self._name, self._counter, around)
+        collection, alone = read_hits(hits, documents, self._name, self._counter, around)
         if alone:
             self._warnings.warn("places", UNPLACED, alone, len(documents))
         ranking = Ranking.from_hits(range(len(documents)))

@@ -25,7 +25,8 @@ from langchain_advchunk.settings import CheckedModel
 class IndexRetriever(CheckedModel, BaseRetriever):
     """Retrieves from an index of the core, which needs no vector store: a file (`advchunk.retrieval.StoredRetriever`) or memory.
 
-    The file outlives the process, and ``advchunk index`` and ``advchunk ask`` use it, too; `StoredRetriever` lists and removes its documents::
+    The file outlives the process, and ``advchunk index`` and ``advchunk ask`` use it, too. A `StoredRetriever` lists
+    and removes its documents::
 
         retriever = IndexRetriever(index="guides.index")
         retriever.add_documents(documents)  # chunks and embeds them, in place of those of the same names

@@ -21,7 +21,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, SkipValidation
 from advchunk.errors import require
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import CheckedEmbedder, as_embedder
-from advchunk.retrieval import LexicalIndex, PassageCutter, Ranking
+from advchunk.retrieval import Hit, LexicalIndex, PassageCutter, Ranking
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, as_cutter
 from advchunk.retrieval.neighbors import FARTHEST
@@ -60,7 +60,7 @@ _Filter = Callable[[Document], bool]
 
 
 class AdvchunkRetriever(CheckedModel, BaseRetriever):
-    """Retrieves chunks from any vector store, by vectors and words, and re-ranks them by their neighbors, as the core does.
+    """Retrieves chunks from any vector store by vectors and words, and re-ranks them by their neighbors.
 
     The chunks may be those of any splitter, and an existing store is used as it is::
 
@@ -237,13 +237,12 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
             source = None if callable(self.document_key) else store
         return surroundings_of(source, self.document_key, self._warnings)
 
-    def _around(self, hits: _Hits, call: _Call) -> Neighborhood:
+    def _around(self, found: Sequence[Hit], call: _Call) -> Neighborhood:
         """Return the texts and chunks around hits; chunks that are known have been located already."""
         tokens = (FARTHEST if call.search.neighbors else 0) + (self._cutter.around if call.is_cut else 0)
         if self._has_chunks or (self.texts is None and (not tokens or call.chunk_filter == _StoreFilter(None))):
             return Neighborhood()
-        own_hits = [to_hit(hit, self._name) for hit, _ in hits]
-        return self._surroundings.read(own_hits, characters_of(tokens, own_hits, self._counter))
+        return self._surroundings.read(found, characters_of(tokens, found, self._counter))
 
     def _call(self, kwargs: dict[str, Any]) -> _Call:
         """Return the settings of one search, from the retriever's own and those of `invoke`."""
@@ -289,12 +288,12 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
 
     def _respond(self, query: str, hits: _Hits, call: _Call) -> list[Document]:
         """Return the results of a search from the hits of the store."""
-        search, around = call.search, self._around(hits, call)
+        search = call.search
         if self._model is not None:
             search = fit_to_language(search, query, self._collection.words, self._model, self._warnings)
         if search.mode == "lexical":
             hits = []
-        collection, dense = self._rank(hits, call, around)
+        collection, dense = self._rank(hits, call)
         ranking = collection.rank(query, dense, search, call.depth)
         if call.budget is None:
             passages = collection.results(collection.first(ranking, call.k, search.merge))
@@ -303,7 +302,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         options = (call.budget, self._counter, cutter, self.order, search.merge)
         return list(map(to_document, collection.passages(query, ranking, *options)))
 
-    def _rank(self, hits: _Hits, call: _Call, around: Neighborhood) -> tuple[Collection[Document], Ranking]:
+    def _rank(self, hits: _Hits, call: _Call) -> tuple[Collection[Document], Ranking]:
         """Return the chunks, with the hits that are not among them, and the ranking of the hits."""
         collection = replace(self._collection, allowed=self._allowed(self._table, call, 0))
         numbers = self._table.numbers_of([hit for hit, _ in hits], self.id_key)
@@ -314,8 +313,11 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         if self.id_key is not None:  # a row alone is not a chunk
             hits = [hit for hit, number in zip(hits, numbers, strict=True) if number is not None]
         elif missing:
-            missing.sort(key=lambda i: sort_key(hits[i][0], self._name))  # so that all stores answer alike
-            others, alone = read_hits([hits[i][0] for i in missing], self._name, self._counter, around)
+            found = {i: to_hit(hits[i][0], self._name) for i in missing}
+            missing.sort(key=lambda i: sort_key(found[i], hits[i][0], self._name))  # so that all stores answer alike
+            own_hits, documents = [found[i] for i in missing], [hits[i][0] for i in missing]
+            around = self._around(own_hits, call)
+            others, alone = read_hits(own_hits, documents, self._name, self._counter, around)
             if (call.search.neighbors or call.budget) and not self._has_chunks and alone:
                 self._warnings.warn("places", UNPLACED, alone, len(hits))
             for number, i in enumerate(missing, len(collection)):

@@ -170,7 +170,7 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         *,
         encoding: str | None = None,
     ) -> list[BaseNode]:
-        """Return the nodes of files in any format that `advchunk.read_file` reads, of folders, and of archives (`advchunk.chunk_files`).
+        """Return the nodes of files in any format, folders, and archives (`advchunk.chunk_files`).
 
         Offsets are in the text that was read. Metadata is that of the file, with its path as ``file_path``, all hidden from
         the embedder and the language model.
@@ -193,10 +193,10 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
             yield from self._convert([parent for parent, _ in batch], [chunks for _, chunks in batch])
 
     def get_nodes_from_parts(self, documents: Sequence[BaseNode], show_progress: bool = False) -> list[BaseNode]:
-        """Return the nodes of pages or elements, as many readers return them, joined to their sources (`advchunk.readers.parts.join_parts`).
+        """Return the nodes of pages or elements, which are joined to their sources (`readers.parts.join_parts`).
 
-        Offsets are in the joined text. Metadata are those that all parts have in common; ``page``, ``pages`` and ``boxes`` are
-        those of the node.
+        Offsets are in the joined text. Metadata are those that all parts have in common; ``page``, ``pages`` and
+        ``boxes`` are those of the node.
         """
         documents = check_nodes(documents)
         sources = list(join_parts(self._sources(documents, show_progress)))
@@ -471,17 +471,24 @@ def chunk_spans(node: BaseNode) -> tuple[Span, ...]:
     >>> [text[start:end] for start, end in chunk_spans(chunk)]
     ['Cats purr.\n\n', 'Cats nap and purr.']
     """
-    if spans := written_metadata(node.metadata).get("spans"):
+    return _spans(node, written_metadata(node.metadata))
+
+
+def _spans(node: BaseNode, written: Mapping[str, Any]) -> tuple[Span, ...]:
+    if spans := written.get("spans"):
         return parse_spans(spans)
     if not isinstance(node, TextNode) or (start := node.start_char_idx) is None:
         return ()
     return (Span(start, start + len(node.text) if node.end_char_idx is None else node.end_char_idx),)
 
 
-def node_spans(node: BaseNode) -> tuple[Span, ...]:
-    """Return the spans of a node in its document; () if it states none, or LlamaIndex made it of a node, from which it counts."""
-    counts_from_document = node.parent_node is None or "token_count" in written_metadata(node.metadata)
-    return chunk_spans(node) if counts_from_document else ()
+def node_spans(node: BaseNode, written: Mapping[str, Any] | None = None) -> tuple[Span, ...]:
+    """Return the spans of a node in its document; () if it states none, or counts from the node that it was made of.
+
+    ``written`` is our metadata of the node, if it has been read.
+    """
+    written = written_metadata(node.metadata) if written is None else written
+    return _spans(node, written) if node.parent_node is None or "token_count" in written else ()
 
 
 def users_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -520,7 +527,8 @@ def _has_media(node: BaseNode) -> bool:
 
 def text_place(node: BaseNode) -> TextPlace:
     """Return the place of the text of a node in its document, by its offsets and metadata; a document is a whole one."""
-    spans, written = node_spans(node), written_metadata(node.metadata)
+    written = written_metadata(node.metadata)
+    spans = node_spans(node, written)
     if node.source_node is None and "spans" not in written:
         return TextPlace()
     is_verbatim = sum(end - start for start, end in spans) == len(node.get_content(MetadataMode.NONE))

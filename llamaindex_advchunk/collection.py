@@ -316,8 +316,9 @@ class PoolReader:
 
 
 def _to_chunk(node: BaseNode) -> Chunk:
-    tokens = written_metadata(node.metadata).get("token_count", 0)
-    return Chunk(node.get_content(), node_spans(node), tokens, id=node.node_id, metadata=node.metadata)
+    written = written_metadata(node.metadata)
+    spans, tokens = node_spans(node, written), written.get("token_count", 0)
+    return Chunk(node.get_content(), spans, tokens, id=node.node_id, metadata=node.metadata)
 
 
 def to_hit(node: BaseNode) -> Hit:

@@ -46,7 +46,7 @@ class PlainFields(Named):
     """
 
     def __init__(self, **data: Any) -> None:
-        """Raise `advchunk.ConfigurationError`, with the rule and the value, instead of pydantic's error, which repeats all input."""
+        """Raise `advchunk.ConfigurationError` instead of pydantic's error, which repeats all input."""
         check_names(type(self).__name__, data, type(self).model_fields)
         try:
             super().__init__(**data)

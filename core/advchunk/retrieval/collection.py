@@ -186,7 +186,7 @@ class Collection(Generic[_Item]):
         order: PassageOrder = "rank",
         merge: float | None = None,
     ) -> list[Passage]:
-        """Return passages for a question: cut, or whole chunks without a ``cutter`` and over several levels (`assemble_passages`).
+        """Return passages for a question: cut, or whole chunks without a ``cutter`` and over several levels.
 
         Parameters
         ----------

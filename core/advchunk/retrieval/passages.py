@@ -260,7 +260,7 @@ def check_order(order: PassageOrder) -> None:
 
 
 def check_sizes(**sizes: int | None) -> None:
-    """Raise `ConfigurationError` unless numbers of chunks or tokens, by the names of parameters, are whole and >= 1, or None."""
+    """Raise `ConfigurationError` unless sizes, by the names of parameters, are whole numbers >= 1, or None."""
     for name, size in sizes.items():
         require(size is None or is_integer(size, 1), f"{name} must be a whole number >= 1", size)
 

@@ -74,7 +74,7 @@ SurroundingsLike: TypeAlias = Surroundings | Texts | str | Path | Sequence[Any]
 
 @dataclass(frozen=True, eq=False)
 class CheckedSurroundings:
-    """Sources whose answers and errors are checked; the first that has the text of a document counts. See `as_surroundings`.
+    """Sources whose answers and errors are checked; the first with the text of a document counts (`as_surroundings`).
 
     Parameters
     ----------
