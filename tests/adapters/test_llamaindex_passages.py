@@ -25,9 +25,8 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.vector_stores import FilterOperator, MetadataFilter, MetadataFilters
 
 from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span
-from advchunk import Document as Source
 from advchunk.records import with_context
-from advchunk.retrieval import Hit, PassageCutter, Retriever, Search
+from advchunk.retrieval import Hit, PassageCutter
 from llamaindex_advchunk import (
     AdvchunkRetriever,
     DefaultEmbedding,
@@ -334,27 +333,6 @@ def test_a_postprocessor_follows_its_fields_and_is_serialized(nodes):
 def test_bad_parameters_are_errors(options, rule):
     with pytest.raises(ConfigurationError, match=rule):
         PassagePostprocessor(**options)
-
-
-@pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
-def test_a_retriever_returns_the_passages_of_the_core(mode, nodes):
-    chunks = {name: RecursiveChunker(max_tokens=40).chunk(Source(text, name)) for name, text in TEXTS.items()}
-    search = Search(mode, neighbors=True)
-    retriever = AdvchunkRetriever(index_of(nodes), search=search, budget=80)
-    whole = AdvchunkRetriever(index_of(nodes), search=search, budget=80, whole_chunks=True)
-    cutter = PassageCutter(min_tokens=30, max_passages=2)
-    few = AdvchunkRetriever(index_of(nodes), search=search, budget=80, cutter=cutter)
-    for question in (QUESTION, "How is tea made?", "goat number 7"):
-        core = Retriever(chunks, mode=mode)
-        for own, expected in [
-            (retriever, core.passages(question, 80)),
-            (whole, core.passages(question, 80, whole_chunks=True)),
-            (few, Retriever(chunks, mode=mode, cutter=cutter).passages(question, 80)),
-        ]:
-            hits = own.retrieve(question)
-            assert answers(hits) == [(passage.text, passage.citation, passage.tokens) for passage in expected]
-            assert [hit.score for hit in hits] == pytest.approx([passage.score for passage in expected], abs=1e-3)
-        assert asyncio.run(retriever.aretrieve(question)) == retriever.retrieve(question)
 
 
 def test_documents_in_the_docstore_stand_around_the_hits_of_a_retriever(nodes):
