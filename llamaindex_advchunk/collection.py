@@ -316,9 +316,9 @@ class PoolReader:
 
 
 def _to_chunk(node: BaseNode) -> Chunk:
-    written = written_metadata(node.metadata)
-    spans, tokens = node_spans(node, written), written.get("token_count", 0)
-    return Chunk(node.get_content(), spans, tokens, id=node.node_id, metadata=node.metadata)
+    text, written = node.get_content(), written_metadata(node.metadata)
+    text, spans = (text, node_spans(node, written)) if text.strip() else ("", ())
+    return Chunk(text, spans, written.get("token_count", 0), id=node.node_id, metadata=node.metadata)
 
 
 def to_hit(node: BaseNode) -> Hit:

@@ -10,7 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from advchunk import ConfigurationError
-from advchunk.retrieval import PassageCutter, Search
+from advchunk.retrieval import Search
 from langchain_advchunk import (
     AdvchunkRetriever,
     DefaultEmbeddings,
@@ -329,13 +329,3 @@ def test_the_sizes_of_one_search_are_whole_numbers():
     for sizes in ({"k": 2.5}, {"k": 0}, {"budget": "9"}):
         with pytest.raises(ConfigurationError, match="must be a whole number >= 1"):
             retriever.invoke(QUESTION, **sizes)
-
-
-def test_the_cutter_has_the_language_of_the_words_and_the_tokenizer():
-    chunks = chunked(["Die Fähren fahren täglich.", "Der Turm ist hoch."], source="dorf")
-    own = {"language": "de", "tokenizer": str.split}
-    (passage,) = AdvchunkRetriever(budget=4, chunks=chunks, cutter=PassageCutter(**own)).invoke("Wann fährt die Fähre?")
-    assert passage.page_content == chunks[0].page_content
-    assert passage.metadata["token_count"] == 4
-    whole = AdvchunkRetriever(budget=10, chunks=chunks, cutter=PassageCutter(min_tokens=8, **own)).invoke("Fähre")
-    assert sorted(texts(whole)) == sorted(texts(chunks))  # the white space between them is not known

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import re
-from itertools import pairwise
 
 import pytest
 from llama_index.core import Document, StorageContext, VectorStoreIndex
@@ -12,8 +11,6 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter, SentenceWindowNodeParser, TokenTextSplitter
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import (
-    ImageNode,
-    IndexNode,
     MetadataMode,
     NodeRelationship,
     NodeWithScore,
@@ -200,20 +197,6 @@ def test_metadata_of_the_user_is_untouched_and_ours_is_hidden():
     assert passage.node.get_content(MetadataMode.LLM) == f"lang: en\n\n{FERRY}"
 
 
-def test_text_that_several_nodes_have_is_there_once(nodes):
-    section = TextNode(text=TOWN, id_="all", start_char_idx=0, end_char_idx=len(TOWN))
-    section.relationships = dict(nodes[0].relationships)
-    row = IndexNode(text=FERRY, index_id=nodes[0].node_id, obj=nodes[0])
-    copies = [node.model_copy(update={"id_": f"copy of {node.node_id}"}) for node in nodes]
-    hits = scored([*nodes, *nodes[:4], section, row, *copies])
-    for source in (None, store_of(nodes[::2]), store_of(nodes), TEXTS):
-        passages = cut(hits, texts=source, budget=5000)
-        assert "".join(hit.text for hit in passages).count("at nine") == 1
-        spans = sorted((hit.node.ref_doc_id, *chunk_spans(hit.node)[0]) for hit in passages)
-        assert all(first[0] != second[0] or first[2] <= second[1] for first, second in pairwise(spans))
-        assert answers(passages)[0] == answers(cut(scored(nodes), budget=5000))[0]
-
-
 def test_nodes_without_places_are_found_in_a_text_or_cited_by_name(nodes, warnings):
     source = RelatedNodeInfo(node_id="town")
     bare = [
@@ -254,17 +237,6 @@ def test_nodes_of_documents_that_changed_are_found_again_or_stand_alone(nodes, w
     assert any("at ten" in hit.text for hit in both)
 
 
-def test_one_hit_no_hit_and_no_text(nodes):
-    assert cut([]) == []
-    (passage,) = cut(scored([TextNode(text="Dogs ride free.", id_="x")]), "zzz")
-    assert (passage.text, passage.metadata["citation"]) == ("Dogs ride free.", "x")
-    image = ImageNode(image_url="https://example.org/a.png", id_="image")
-    assert [hit.text for hit in cut(scored([image, TextNode(text=FERRY, id_="x")]))] == [FERRY]
-    assert cut(scored([image])) == []
-    silent = [NodeWithScore(node=node) for node in nodes]
-    assert "at nine" in cut(silent, budget=40)[0].text
-
-
 def test_a_query_must_be_given_and_may_be_blank(nodes):
     rule = "a query must be given, for which passages are cut: pass query_str or query_bundle, got None"
     with pytest.raises(ConfigurationError, match=rule):
@@ -274,18 +246,6 @@ def test_a_query_must_be_given_and_may_be_blank(nodes):
         assert nodes[5].node_id in first.metadata["node_ids"]
     bundle = PassagePostprocessor(budget=60).postprocess_nodes(scored(nodes), QueryBundle(QUESTION))
     assert bundle == cut(scored(nodes), budget=60)
-
-
-def test_a_cutter_has_the_other_settings(nodes):
-    hits = scored(nodes)
-    assert len(cut(hits, budget=400, cutter=PassageCutter(max_passages=1))) == 1
-    by_letters = cut(hits, budget=300, cutter=PassageCutter(tokenizer=len))
-    assert sum(len(hit.node.get_content(MetadataMode.LLM)) for hit in by_letters) <= 300
-    german = TextNode(text="Der Hund lief heim. Zwei Häuser brannten. Alle schliefen.", id_="x")
-    assert (
-        cut(scored([german]), "Welches Haus?", budget=12, cutter=PassageCutter(language="de"))[0].text
-        == "Zwei Häuser brannten."
-    )
 
 
 def test_source_code_is_cut_at_definitions():

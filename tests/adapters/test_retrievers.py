@@ -1,4 +1,4 @@
-"""What both retrievers promise: the answers of the core, each text once, and hits that are not among the chunks."""
+"""What retrievers, compressor, and postprocessor promise: the answers of the core, each text once, and odd hits."""
 
 import asyncio
 import logging
@@ -14,12 +14,12 @@ from llama_index.core import Document as LlamaIndexDocument
 from llama_index.core import VectorStoreIndex
 from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
 from llama_index.core.node_parser import SentenceSplitter
-from llama_index.core.schema import NodeWithScore
+from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 
 import langchain_advchunk
 import llamaindex_advchunk
-from advchunk import Document, RecursiveChunker
-from advchunk.retrieval import PassageCutter, Retriever, Search
+from advchunk import Chunk, Document, RecursiveChunker, Span
+from advchunk.retrieval import Hit, PassageCutter, Retriever, Search
 
 FILLER = [f"Shed {i} holds rope, nets and tar, and its door is painted in color {i * i}." for i in range(8)]
 PLANTED = ["The ferry to the island leaves daily.", "At half past nine.", "The ferry to the island takes cars."]
@@ -68,6 +68,13 @@ class LangChain:
         assert asyncio.run(retriever.ainvoke(question)) == results
         return [Answer(hit.page_content, hit.metadata["citation"], hit.metadata.get("token_count")) for hit in results]
 
+    def cut(self, hits, question=QUESTION, **options):
+        passages = langchain_advchunk.PassageCompressor(**options).compress_documents(hits, question)
+        return [Answer(hit.page_content, hit.metadata["citation"], hit.metadata["token_count"]) for hit in passages]
+
+    def bare(self, text, **metadata):
+        return LangChainDocument(text, metadata=metadata)
+
     def changed(self, chunk, text):
         return chunk.model_copy(update={"page_content": text})
 
@@ -109,6 +116,15 @@ class LlamaIndex:
         results = retriever.retrieve(question)
         assert asyncio.run(retriever.aretrieve(question)) == results
         return [Answer(hit.text, hit.metadata["citation"], hit.metadata.get("token_count")) for hit in results]
+
+    def cut(self, hits, question=QUESTION, **options):
+        found = [NodeWithScore(node=node, score=1 / rank) for rank, node in enumerate(hits, 61)]
+        passages = llamaindex_advchunk.PassagePostprocessor(**options).postprocess_nodes(found, query_str=question)
+        return [Answer(hit.text, hit.metadata["citation"], hit.metadata["token_count"]) for hit in passages]
+
+    def bare(self, text, source=""):
+        links = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=source)} if source else {}
+        return TextNode(text=text, relationships=links)
 
     def changed(self, chunk, text):
         return chunk.model_copy(update={"text": text})
@@ -248,3 +264,62 @@ def test_nothing_in_nothing_out(end):
     for options in ({}, {"budget": 10}):
         assert end.ask(end.over([], **options)) == end.ask(end.over([], [], **options)) == []
         assert end.ask(end.finding([], None, **options)) == []
+
+
+def place_of(answer):
+    """Return the first and the last offset in a citation."""
+    return [int(edge) for edge in answer.citation.rpartition(" characters ")[2].split("-")]
+
+
+@pytest.mark.parametrize("texts", [None, TEXTS], ids=["alone", "texts"])
+@pytest.mark.usefixtures("tiktoken_cache")
+def test_hits_are_cut_as_by_the_core_and_no_text_is_there_twice(end, texts):
+    hits = end.of_another_splitter(TEXTS, 50, placed=True)
+    places = {end.text(hit): name for name in TEXTS for hit in hits if end.text(hit) in TEXTS[name]}
+    spans = [(TEXTS[places[end.text(hit)]].index(end.text(hit)), end.text(hit)) for hit in hits]
+    own_hits = [
+        Hit(Chunk(text, (Span(start, start + len(text)),), 0), places[text], 1 / rank)
+        for rank, (start, text) in enumerate(spans, 61)
+    ]
+    for budget in (15, 60, 1000):
+        for question in (QUESTION, "color 9", "the of and", ""):
+            expected = PassageCutter().cut(question, own_hits, budget, texts=texts)
+            passages = end.cut(hits, question, budget=budget, texts=texts)
+            assert passages == [(passage.prompt_text, passage.citation, passage.tokens) for passage in expected]
+            assert sum(passage.tokens for passage in passages) <= budget
+    nested = end.bare(end.text(hits[0])[:40], source=places[end.text(hits[0])])
+    passages = end.cut([*hits, *hits, nested], "ferry shed", budget=1000, texts=TEXTS)
+    assert sum(len(passage.text) for passage in passages) <= sum(map(len, TEXTS.values()))
+    assert "".join(passage.text for passage in passages).count(PLANTED[1]) == 1
+
+
+@pytest.mark.usefixtures("tiktoken_cache")
+def test_hits_without_a_place_are_found_in_the_text_or_cited_by_name(end):
+    placed, plain = (end.of_another_splitter(TEXTS, 0, placed=own) for own in (True, False))
+    expected = [(passage.text, place_of(passage)) for passage in end.cut(placed, budget=30, texts=TEXTS)]
+    assert [(passage.text, place_of(passage)) for passage in end.cut(plain, budget=30, texts=TEXTS)] == expected != []
+    assert {passage.citation for passage in end.cut(plain, budget=1000)} == TEXTS.keys()
+
+
+@pytest.mark.usefixtures("tiktoken_cache")
+def test_hits_of_documents_that_changed_are_found_again_or_stand_alone(end):
+    later = {"town": f"News. {TEXTS['town'].replace('half past nine', 'noon')}"}
+    passages = end.cut(end.chunks({"town": TEXTS["town"]}, max_tokens=9), budget=1000, texts=later)
+    stale = [passage for passage in passages if "half past nine" in passage.text]
+    assert [passage.citation for passage in stale] == ["town"]
+    for passage in passages:
+        assert passage in stale or later["town"][slice(*place_of(passage))] == passage.text
+
+
+def test_few_and_empty_hits_are_cut(end):
+    assert end.cut([]) == end.cut([end.bare(""), end.bare(" \n")]) == []
+    (passage,) = end.cut([end.bare(""), end.bare("Dogs ride free.", source="rules")], "zzz " * 9999)
+    assert passage[:2] == ("Dogs ride free.", "rules")
+
+
+def test_the_cutter_has_the_language_the_tokenizer_and_the_number_of_passages(end):
+    german = end.bare("Die Fähren fahren täglich. Der Turm ist hoch und rot. Das Haus ist alt.", source="dorf")
+    for question in ("Fähre", "Wann fährt die Fähre?"):
+        (passage,) = end.cut([german], question, budget=4, cutter=PassageCutter(language="de", tokenizer="words"))
+        assert (passage.text, passage.tokens) == ("Die Fähren fahren täglich.", 4)
+    assert len(end.cut(end.chunks(), budget=400, cutter=PassageCutter(max_passages=1, min_tokens=5))) == 1
