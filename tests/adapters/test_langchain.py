@@ -353,27 +353,6 @@ def test_a_thousand_short_documents_take_full_batches_of_distinct_units():
     assert len(model.used) <= -(-distinct // 256)
 
 
-def test_files_are_split_with_the_layout_they_have(tmp_path):
-    path = tmp_path / "guide.md"
-    path.write_text("# Tea\n\nGreen tea.\n\n```\na\n\nb\n```\n", encoding="utf-8")
-    [chunks] = RecursiveSplitter().split_files([path])
-    assert chunks.page_content == path.read_text(encoding="utf-8")
-    assert chunks.metadata["source"] == str(path)
-    assert (chunks.metadata["section"], chunks.metadata["start_index"]) == ("Tea", 0)
-    same = Document(chunks.page_content, id=str(path), metadata={"source": str(path)})
-    assert RecursiveSplitter().split_documents([same]) == [chunks]
-
-
-def test_records_and_encodings_of_files_are_read(tmp_path):
-    (records := tmp_path / "a.nbib").write_text("PMID- 7\nAB  - To see.\n\nPMID- 8\nAB  - Seen.\n", encoding="utf-8")
-    (latin := tmp_path / "b.txt").write_bytes("Thé\0".encode("cp1252"))
-    failures = []
-    chunks = RecursiveSplitter(on_error=failures.append).split_files([records, latin])
-    assert [(chunk.page_content, chunk.metadata["pmid"]) for chunk in chunks] == [("To see.", "7"), ("Seen.", "8")]
-    assert [failure.index for failure in failures] == [1]
-    assert RecursiveSplitter().split_files([latin], encoding="cp1252")[0].page_content == "Thé\0"
-
-
 def test_files_that_a_splitter_reads_its_own_way_are_left_to_it(tmp_path):
     paper, page = tmp_path / "paper.tei.xml", tmp_path / "page.json"
     paper.write_text("<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>", "utf-8")
@@ -387,25 +366,6 @@ def test_files_that_a_splitter_reads_its_own_way_are_left_to_it(tmp_path):
     note.write_text("<p>Green tea.", "utf-8")
     pieces = [RecursiveSplitter(markup=markup).split_files([note])[0].page_content for markup in ("markdown", "html")]
     assert pieces == ["<p>Green tea.", "Green tea."]  # the second goes by its content, not its name
-
-
-def test_files_that_cannot_be_read_are_failures(tmp_path):
-    good, broken, missing, late = (tmp_path / name for name in ("a.md", "b.xml", "c.md", "d.tei"))
-    good.write_text("Tea.", "utf-8")
-    broken.write_text("<TEI><text>", "utf-8")
-    late.write_text("Tea.", "utf-8")
-    failures, paths = [], [good, broken, missing, good]  # of which one is named twice
-    chunks = RecursiveSplitter(on_error=failures.append).split_files(paths)
-    assert [piece.page_content for piece in chunks] == ["Tea."]
-    assert [(failure.index, failure.source, type(failure.error)) for failure in failures] == [
-        (1, str(broken), ConfigurationError),
-        (2, str(missing), FileNotFoundError),
-    ]
-    with pytest.raises(FileNotFoundError):
-        RecursiveSplitter().split_files(paths[2:])
-    failures.clear()
-    assert GrobidSectionSplitter(on_error=failures.append).split_files([missing, late]) == []
-    assert [failure.index for failure in failures] == [0, 1]  # of which the second can be read, but is no paper
 
 
 def docling_loaders():
@@ -457,17 +417,6 @@ def test_papers_pages_and_records_come_as_page_content():
     page = "<!doctype html><title>Tea</title><h1>Kinds</h1><p>Green tea."
     [chunks] = MSTSemanticSplitter(markup="auto").split_documents([Document(page)])
     assert (chunks.page_content, chunks.metadata["title_path"]) == ("Kinds\n\nGreen tea.", "Kinds")
-
-
-def test_files_are_split_as_a_folder_a_path_and_paths(tmp_path, caplog):
-    (tmp_path / "a.md").write_text("# Tea\n\nGreen.", "utf-8")
-    (tmp_path / "cup.png").write_bytes(b"\x89PNG")
-    splitter, path = RecursiveSplitter(), tmp_path / "a.md"
-    [piece] = splitter.split_files(tmp_path)
-    assert (piece.metadata["source"], piece.metadata["section"]) == (str(path), "Tea")
-    assert "1 skipped (no reader: .png 1)" in caplog.text
-    assert splitter.split_files(str(path)) == splitter.split_files([path]) == [piece]
-    assert list(splitter.lazy_split_files(tmp_path)) == [piece]
 
 
 def test_the_core_is_built_once_and_anew_after_a_change(monkeypatch):

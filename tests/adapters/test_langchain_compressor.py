@@ -17,7 +17,6 @@ from langchain_advchunk.reassembly import to_framework_chunk
 
 TOWN = (Path(__file__).parents[1] / "data" / "harbour_town.md").read_text(encoding="utf-8")
 QUESTION = "When does the ferry to the island leave?"
-QUESTIONS = [QUESTION, "Why do millers fall asleep in church?", "the of and", ""]
 TEA = ["Green tea is steamed for a minute.", "Black tea is left to dry in the sun.", "Rum is made of molasses."]
 
 
