@@ -211,8 +211,8 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     ) -> list[Document]:
         call, hits = self._call(kwargs), _Hits()
         if call.search.mode != "lexical" and self.vectorstore is not None:
-            found = self.vectorstore.similarity_search_with_score(query, **call.search_kwargs)
-            hits = _scored(self.vectorstore, found)
+            answer = self.vectorstore.similarity_search_with_score(query, **call.search_kwargs)
+            hits = _scored(self.vectorstore, answer)
         elif call.search.mode != "lexical" and self.retriever is not None:
             config = RunnableConfig(callbacks=run_manager.get_child())
             hits = [(hit, None) for hit in self.retriever.invoke(query, config, **call.search_kwargs)]
@@ -223,8 +223,8 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     ) -> list[Document]:
         call, hits = self._call(kwargs), _Hits()
         if call.search.mode != "lexical" and self.vectorstore is not None:
-            found = await self.vectorstore.asimilarity_search_with_score(query, **call.search_kwargs)
-            hits = _scored(self.vectorstore, found)
+            answer = await self.vectorstore.asimilarity_search_with_score(query, **call.search_kwargs)
+            hits = _scored(self.vectorstore, answer)
         elif call.search.mode != "lexical" and self.retriever is not None:
             config = RunnableConfig(callbacks=run_manager.get_child())
             hits = [(hit, None) for hit in await self.retriever.ainvoke(query, config, **call.search_kwargs)]
@@ -237,12 +237,12 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
             source = None if callable(self.document_key) else store
         return surroundings_of(source, self.document_key, self._warnings)
 
-    def _around(self, found: Sequence[Hit], call: _Call) -> Neighborhood:
+    def _around(self, hits: Sequence[Hit], call: _Call) -> Neighborhood:
         """Return the texts and chunks around hits; chunks that are known have been located already."""
         tokens = (FARTHEST if call.search.neighbors else 0) + (self._cutter.around if call.is_cut else 0)
         if self._has_chunks or (self.texts is None and (not tokens or call.chunk_filter == _StoreFilter(None))):
             return Neighborhood()
-        return self._surroundings.read(found, characters_of(tokens, found, self._counter))
+        return self._surroundings.read(hits, characters_of(tokens, hits, self._counter))
 
     def _call(self, kwargs: dict[str, Any]) -> _Call:
         """Return the settings of one search, from the retriever's own and those of `invoke`."""
@@ -313,9 +313,11 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         if self.id_key is not None:  # a row alone is not a chunk
             hits = [hit for hit, number in zip(hits, numbers, strict=True) if number is not None]
         elif missing:
-            found = {i: to_hit(hits[i][0], self._name) for i in missing}
-            missing.sort(key=lambda i: sort_key(found[i], hits[i][0], self._name))  # so that all stores answer alike
-            own_hits, documents = [found[i] for i in missing], [hits[i][0] for i in missing]
+            own_chunks = {i: to_hit(hits[i][0], self._name) for i in missing}
+            missing.sort(
+                key=lambda i: sort_key(own_chunks[i], hits[i][0], self._name)
+            )  # so that all stores answer alike
+            own_hits, documents = [own_chunks[i] for i in missing], [hits[i][0] for i in missing]
             around = self._around(own_hits, call)
             others, alone = read_hits(own_hits, documents, self._name, self._counter, around)
             if (call.search.neighbors or call.budget) and not self._has_chunks and alone:

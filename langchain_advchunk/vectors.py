@@ -8,7 +8,7 @@ from langchain_core.documents import Document
 
 from advchunk import Chunk
 from advchunk.building.ids import IdGenerator
-from advchunk.chunkers.frameworks import TextPlace
+from advchunk.chunkers.frameworks import TextPlace, level_of
 from advchunk.chunkers.vectors import add_vectors
 from advchunk.errors import require
 from advchunk.models.cache import CacheLike
@@ -130,7 +130,7 @@ def _find(piece: Document, finders: Sequence[tuple[int, Finder]]) -> tuple[int, 
             return place, chunk
     for place, finder in finders:
         if span := finder.find(piece.page_content):
-            return place, Chunk(finder.text[span.start : span.end], (span,), 0)
+            return place, Chunk(finder.text[span.start : span.end], (span,), 0, level=chunk.level)
     return None
 
 
@@ -147,7 +147,7 @@ def _without_start(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 def _to_chunk(piece: Document) -> Chunk:
     part = to_framework_chunk(piece)
-    return Chunk(part.text, part.spans, 0, context=part.context)
+    return Chunk(part.text, part.spans, 0, level=level_of(piece.metadata), context=part.context)
 
 
 def _group(pieces: Sequence[Document]) -> Iterator[_Group]:

@@ -10,8 +10,9 @@ from llama_index.core.schema import BaseNode, NodeRelationship
 from llama_index.core.storage.docstore import BaseDocumentStore
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
+from advchunk.chunkers.frameworks import level_of
 from advchunk.errors import require
-from advchunk.records import Span, written_metadata
+from advchunk.records import Span
 from advchunk.retrieval.passages import Hit
 from advchunk.retrieval.surroundings import (
     CheckedSurroundings,
@@ -55,8 +56,8 @@ class StoreNodes:
 
     def read(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
         """Return the nodes within ``reach`` characters of hits, and the hits themselves."""
-        levels = {_level(hit.chunk.metadata) for hit in hits}
-        nodes = [node for node in self._walk(hits, reach) if _level(node.metadata) in levels]
+        levels = {level_of(hit.chunk.metadata) for hit in hits}
+        nodes = [node for node in self._walk(hits, reach) if level_of(node.metadata) in levels]
         return Neighborhood(list(map(to_hit, nodes)), items=nodes)
 
     def _walk(self, hits: Sequence[Hit], reach: float) -> list[BaseNode]:
@@ -97,10 +98,6 @@ def _step(node: BaseNode | None, side: NodeRelationship, range_: Span) -> tuple[
     is_last = spans[0].start <= range_.start if side is NodeRelationship.PREVIOUS else spans[-1].end >= range_.end
     link = node.relationships.get(side)
     return None if is_last or link is None or isinstance(link, list) else (link.node_id, side)
-
-
-def _level(metadata: dict[str, Any]) -> Any:
-    return written_metadata(metadata).get("level", 0)
 
 
 def can_find(store: object) -> bool:

@@ -7,7 +7,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, TextNode
 
 from advchunk import Chunk
 from advchunk.building.ids import IdGenerator
-from advchunk.chunkers.frameworks import TextPlace
+from advchunk.chunkers.frameworks import TextPlace, level_of
 from advchunk.chunkers.vectors import add_vectors
 from advchunk.errors import require
 from advchunk.models.cache import CacheLike
@@ -76,10 +76,10 @@ def _are_placed(nodes: Sequence[TextNode]) -> bool:
 def _locate(nodes: Sequence[TextNode], text: str | None) -> list[Chunk]:
     """Return the nodes of a document as chunks of its text, or if that is unknown, of what they say of it."""
     are_known = text is not None or _are_placed(nodes)
-    chunks = [
-        Chunk(node.text, chunk_spans(node) if are_known else (), 0, context=node.get_metadata_str(MetadataMode.EMBED))
-        for node in nodes
-    ]
+    chunks = list[Chunk]()
+    for node in nodes:
+        spans, context = chunk_spans(node) if are_known else (), node.get_metadata_str(MetadataMode.EMBED)
+        chunks.append(Chunk(node.text, spans, 0, level=level_of(node.metadata), context=context))
     located = place_in_order(chunks) if text is None else locate_chunks(text, chunks)
     lost: list[Any] = [chunk.text[:80] for chunk in located if not chunk.spans]
     require(not lost, "nodes must be parts of their document, in order", *lost[:1] or [None])

@@ -81,7 +81,6 @@ class Registration:
     experimental : True for a chunker whose results may change; None if the object says so itself, as below.
     needs : the model without which a chunker cannot be built, "lm" or "llm".
     formats : the formats that ``auto`` gives to a chunker.
-    replaces : names of equivalents in other libraries, in lower case, for hints.
     suffixes : of the files in a format.
     shared_suffixes : of files that are in a format if they begin like one.
     media_types : of a format.
@@ -104,7 +103,6 @@ class Registration:
     experimental: bool | None = False
     needs: Literal["", "lm", "llm"] = ""
     formats: tuple[str, ...] = ()
-    replaces: tuple[str, ...] = ()
     suffixes: tuple[str, ...] | None = ()
     shared_suffixes: tuple[str, ...] = ()
     media_types: tuple[str, ...] = ()

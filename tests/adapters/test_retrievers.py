@@ -118,8 +118,8 @@ class LlamaIndex:
         return [Answer(hit.text, hit.metadata["citation"], hit.metadata.get("token_count")) for hit in results]
 
     def cut(self, hits, question=QUESTION, **options):
-        found = [NodeWithScore(node=node, score=1 / rank) for rank, node in enumerate(hits, 61)]
-        passages = llamaindex_advchunk.PassagePostprocessor(**options).postprocess_nodes(found, query_str=question)
+        hits = [NodeWithScore(node=node, score=1 / rank) for rank, node in enumerate(hits, 61)]
+        passages = llamaindex_advchunk.PassagePostprocessor(**options).postprocess_nodes(hits, query_str=question)
         return [Answer(hit.text, hit.metadata["citation"], hit.metadata["token_count"]) for hit in passages]
 
     def bare(self, text, source=""):
@@ -161,9 +161,9 @@ def test_answers_are_those_of_the_core(end, search):
     core = Retriever(groups, **how, lexical_weight=search.lexical_weight)
     few = Retriever(groups, **how, lexical_weight=search.lexical_weight, cutter=cutter)
     chunks = end.chunks()
-    known = None if search.mode == "dense" else chunks
+    indexed = None if search.mode == "dense" else chunks
     for question in (QUESTION, "Which door has color 9, and which 36?"):
-        hits = end.ask(end.over(chunks, known, search=search, **{end.size: 4}), question)
+        hits = end.ask(end.over(chunks, indexed, search=search, **{end.size: 4}), question)
         assert [hit.text for hit in hits] == [hit.chunk.text for hit in core.search(question, 4)]
         for options, expected in [
             ({}, core.passages(question, 50)),
@@ -171,15 +171,19 @@ def test_answers_are_those_of_the_core(end, search):
             ({"order": "document"}, core.passages(question, 50, order="document")),
             ({"cutter": cutter}, few.passages(question, 50)),
         ]:
-            passages = end.ask(end.over(chunks, known, search=search, budget=50, **options), question)
+            passages = end.ask(end.over(chunks, indexed, search=search, budget=50, **options), question)
             assert passages == [(passage.prompt_text, passage.citation, passage.tokens) for passage in expected]
             assert sum(passage.tokens for passage in passages) <= 50
 
 
 def test_the_answer_beside_the_hits_is_found_by_its_neighbors(end):
     chunks = end.chunks(max_tokens=9)
-    for stored, known in [(chunks, chunks), (chunks, None), ([c for c in chunks if "half" not in end.text(c)], chunks)]:
-        hits = end.ask(end.over(stored, known, **{end.size: 4}))
+    for stored, indexed in [
+        (chunks, chunks),
+        (chunks, None),
+        ([c for c in chunks if "half" not in end.text(c)], chunks),
+    ]:
+        hits = end.ask(end.over(stored, indexed, **{end.size: 4}))
         assert any(PLANTED[1] in hit.text for hit in hits)
     hits = end.ask(end.over(chunks, chunks, search=Search("hybrid"), **{end.size: 4}))
     assert not any(PLANTED[1] in hit.text for hit in hits)
@@ -243,9 +247,9 @@ def test_a_hit_with_another_text_than_the_chunk_with_its_id_is_ranked_itself(end
     search = Search(mode, neighbors=True)
     retriever = end.finding([changed, chunks[-1]], chunks, search=search, **{end.size: 50})
     for _ in range(2):
-        found = [hit.text for hit in end.ask(retriever)]
-        assert end.text(changed) in found
-        assert end.text(chunks[0]) not in found
+        texts = [hit.text for hit in end.ask(retriever)]
+        assert end.text(changed) in texts
+        assert end.text(chunks[0]) not in texts
     (message,) = warnings()
     assert message.startswith("1 of 2 hits")
     assert "have another text" in message
@@ -254,10 +258,10 @@ def test_a_hit_with_another_text_than_the_chunk_with_its_id_is_ranked_itself(end
 @pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
 def test_as_many_are_returned_as_asked_for(end, mode):
     chunks = end.chunks({f"{i}": f"Ferry number {i}." for i in range(300)})
-    known = None if mode == "dense" else chunks
+    indexed = None if mode == "dense" else chunks
     search = Search(mode, neighbors=True)
-    assert len(end.ask(end.over(chunks, known, search=search, depth=10, **{end.size: 250}), "ferry")) == 250
-    assert len(end.ask(end.over(chunks, known, search=search, depth=10), "ferry")) == 5
+    assert len(end.ask(end.over(chunks, indexed, search=search, depth=10, **{end.size: 250}), "ferry")) == 250
+    assert len(end.ask(end.over(chunks, indexed, search=search, depth=10), "ferry")) == 5
 
 
 def test_nothing_in_nothing_out(end):

@@ -86,10 +86,10 @@ def test_the_front_ends_give_the_same_vectors(name, unwalled):
     assert served == [chunk.vector.tolist() for chunk in chunks]
     parser = adapter(name, llamaindex_advchunk, "NodeParser")
     document = LlamaIndexDocument(text=TEXT, id_="a")
-    nodes = parser(**params, vectors="context")([document])
+    nodes = parser(**params, vectors="context").get_nodes_from_documents([document])
     assert [node.embedding for node in nodes] == served
     bare = [node.model_copy(update={"embedding": None}).to_dict() for node in nodes]
-    assert bare == [node.to_dict() for node in parser(**params)([document])]
+    assert bare == [node.to_dict() for node in parser(**params).get_nodes_from_documents([document])]
 
 
 @pytest.mark.parametrize("kind", KINDS)

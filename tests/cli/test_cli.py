@@ -423,7 +423,7 @@ def test_files_share_the_batches_of_the_model(tmp_path, monkeypatch):
         (["-p", "markup=wordperfect"], "markup must be one of auto, markdown, plain"),
         (["-p", "markup=[]"], "markup must be"),
         (["-p", "embedder=minilm"], "use --embedder"),
-        (["-m", "mst-semantic", "-p", "prechunker=x"], "Python only"),
+        (["-m", "layout-aware", "-p", "inner=x"], "Python only"),
         (["-m", "recursive", "--embedder", "minilm"], "recursive does not embed"),
         (["--fallback", "recursiv"], "did you mean 'recursive'?"),
     ],
@@ -622,9 +622,9 @@ def test_auto_takes_papers_to_their_chunker_with_the_experimental_flag(tmp_path,
     args = ["chunk", paper, notes, "--method", "auto", "-f", "jsonl"]
     result = run(*args)
     assert result.exit_code == 0
-    assert [row["metadata"]["chunker"] for row in lines(result.stdout)] == ["universal-semantic"] * 2
+    assert [row["metadata"]["chunker"] for row in lines(result.stdout)] == ["optimal-semantic"] * 2
     rows = lines(run(*args, "--experimental").stdout)
-    assert [row["metadata"]["chunker"] for row in rows] == ["grobid-section", "universal-semantic"]
+    assert [row["metadata"]["chunker"] for row in rows] == ["grobid-section", "optimal-semantic"]
     assert rows[0]["metadata"]["imrad"] == "Results"
 
 

@@ -78,7 +78,7 @@ class Chunker(Params, ABC):
         embedder if the chunker cuts by embeddings.
     sentence_splitter : splits sentences (see `text.splitters.as_tiler`); None is the accurate default.
     fallback : a chunker for documents on which this one fails or takes too long; "auto" means no fallback, except for
-        an experimental chunker, where it means `UniversalSemanticChunker`; None raises the error.
+        an experimental chunker, where it means `OptimalSemanticChunker`; None raises the error.
     embedder : see `models.embedders.as_embedder`; None is the built-in default. Not loaded unless it is used.
     batch_size : texts per model call, >= 1; None uses the model's own setting, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or a `models.cache.Store`.
@@ -528,6 +528,16 @@ class SegmentingChunker(Chunker):
     by_size: ClassVar[bool] = False
     """True if the limits alone decide on cuts: `decide` is not asked, and the units of a text within them do not matter."""
 
+    @property
+    def _weight(self) -> float:
+        """The weight of the layout; 0 where the number of segments is given, because cuts that meet, or leave scraps, are fewer."""
+        return 0.0 if self.by_size or getattr(self, "n_segments", None) else self.layout_weight
+
+    def limits(self, document: Document) -> Limits:
+        """Return the limits of the chunks of a document, which has no scraps unless the algorithm alone decides."""
+        limits = super().limits(document)
+        return replace(limits, joins_scraps=True) if self._weight else limits
+
     def in_language_of(self, document: Document) -> Self:
         """Return the chunker itself also for a text that is sure to be one chunk, whatever its language."""
         is_one = self.by_size and len(document.text) <= self.max_tokens and self.vectors == "none"
@@ -561,8 +571,7 @@ class SegmentingChunker(Chunker):
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:
         """Return a segmentation whose cuts are where the layout allows, and near edges where it is strong."""
-        weight = 0.0 if getattr(self, "n_segments", None) else self.layout_weight  # else cuts that meet were too few
-        return prefer_layout(units, keep_headings(units, segmentation), weight)
+        return prefer_layout(units, keep_headings(units, segmentation), self._weight)
 
     @abstractmethod
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:

@@ -21,6 +21,7 @@ class SlidingWindowParams(Params):
     """
 
     algorithm: ClassVar[str] = "sliding-window"
+    version: ClassVar[int] = 2
 
 
 @dataclass(kw_only=True)
@@ -53,6 +54,7 @@ class RecursiveParams(Params):
     """
 
     algorithm: ClassVar[str] = "recursive"
+    version: ClassVar[int] = 2
 
 
 @dataclass(kw_only=True)

@@ -248,7 +248,7 @@ class BaseRetriever(ABC):
         depth: int,
         use: Callable[[Collection[Chunk], Ranking, Search], _Answer],
     ) -> Plan[_Answer]:
-        """Return what ``use`` makes of the chunks, their ranking for a query, and the search."""
+        """Call ``use`` with the chunks, their ranking for a query, and the search, and return its result."""
         require(isinstance(query, str), "query must be a string", query)
         search = self._search if answer is None else replace(self._search, answer=answer)
         vector = None

@@ -130,7 +130,7 @@ class Passage:
 
     @property
     def values(self) -> dict[str, Any]:
-        """What the adapters write of the passage in flat metadata."""
+        """The flat metadata of the passage in a framework."""
         values: dict[str, Any] = {"citation": self.citation, "token_count": self.tokens}
         if self.lines:
             values |= {"start_line": self.lines[0][0], "end_line": self.lines[-1][1]}

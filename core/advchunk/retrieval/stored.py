@@ -187,7 +187,7 @@ class _Source:
 
 
 class _Lazy(Sequence[_Item]):
-    """What is read when it is asked for, once."""
+    """Items that are read when they are asked for, once."""
 
     def __init__(self, read: Callable[[int], _Item], length: int) -> None:
         self._read, self._length = cache(read), length

@@ -106,9 +106,9 @@ class CheckedSurroundings:
         has_answer = False
         for source, may_fail in self.sources:
             if unread := [hit for hit in named if hit.document not in around.texts]:
-                found = self._ask(source, unread, reach, may_fail=may_fail)
-                has_answer |= found is not None
-                around = around.joined(found or Neighborhood())
+                answer = self._ask(source, unread, reach, may_fail=may_fail)
+                has_answer |= answer is not None
+                around = around.joined(answer or Neighborhood())
         return self._fitting(named, around) if has_answer else around
 
     def _ask(self, source: Surroundings, hits: Sequence[Hit], reach: float, *, may_fail: bool) -> Neighborhood | None:
