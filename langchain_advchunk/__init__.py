@@ -21,11 +21,10 @@ __getattr__, __dir__, _ = lazy_names(__name__, {
     ".embeddings": "ChunkEmbeddings DefaultEmbeddings HybridEmbeddings",
     ".enrich": "ChunkEnricher",
     ".indexes": "IndexRetriever",
-    ".loaders": "AdvchunkLoader",
     ".reassembly": "chunk_spans",
     ".retrievers": "AdvchunkRetriever",
     ".sparse": "milvus_words qdrant_words",
     ".splitters": "splitter_class",
     ".surroundings": "MetadataRange StoreChunks mapping_filter",
-    ".vectors": "avectors_for vectors_for",
+    ".vectors": "vectors_for",
 }, classes=".splitters:Splitter")  # fmt: skip

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 from uuid import UUID, uuid5
 
 from langchain_core.documents import Document
@@ -24,7 +24,7 @@ from advchunk.chunkers.params import ALIASES, RESOURCE, apply_preset, explicit_p
 from advchunk.chunkers.sources import chunk_files
 from advchunk.engine.runner import error_handler
 from advchunk.engine.workers import check_workers
-from advchunk.errors import MissingExtra, require
+from advchunk.errors import require
 from advchunk.models.cache import CacheLike
 from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
@@ -52,9 +52,8 @@ class AdvchunkSplitter(TextSplitter, ABC):
     preceded by ``advchunk_``: ``advchunk_level``. ``advchunk_keys`` lists our keys, so that a chunk that is split again
     does not pass them on.
 
-    The pieces of a chunk that is split again have the places and the ``source_id`` of its document, not of the chunk, and no
-    ``chunk_index``. Where the place of the chunk is not known, they have none. A chunk of LangChain's splitters states it by
-    ``start_index``.
+    The pieces of a chunk that is split again have the places and the ``source_id`` of its document, if the chunk states
+    its own, and no ``chunk_index``.
 
     ``page_content`` is ``text[start_index:end_index]`` of the document's text only if the chunk has one span and no context;
     `chunk_spans` returns the spans of any chunk.
@@ -127,12 +126,10 @@ class AdvchunkSplitter(TextSplitter, ABC):
         return self.split_documents(documents)
 
     def split_files(self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None) -> list[Document]:
-        """Return the chunks of files in any format and encoding that `advchunk.read_file` reads, with their layout.
+        """Return the chunks of files in any format, folders, and archives (`advchunk.chunk_files`).
 
-        Folders and archives stand for the files in them (`advchunk.chunk_files`); what was skipped in them is in the log.
         ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as ``source``, also
-        ``source_id``; a line of a .jsonl file has ``source_id`` "docs.jsonl:ID", with its own id. A splitter of papers, pages
-        or abstracts uses its own reader.
+        ``source_id``; a line of a .jsonl file has ``source_id`` "docs.jsonl:ID", with its own id.
         """
         return list(self.lazy_split_files(paths, encoding=encoding))
 
@@ -145,11 +142,10 @@ class AdvchunkSplitter(TextSplitter, ABC):
             yield from self._convert(Document(source.text, id=source.id), chunks)
 
     def split_parts(self, documents: Iterable[Document]) -> list[Document]:
-        """Return the chunks of documents that are the pages or elements of their sources, as many loaders return them.
+        """Return the chunks of pages or elements, which are joined to their sources (`readers.parts.join_parts`).
 
-        The parts of a source are joined in order (`advchunk.readers.parts.join_parts`), so that chunks may cross pages and
-        have the headings and tables of elements. ``start_index`` is an offset in the joined text. Metadata are those that all
-        parts have in common; ``page``, ``pages`` and ``boxes`` are those of the chunk.
+        ``start_index`` is an offset in the joined text. Metadata are those that all parts have in common; ``page``,
+        ``pages`` and ``boxes`` are those of the chunk.
         """
         sources = list(join_parts(map(source_of, documents)))
         options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
@@ -277,33 +273,6 @@ class LinearSplitter(AdvchunkSplitter):
         apply_preset(self)
         super().__post_init__()
 
-    @classmethod
-    def from_tiktoken_encoder(
-        cls,
-        encoding_name: str = "gpt2",
-        model_name: str | None = None,
-        allowed_special: Literal["all"] | Set[str] | None = None,
-        disallowed_special: Literal["all"] | Collection[str] = "all",
-        **kwargs: Any,
-    ) -> Self:
-        """Build a splitter that counts tokens with tiktoken, and can be pickled.
-
-        Unlike in LangChain, text that looks like a special token is never an error: it is counted as ordinary text, unless
-        ``allowed_special`` names it.
-        """
-        try:
-            import tiktoken
-        except ImportError:
-            raise MissingExtra("tiktoken", "tiktoken") from None  # noqa: EM101
-        encoding = tiktoken.encoding_for_model(model_name) if model_name else tiktoken.get_encoding(encoding_name)
-        length: Any = _WithSpecial(encoding, allowed_special) if allowed_special else encoding
-        return cls(length_function=length, **kwargs)
-
-    @classmethod
-    def from_huggingface_tokenizer(cls, tokenizer: Any, **kwargs: Any) -> Self:
-        """Build a splitter that counts tokens with a Hugging Face tokenizer."""
-        return cls(length_function=tokenizer, **kwargs)
-
 
 @dataclass(kw_only=True, eq=False)
 class LexicalSplitter(LinearSplitter):
@@ -332,13 +301,7 @@ class LanguageModelSplitter(LinearSplitter):
 
 @dataclass(kw_only=True, eq=False)
 class EmbeddingSplitter(LinearSplitter):
-    """Base of the splitters that cut by embeddings.
-
-    Parameters
-    ----------
-    embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...);
-        None is the built-in default, which needs no key or download.
-    """
+    """Base of the splitters that cut by embeddings."""
 
     embeddings: EmbedderLike = field(default=None, kw_only=False, repr=False, metadata=RESOURCE)
 
@@ -385,9 +348,8 @@ def check_id_key(id_key: str, documents: Iterable[Document]) -> None:
 def chunk_key(document: Document) -> str:
     """Return a key of what is embedded, so that ``index(..., key_encoder=chunk_key)`` adds only the chunks that changed.
 
-    The key is made from the id and ``page_content``. It changes with the text, and with the title, heading or summary before
-    it. A skipped chunk keeps the metadata that it had when it was added: after an edit above it, its ``start_index`` is that of
-    the former text, and so is a citation, unless the retriever is given ``texts``. With `record_key`, metadata is always current.
+    A skipped chunk keeps its metadata: after an edit above it, its ``start_index`` is that of the former text, and so
+    is a citation, unless the retriever is given ``texts``. With `record_key`, metadata is always current.
     """
     return hashed_id(_id_of(document, "chunk_key"), document.page_content)
 
@@ -395,9 +357,8 @@ def chunk_key(document: Document) -> str:
 def record_key(document: Document) -> str:
     """Return a key of all that a store has of a chunk, so that with ``index(..., key_encoder=record_key)`` its metadata is current.
 
-    The key is made from the id, ``page_content`` and metadata: a chunk that moved, or whose parent or title is another, is added
-    again, in place of what it was. With LangChain's ``CacheBackedEmbeddings``, it is not embedded again. Unlike that of
-    LangChain, the key is a UUID, which all stores take.
+    A chunk that moved, or whose parent or title is another, is added again, in place of what it was; with LangChain's
+    ``CacheBackedEmbeddings``, it is not embedded again. The key is a UUID, which all stores take.
     """
     metadata = json.dumps(document.metadata, sort_keys=True, default=str)
     return hashed_id(_id_of(document, "record_key"), document.page_content, metadata)
@@ -415,17 +376,6 @@ def _sources(documents: Iterable[Document], waiting: deque[Document]) -> Iterato
     for document in documents:
         waiting.append(document)
         yield source_of(document)
-
-
-@dataclass(frozen=True)
-class _WithSpecial:
-    """Counts with a tiktoken encoding, with some special tokens allowed."""
-
-    encoding: Any
-    allowed: Literal["all"] | Set[str]
-
-    def __call__(self, text: str) -> int:
-        return len(self.encoding.encode(text, allowed_special=self.allowed, disallowed_special=()))
 
 
 def source_of(document: Document) -> Source:

@@ -12,8 +12,6 @@ from langchain_core.documents import Document
 
 from advchunk import Chunk
 from advchunk.building.layout import inherited_metadata
-from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.errors import require
 from advchunk.records import remove_written, write_metadata, written_keys, written_metadata
 from advchunk.retrieval import Hit, Passage
 from advchunk.retrieval.collection import Collection
@@ -54,15 +52,6 @@ def to_hit(document: Document, name: Naming) -> Hit:
     return Hit(_to_chunk(document, _id_in_store(document)), name(document), 0.0)
 
 
-def read_scores(documents: Iterable[Document], key: str | None) -> list[float] | None:
-    """Return the scores of hits, which their metadata has under a key; None without one."""
-    if key is None:
-        return None
-    missing = [document.metadata for document in documents if key not in document.metadata]
-    require(not missing, f"the metadata of the retriever's results must have the score_key {key!r}", missing[:1])
-    return [document.metadata[key] for document in documents]
-
-
 def read_chunks(
     documents: Sequence[Document], name: Naming, counter: Counter, texts: Mapping[str, str]
 ) -> Collection[Document]:
@@ -90,19 +79,22 @@ def read_chunks(
 
 
 def read_hits(
-    hits: Sequence[Document], name: Naming, counter: Counter, around: Neighborhood
+    hits: Sequence[Hit], documents: Sequence[Document], name: Naming, counter: Counter, around: Neighborhood
 ) -> tuple[Collection[Document], int]:
     """Return the collection of hits in any order, with the chunks around them, and how many stand alone.
 
     Hits have the places that they state or, if the text of their document is known, those where they are found there. Of the
     others, those that overlap stand over each other. Those without a place or a name stand alone.
+
+    Parameters
+    ----------
+    documents : the hits as LangChain has them.
     """
     texts, beside = around.texts, [(hit, item or _to_document(hit)) for hit, item in around.pairs]
-    by_name = {name(document): _text_key(document, name) for document in reversed(hits)}
+    by_name = {hit.document: _text_key(document, name) for hit, document in zip(hits, documents, strict=True)}
     made = {i: by_name.get(hit.document) for i, (hit, item) in enumerate(around.pairs, len(hits)) if item is None}
-    chunks = [_to_chunk(document, _id_in_store(document)) for document in hits] + [hit.chunk for hit, _ in beside]
-    documents = [*hits, *(document for _, document in beside)]
-    names, keys = [*map(name, hits), *(hit.document for hit, _ in beside)], list[str]()
+    chunks, names = [hit.chunk for hit in (*hits, *around.beside)], [hit.document for hit in (*hits, *around.beside)]
+    documents, keys = [*documents, *(document for _, document in beside)], list[str]()
     finders, unplaced = {own: Finder(text) for own, text in texts.items()}, dict[str, list[int]]()
     for i, (document, own) in enumerate(zip(documents, names, strict=True)):
         chunk = chunks[i] if document.page_content.strip() else replace(chunks[i], text="", spans=())
@@ -124,12 +116,11 @@ def read_hits(
 
 
 def _to_chunk(document: Document, own_id: str) -> Chunk:
-    if "sources" in (written := written_metadata(document.metadata)):  # a summary, which belongs to no document
-        return Chunk(
-            "", (), written["token_count"], id=own_id, context=document.page_content, metadata=document.metadata
-        )
-    part, tokens = to_framework_chunk(document), written_metadata(document.metadata).get("token_count", 0)
-    return Chunk(part.text, part.spans, tokens, id=own_id, context=part.context, metadata=document.metadata)
+    metadata, written = document.metadata, written_metadata(document.metadata)
+    if "sources" in written:  # a summary, which belongs to no document
+        return Chunk("", (), written["token_count"], id=own_id, context=document.page_content, metadata=metadata)
+    part, tokens = to_framework_chunk(document, written), written.get("token_count", 0)
+    return Chunk(part.text, part.spans, tokens, id=own_id, context=part.context, metadata=metadata)
 
 
 def _to_document(hit: Hit) -> Document:
@@ -152,9 +143,9 @@ def _text_key(document: Document, name: Naming) -> str:
     return f"{own_id}\n{page}" if own_id else ""
 
 
-def sort_key(document: Document, name: Naming) -> tuple[Any, ...]:
+def sort_key(hit: Hit, document: Document, name: Naming) -> tuple[Any, ...]:
     """Return a key that orders hits by their text and place."""
-    return _text_key(document, name), to_framework_chunk(document).spans, document.page_content
+    return _text_key(document, name), hit.chunk.spans, document.page_content
 
 
 class ChunkTable:
@@ -218,23 +209,12 @@ def to_result(passage: Passage, document: Document) -> Document:
 
 def to_document(passage: Passage) -> Document:
     """Return a passage as a document."""
-    metadata = passage.hits[0].chunk.metadata
-    values: dict[str, Any] = {
-        "relevance_score": passage.score,
-        "citation": passage.citation,
-        "token_count": passage.tokens,
-        "chunk_ids": list(dict.fromkeys(hit.chunk.id for hit in passage.hits if hit.chunk.id)),
-    }
+    metadata, ids = passage.hits[0].chunk.metadata, [hit.chunk.id for hit in passage.hits if hit.chunk.id]
+    values = {"relevance_score": passage.score, **passage.values, "chunk_ids": list(dict.fromkeys(ids))}
     if "start_index" not in written_keys(metadata):
         metadata = {key: value for key, value in metadata.items() if key != "start_index"}  # another splitter's
     if passage.spans:
         values |= {"start_index": passage.spans[0].start, "end_index": passage.spans[-1].end}
-    if passage.lines:
-        values |= {"start_line": passage.lines[0][0], "end_line": passage.lines[-1][1]}
-    if len(passage.spans) > 1:
-        values["spans"] = flatten_spans(passage.spans)
     if passage.section is not None:  # of its own
         metadata = remove_written(metadata, ["section", "title_path"])
-        if passage.section:
-            values |= {"section": passage.section.rpartition(" > ")[2], "title_path": passage.section}
     return Document(passage.prompt_text, id=passage.id, metadata=write_metadata(inherited_metadata(metadata), values))

@@ -48,11 +48,8 @@ class ChunkEnricher(BaseDocumentTransformer):
     show_progress: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        require(
-            isinstance(self.enricher, Enricher),
-            "enricher must be ContextualEnricher, Summaries, or Rewriting",
-            self.enricher,
-        )
+        rule = "enricher must be ContextualEnricher, Summaries, or Rewriting"
+        require(isinstance(self.enricher, Enricher), rule, self.enricher)
 
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Return the enriched chunks in the same order."""
@@ -76,11 +73,11 @@ class ChunkEnricher(BaseDocumentTransformer):
         self, documents: Sequence[Document], groups: list[list[int]], results: list[list[Chunk]]
     ) -> list[Document]:
         chunks = dict(zip(chain.from_iterable(groups), chain.from_iterable(results), strict=True))
-        return [self._update_document(document, chunks[i]) for i, document in enumerate(documents)]
-
-    def _update_document(self, document: Document, chunk: Chunk) -> Document:
-        text, metadata = text_and_metadata(chunk, rewritten=self.rewritten)
-        return Document(with_context(chunk.context, text), id=document.id, metadata=metadata)
+        enriched = list[Document]()
+        for i, document in enumerate(documents):
+            text, metadata = text_and_metadata(chunks[i], rewritten=self.rewritten)
+            enriched.append(Document(with_context(chunks[i].context, text), id=document.id, metadata=metadata))
+        return enriched
 
 
 def _pairs(

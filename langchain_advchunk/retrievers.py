@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Annotated, Any
@@ -19,17 +18,17 @@ from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, PrivateAttr, SkipValidation
 
-from advchunk.errors import ConfigurationError, is_integer, require
+from advchunk.errors import require
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import CheckedEmbedder, as_embedder
 from advchunk.retrieval import Hit, LexicalIndex, PassageCutter, Ranking
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, as_cutter
 from advchunk.retrieval.neighbors import FARTHEST
-from advchunk.retrieval.passages import PassageOrder
+from advchunk.retrieval.passages import PassageOrder, check_sizes
 from advchunk.retrieval.query_language import fit_to_language
 from advchunk.retrieval.rankings import DEPTH
-from advchunk.retrieval.search import Search
+from advchunk.retrieval.search import Search, SearchMode
 from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood, characters_of
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
@@ -54,67 +53,51 @@ _LEVELS = 2  # times more chunks of several levels than of each are asked for
 _FILTERED = 10  # times more chunks than are asked for are filtered, if a store filters only what it found
 _FILTERS = {"expr", "namespace", "partition_names", "tenant", "where", "where_document"}  # and *filter*
 
+_NEEDS_SCORES = "a vectorstore must search with scores; for one that cannot, pass retriever=store.as_retriever()"
+
 _Hits = list[tuple[Document, float | None]]
 _Filter = Callable[[Document], bool]
 
 
 class AdvchunkRetriever(CheckedModel, BaseRetriever):
-    """Retrieves chunks from any vector store, by vectors and words, and re-ranks them by their neighbors.
+    """Retrieves chunks from any vector store by vectors and words, and re-ranks them by their neighbors.
 
     The chunks may be those of any splitter, and an existing store is used as it is::
 
         retriever = AdvchunkRetriever(vectorstore=store)                 # re-ranks the hits of the store
         retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks)  # adds words
 
-    Chunks beside good hits are found even if they do not match the query themselves
-    (`advchunk.retrieval.rerank_by_neighbors`). They come from ``chunks``, from ``texts``, or from the store, which is
-    asked once a query if it is an `InMemoryVectorStore`, `Chroma`, or `QdrantVectorStore`. ``chunks`` are also
-    searched by their words (BM25). The index of words is built at once, and does not follow the store: make a new
-    retriever after changes. A hit that is not among the chunks, or has another text there, is ranked with them, and
-    the log says so; such a row is left out.
+    Chunks beside good hits are found even if they do not match the query (`advchunk.retrieval.rerank_by_neighbors`).
+    They come from ``chunks``, from ``texts``, or from the store if it is an `InMemoryVectorStore`, `Chroma`, or
+    `QdrantVectorStore`. The index of the words of ``chunks`` does not follow the store: make a new retriever after
+    changes. Places are read from our metadata (`chunk_spans`) or from ``start_index``, or found in ``texts``; what has
+    none, and hits that are not among the chunks, are said in the log.
 
-    The place of a chunk is read from our metadata (`chunk_spans`) or from ``start_index``, or is found in ``texts``.
-    Other ``chunks`` are taken in the order in which they are passed, and other hits have no neighbors; the log says
-    so.
-
-    Results are chunks with ``relevance_score`` and ``citation`` in their metadata or, with a ``budget``, passages
-    that are cut for the query (`advchunk.retrieval.PassageCutter`), which also have ``token_count``, ``chunk_ids``,
-    and their place. ``page_content`` of a passage begins with the headings above it. A key that the metadata has
-    already is preceded by ``advchunk_``.
-
-    Of chunks of several levels, pass all as ``chunks``. The store may have all, or the leaves alone.
-
-    ``invoke`` and ``ainvoke`` take ``k``, ``budget``, ``search``, and ``chunk_filter`` for one query; other arguments
-    are added to ``search_kwargs``. Parameters are not assigned: ``model_copy(update=...)`` returns a retriever with
-    others.
+    Results are chunks with ``relevance_score`` and ``citation`` in their metadata or, with a ``budget``, passages as
+    those of `PassageCompressor`. Of chunks of several levels, pass all as ``chunks``; the store may have the leaves
+    alone. ``invoke`` and ``ainvoke`` take ``k``, ``budget``, ``search``, and ``chunk_filter`` for one query; other
+    arguments are added to ``search_kwargs``.
 
     Parameters
     ----------
     vectorstore : any vector store whose ``similarity_search_with_score`` returns similarities or distances.
     retriever : any other retriever, in place of the vector store; the order of its results counts.
     chunks : the chunks that were indexed, each document's in reading order.
-    id_key : for a store of rows, such as the sentences of `vectors_for`: the metadata key of the id of a row's chunk,
-        such as "doc_id". A chunk ranks by its best row; ``chunks`` must be given.
-    search : how to search (`advchunk.retrieval.Search`), such as ``Search("hybrid", neighbors=True, merge=.5)``; None
-        is by vectors and words with chunks, by words with nothing else, by vectors without them, each with neighbors.
-        Leave out neighbors if vectors include the text around chunks already.
+    id_key : for a store of the rows of `vectors_for`, the metadata key of the id of a row's chunk, such as "doc_id".
+        A chunk ranks by its best row; ``chunks`` must be given.
+    search : how to search (`advchunk.retrieval.Search`); None is by vectors and words with chunks, by words with
+        nothing else, by vectors without them, each with neighbors.
     k : chunks to return, >= 1; None is 5.
-    budget : tokens of all results, >= 1; returns passages instead of ``k`` chunks.
-    order : of passages: "rank", or "document" for reading order.
-    whole_chunks : passages are whole chunks, as always over several levels (`advchunk.retrieval.assemble_passages`).
+    budget : tokens of all passages, >= 1; returns passages instead of ``k`` chunks.
+    order, whole_chunks : of passages, as in `advchunk.retrieval.Retriever.passages`.
     cutter : cuts passages, and has the language of the words and the tokenizer that counts; None is
         ``PassageCutter()``, with the tokenizer of the store's embeddings.
     depth : chunks that are taken from the store and from the search by words, >= 1, and at least ``k``, or 200 with a
         ``budget``.
     search_kwargs : arguments for the vector store or retriever, such as ``filter``. Metadata keys with their values,
         such as ``{"source": "guide.md"}``, also restrict words and neighbors; for any other filter, pass the same as
-        ``chunk_filter``.
-    chunk_filter : returns True for a chunk that may be returned.
-    document_key : metadata key of the name of a chunk's document, or a function that returns the name; None is the
-        first of "source", "document_id", "doc_id", and "file_path".
-    texts : the texts of documents by their names, or the chunks around hits: a mapping, a function, the path of a
-        folder, a ``BaseStore``, a vector store (`StoreChunks`), any `advchunk.retrieval.Surroundings`, or several of
-        these. {} is nothing.
+        ``chunk_filter``, which returns True for a chunk that may be returned.
+    document_key, texts : as in `PassageCompressor`.
 
     Raises
     ------
@@ -178,30 +161,33 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         sources = [source for source in (self.vectorstore, self.retriever) if source is not None]
         require(len(sources) < 2, "vectorstore and retriever must not both be given", sources)
         require(self._has_chunks or bool(sources), "vectorstore, retriever or chunks must be given", None)
+        search_with_score = getattr(type(self.vectorstore), "similarity_search_with_score", None)
+        has_scores = search_with_score is not VectorStore.similarity_search_with_score
+        require(has_scores, _NEEDS_SCORES, type(self.vectorstore).__name__)
         self._check_mode(self._search)
         _check_size(self.k, self.budget)
-        require(is_integer(self.depth, 1), "depth must be a whole number >= 1", self.depth)
+        check_sizes(depth=self.depth)
         require(self.id_key is None or self._has_chunks, "id_key needs chunks", self.id_key)
         self._filter(self.search_kwargs, self.chunk_filter)  # raises if a filter cannot be applied to chunks
         _ = self._counter  # raises on anything else
 
     def _check_mode(self, search: Search) -> None:
         rule = "mode must be 'lexical' without a vectorstore or retriever, and 'dense' without chunks"
-        has_vectors = self.vectorstore is not None or self.retriever is not None
-        fits = (search.mode == "lexical" or has_vectors) and (search.mode == "dense" or self._has_chunks)
+        fits = (search.mode == "lexical" or self._has_vectors) and (search.mode == "dense" or self._has_chunks)
         require(fits, rule, search.mode)
 
     @property
     def _has_chunks(self) -> bool:
-        """True if the chunks that were indexed are known."""
         return self.chunks is not None
 
     @property
+    def _has_vectors(self) -> bool:
+        return self.vectorstore is not None or self.retriever is not None
+
+    @property
     def _search(self) -> Search:
-        if self.search is not None:
-            return self.search
-        has_vectors = self.vectorstore is not None or self.retriever is not None
-        return Search(("hybrid" if has_vectors else "lexical") if self._has_chunks else "dense", neighbors=True)
+        mode: SearchMode = "dense" if not self._has_chunks else "hybrid" if self._has_vectors else "lexical"
+        return self.search or Search(mode, neighbors=True)
 
     @property
     def _counter(self) -> Counter:
@@ -223,33 +209,26 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        call = self._call(kwargs)
-        hits: _Hits = []
-        if call.search.mode == "lexical":
-            pass
-        elif self.vectorstore is not None:
-            with _requiring_scores(self.vectorstore):
-                hits = _pairs(self.vectorstore.similarity_search_with_score(query, **call.search_kwargs))
-        elif self.retriever is not None:
+        call, hits = self._call(kwargs), _Hits()
+        if call.search.mode != "lexical" and self.vectorstore is not None:
+            answer = self.vectorstore.similarity_search_with_score(query, **call.search_kwargs)
+            hits = _scored(self.vectorstore, answer)
+        elif call.search.mode != "lexical" and self.retriever is not None:
             config = RunnableConfig(callbacks=run_manager.get_child())
             hits = [(hit, None) for hit in self.retriever.invoke(query, config, **call.search_kwargs)]
-        return self._respond(query, hits, call, self._surroundings.read(*self._around(hits, call)))
+        return self._respond(query, hits, call)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        call = self._call(kwargs)
-        hits: _Hits = []
-        if call.search.mode == "lexical":
-            pass
-        elif self.vectorstore is not None:
-            with _requiring_scores(self.vectorstore):
-                hits = _pairs(await self.vectorstore.asimilarity_search_with_score(query, **call.search_kwargs))
-        elif self.retriever is not None:
+        call, hits = self._call(kwargs), _Hits()
+        if call.search.mode != "lexical" and self.vectorstore is not None:
+            answer = await self.vectorstore.asimilarity_search_with_score(query, **call.search_kwargs)
+            hits = _scored(self.vectorstore, answer)
+        elif call.search.mode != "lexical" and self.retriever is not None:
             config = RunnableConfig(callbacks=run_manager.get_child())
             hits = [(hit, None) for hit in await self.retriever.ainvoke(query, config, **call.search_kwargs)]
-        around = await self._surroundings.aread(*self._around(hits, call))
-        return await asyncio.to_thread(self._respond, query, hits, call, around)
+        return await asyncio.to_thread(self._respond, query, hits, call)
 
     def _read_from(self) -> CheckedSurroundings:
         """Return the source of the text around hits: ``texts``, or else the store, if it can say so of its chunks."""
@@ -258,13 +237,12 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
             source = None if callable(self.document_key) else store
         return surroundings_of(source, self.document_key, self._warnings)
 
-    def _around(self, hits: _Hits, call: _Call) -> tuple[list[Hit], float]:
-        """Return the hits around which texts and chunks are read, and how far; chunks that are known have been located already."""
+    def _around(self, hits: Sequence[Hit], call: _Call) -> Neighborhood:
+        """Return the texts and chunks around hits; chunks that are known have been located already."""
         tokens = (FARTHEST if call.search.neighbors else 0) + (self._cutter.around if call.is_cut else 0)
         if self._has_chunks or (self.texts is None and (not tokens or call.chunk_filter == _StoreFilter(None))):
-            return [], 0
-        own_hits = [to_hit(hit, self._name) for hit, _ in hits]
-        return own_hits, characters_of(tokens, own_hits, self._counter)
+            return Neighborhood()
+        return self._surroundings.read(hits, characters_of(tokens, hits, self._counter))
 
     def _call(self, kwargs: dict[str, Any]) -> _Call:
         """Return the settings of one search, from the retriever's own and those of `invoke`."""
@@ -308,25 +286,23 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         require(not self._has_chunks, rule, filters)
         return _StoreFilter(None)
 
-    def _respond(self, query: str, hits: _Hits, call: _Call, around: Neighborhood) -> list[Document]:
-        """Return the results of a search from the hits of the store, and the text around them."""
+    def _respond(self, query: str, hits: _Hits, call: _Call) -> list[Document]:
+        """Return the results of a search from the hits of the store."""
         search = call.search
         if self._model is not None:
             search = fit_to_language(search, query, self._collection.words, self._model, self._warnings)
         if search.mode == "lexical":
             hits = []
-        collection, dense = self._rank(hits, call, around)
+        collection, dense = self._rank(hits, call)
         ranking = collection.rank(query, dense, search, call.depth)
         if call.budget is None:
             passages = collection.results(collection.first(ranking, call.k, search.merge))
             return [to_result(passage, collection.items[passage.hits[0].chunk.index]) for passage in passages]
-        if self.whole_chunks or not collection.hierarchy.is_flat:
-            passages = collection.passages(ranking, call.budget, self._counter, self.order, search.merge)
-        else:
-            passages = collection.cut(query, ranking, call.budget, self._cutter, self.order)
-        return list(map(to_document, passages))
+        cutter = self._cutter if call.is_cut else None
+        options = (call.budget, self._counter, cutter, self.order, search.merge)
+        return list(map(to_document, collection.passages(query, ranking, *options)))
 
-    def _rank(self, hits: _Hits, call: _Call, around: Neighborhood) -> tuple[Collection[Document], Ranking]:
+    def _rank(self, hits: _Hits, call: _Call) -> tuple[Collection[Document], Ranking]:
         """Return the chunks, with the hits that are not among them, and the ranking of the hits."""
         collection = replace(self._collection, allowed=self._allowed(self._table, call, 0))
         numbers = self._table.numbers_of([hit for hit, _ in hits], self.id_key)
@@ -337,8 +313,13 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         if self.id_key is not None:  # a row alone is not a chunk
             hits = [hit for hit, number in zip(hits, numbers, strict=True) if number is not None]
         elif missing:
-            missing.sort(key=lambda i: sort_key(hits[i][0], self._name))  # so that all stores answer alike
-            others, alone = read_hits([hits[i][0] for i in missing], self._name, self._counter, around)
+            own_chunks = {i: to_hit(hits[i][0], self._name) for i in missing}
+            missing.sort(
+                key=lambda i: sort_key(own_chunks[i], hits[i][0], self._name)
+            )  # so that all stores answer alike
+            own_hits, documents = [own_chunks[i] for i in missing], [hits[i][0] for i in missing]
+            around = self._around(own_hits, call)
+            others, alone = read_hits(own_hits, documents, self._name, self._counter, around)
             if (call.search.neighbors or call.budget) and not self._has_chunks and alone:
                 self._warnings.warn("places", UNPLACED, alone, len(hits))
             for number, i in enumerate(missing, len(collection)):
@@ -374,22 +355,11 @@ class _Call:
     is_cut: bool
 
 
-@contextmanager
-def _requiring_scores(store: VectorStore) -> Iterator[None]:
-    """Raise `ConfigurationError` if a store has no search with scores."""
-    try:
-        yield
-    except NotImplementedError as error:
-        rule = "a vectorstore must search with scores; for one that cannot, pass retriever=store.as_retriever()"
-        msg = f"{rule}, got {type(store).__name__}"
-        raise ConfigurationError(msg) from error
-
-
-def _pairs(hits: Iterable[tuple[Document, float]]) -> _Hits:
-    """Return the hits of a store; raise `NotImplementedError` if they are documents without scores."""
+def _scored(store: VectorStore, hits: Iterable[tuple[Document, float]]) -> _Hits:
+    """Return the hits of a store; raise `ConfigurationError` if they are documents without scores."""
     pairs: _Hits = list(hits)
-    if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
-        raise NotImplementedError
+    is_scored = all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs)
+    require(is_scored, _NEEDS_SCORES, type(store).__name__)
     return pairs
 
 
@@ -409,8 +379,7 @@ def _is_filter(name: str) -> bool:
 
 def _check_size(k: int | None, budget: int | None) -> None:
     require(k is None or budget is None, "k and budget must not both be given", (k, budget))
-    require(k is None or is_integer(k, 1), "k must be a whole number >= 1 or None", k)
-    require(budget is None or is_integer(budget, 1), "budget must be a whole number >= 1 or None", budget)
+    check_sizes(k=k, budget=budget)
 
 
 def _scores(hits: _Hits) -> list[float] | None:

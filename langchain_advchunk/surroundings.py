@@ -10,8 +10,9 @@ from langchain_core.documents import Document
 from langchain_core.stores import BaseStore
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
+from advchunk.chunkers.frameworks import level_of
 from advchunk.errors import require
-from advchunk.records import written_keys, written_metadata
+from advchunk.records import written_keys
 from advchunk.retrieval.passages import Hit
 from advchunk.retrieval.surroundings import (
     CheckedSurroundings,
@@ -107,7 +108,7 @@ class StoreChunks:
 
     def read(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
         """Return the chunks within ``reach`` characters of hits, and the hits themselves."""
-        ranges, levels = self._ranges(hits, reach), {_level(hit.chunk.metadata) for hit in hits}
+        ranges, levels = self._ranges(hits, reach), {level_of(hit.chunk.metadata) for hit in hits}
         if not ranges:
             return Neighborhood()
         find: Any = self._store if callable(self._store) else _finder(self._store)
@@ -115,7 +116,7 @@ class StoreChunks:
         if len(stored) >= _MOST:
             reason = "%s has %d chunks or more around %d hits, and others may be left out"
             self._warnings.warn("most", reason, self.name, _MOST, len(hits))
-        chunks = [chunk for chunk in stored if _level(chunk.metadata) in levels]
+        chunks = [chunk for chunk in stored if level_of(chunk.metadata) in levels]
         return Neighborhood([to_hit(chunk, self._name) for chunk in chunks], items=chunks)
 
     def _name(self, document: Document) -> str:
@@ -182,10 +183,6 @@ def _find_in_qdrant(store: Any, ranges: Sequence[MetadataRange]) -> list[Documen
         )
         for point in points
     ]
-
-
-def _level(metadata: dict[str, Any]) -> Any:
-    return written_metadata(metadata).get("level", 0)
 
 
 def surroundings_of(source: AnySource | None, document_key: Any, warnings: WarningLog) -> CheckedSurroundings:

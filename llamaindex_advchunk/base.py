@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from inspect import unwrap
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from uuid import UUID, uuid5
 
-from llama_index.core.callbacks import CallbackManager
 from llama_index.core.node_parser import TextSplitter
 from llama_index.core.schema import (
     BaseNode,
@@ -25,9 +22,9 @@ from llama_index.core.schema import (
     TextNode,
 )
 from llama_index.core.utils import get_tqdm_iterable
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from advchunk import Chunk, Chunker, ConfigurationError, Failure
+from advchunk import Chunk, Chunker, Failure
 from advchunk import Document as Source
 from advchunk.building.layout import inherited_metadata
 from advchunk.chunkers.frameworks import (
@@ -38,7 +35,6 @@ from advchunk.chunkers.frameworks import (
     parent_id,
     parse_spans,
 )
-from advchunk.chunkers.other_names import check_names
 from advchunk.chunkers.params import ALIASES, parameters, resources
 from advchunk.chunkers.sources import chunk_files
 from advchunk.chunkers.vectors import Vectors
@@ -97,12 +93,6 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         default=1, exclude=True, description="Number of processes that parse; what is awaited runs in this process."
     )
 
-    def __init__(self, **data: Any) -> None:
-        """Build a parser; raise `advchunk.ConfigurationError` instead of pydantic's error, which repeats all input."""
-        check_names(type(self).__name__, data, type(self).model_fields)
-        with first_error():
-            super().__init__(**data)
-
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         rule = "split_text must not be overridden, as nodes are not made of it: override core, or write a chunker"
@@ -120,11 +110,6 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         require(self.id_func is None or callable(self.id_func), "id_func must be a function or None", self.id_func)
         self.core()  # raises on a bad parameter
         return self
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Return the name under which LlamaIndex serializes this parser."""
-        return f"advchunk.{cls.__name__}"
 
     @classmethod
     def from_defaults(cls, **kwargs: Any) -> Self:
@@ -185,14 +170,12 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         *,
         encoding: str | None = None,
     ) -> list[BaseNode]:
-        """Return the nodes of files in any format and encoding that `advchunk.read_file` reads, with their layout.
+        """Return the nodes of files in any format, folders, and archives (`advchunk.chunk_files`).
 
-        Folders and archives stand for the files in them (`advchunk.chunk_files`); what was skipped in them is in the log.
         Offsets are in the text that was read. Metadata is that of the file, with its path as ``file_path``, all hidden from
-        the embedder and the language model. A parser of papers, pages or abstracts uses its own reader.
+        the embedder and the language model.
         """
-        pairs = list(self._read_files(paths, show_progress, encoding))
-        return self._convert([parent for parent, _ in pairs], [chunks for _, chunks in pairs])
+        return list(self.lazy_nodes_from_files(paths, show_progress, encoding=encoding))
 
     def lazy_nodes_from_files(
         self,
@@ -205,18 +188,15 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
 
         Those of a parser of a whole corpus come at the end.
         """
-        if self.core().is_corpus_level:
-            yield from self.get_nodes_from_files(paths, show_progress, encoding=encoding)
-        else:
-            for parent, chunks in self._read_files(paths, show_progress, encoding):
-                yield from self._convert([parent], [chunks])
+        pairs = self._read_files(paths, show_progress, encoding)
+        for batch in [list(pairs)] if self.core().is_corpus_level else ([pair] for pair in pairs):
+            yield from self._convert([parent for parent, _ in batch], [chunks for _, chunks in batch])
 
     def get_nodes_from_parts(self, documents: Sequence[BaseNode], show_progress: bool = False) -> list[BaseNode]:
-        """Return the nodes of documents that are the pages or elements of their sources, as many readers return them.
+        """Return the nodes of pages or elements, which are joined to their sources (`readers.parts.join_parts`).
 
-        The parts of a source are joined in order (`advchunk.readers.parts.join_parts`), so that nodes may cross pages and have
-        the headings and tables of elements. Offsets are in the joined text. Metadata are those that all parts have in common;
-        ``page``, ``pages`` and ``boxes`` are those of the node.
+        Offsets are in the joined text. Metadata are those that all parts have in common; ``page``, ``pages`` and
+        ``boxes`` are those of the node.
         """
         documents = check_nodes(documents)
         sources = list(join_parts(self._sources(documents, show_progress)))
@@ -343,16 +323,6 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
             _log.warning(message, cls.__name__)
         return parser
 
-    # LlamaIndex drops attributes that cannot be pickled, from the original too; pydantic raises instead.
-    def __getstate__(self) -> dict[str, Any]:
-        state = BaseModel.__getstate__(self)
-        attributes = {name: value for name, value in self.__dict__.items() if name != "callback_manager"}
-        return {**state, "__dict__": attributes}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = {**state, "__dict__": {**state["__dict__"], "callback_manager": CallbackManager([])}}
-        BaseModel.__setstate__(self, copy.copy(state))
-
 
 class ChunkerNodeParser(AdvchunkNodeParser):
     """Parse with any core chunker: ``ChunkerNodeParser(chunker=MyChunker())``."""
@@ -464,21 +434,6 @@ def check_nodes(nodes: Iterable[BaseNode]) -> list[Any]:
     return nodes
 
 
-@contextmanager
-def first_error() -> Iterator[None]:
-    """Raise the first error that pydantic finds as the core would: the rule and the value."""
-    try:
-        yield
-    except ValidationError as error:
-        first = error.errors()[0]
-    else:
-        return
-    cause = first.get("ctx", {}).get("error")
-    if isinstance(cause, ConfigurationError):
-        raise cause
-    require(False, f"{'.'.join(map(str, first['loc']))}: {first['msg']}", first["input"])
-
-
 def sentence_nodes(node: TextNode, chunk: Chunk, place: TextPlace) -> Iterator[IndexNode]:
     """Yield a node for each sentence of a chunk, with its vector, that refers to the chunk's node.
 
@@ -516,17 +471,24 @@ def chunk_spans(node: BaseNode) -> tuple[Span, ...]:
     >>> [text[start:end] for start, end in chunk_spans(chunk)]
     ['Cats purr.\n\n', 'Cats nap and purr.']
     """
-    if spans := written_metadata(node.metadata).get("spans"):
+    return _spans(node, written_metadata(node.metadata))
+
+
+def _spans(node: BaseNode, written: Mapping[str, Any]) -> tuple[Span, ...]:
+    if spans := written.get("spans"):
         return parse_spans(spans)
     if not isinstance(node, TextNode) or (start := node.start_char_idx) is None:
         return ()
     return (Span(start, start + len(node.text) if node.end_char_idx is None else node.end_char_idx),)
 
 
-def node_spans(node: BaseNode) -> tuple[Span, ...]:
-    """Return the spans of a node in its document; () if it states none, or LlamaIndex made it of a node, from which it counts."""
-    counts_from_document = node.parent_node is None or "token_count" in written_metadata(node.metadata)
-    return chunk_spans(node) if counts_from_document else ()
+def node_spans(node: BaseNode, written: Mapping[str, Any] | None = None) -> tuple[Span, ...]:
+    """Return the spans of a node in its document; () if it states none, or counts from the node that it was made of.
+
+    ``written`` is our metadata of the node, if it has been read.
+    """
+    written = written_metadata(node.metadata) if written is None else written
+    return _spans(node, written) if node.parent_node is None or "token_count" in written else ()
 
 
 def users_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -565,7 +527,8 @@ def _has_media(node: BaseNode) -> bool:
 
 def text_place(node: BaseNode) -> TextPlace:
     """Return the place of the text of a node in its document, by its offsets and metadata; a document is a whole one."""
-    spans, written = node_spans(node), written_metadata(node.metadata)
+    written = written_metadata(node.metadata)
+    spans = node_spans(node, written)
     if node.source_node is None and "spans" not in written:
         return TextPlace()
     is_verbatim = sum(end - start for start, end in spans) == len(node.get_content(MetadataMode.NONE))

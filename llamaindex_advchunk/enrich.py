@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Annotated, Any, Self
 
 from llama_index.core.schema import BaseNode, IndexNode, MetadataMode, TextNode, TransformComponent
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from advchunk import Chunk
 from advchunk import Document as Source
@@ -44,11 +44,6 @@ class ChunkEnricher(PlainFields, TransformComponent):
         default="skip", exclude=True, description="'skip', 'raise', or a callable that receives each ChunkFailure."
     )
     show_progress: bool = Field(default=False, exclude=True, description="Whether to show a progress bar.")
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Return the name LlamaIndex serializes this component under."""
-        return f"advchunk.{cls.__name__}"
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
         """Return the enriched nodes in the same order."""
@@ -106,13 +101,6 @@ class ChunkEnricher(PlainFields, TransformComponent):
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
         """Build from `to_dict`, which does not contain the enricher: pass it again."""
         return super().from_dict({key: data[key] for key in data if key != "fingerprint"}, **kwargs)
-
-    # The base class drops attributes that cannot be pickled, even from the original; pydantic raises instead.
-    def __getstate__(self) -> dict[str, Any]:
-        return BaseModel.__getstate__(self)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        BaseModel.__setstate__(self, state)
 
 
 def _group_by_source(nodes: Sequence[BaseNode]) -> list[list[TextNode]]:

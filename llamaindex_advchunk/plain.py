@@ -7,10 +7,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import BaseComponent
-from pydantic import GetCoreSchemaHandler
+from pydantic import BaseModel, GetCoreSchemaHandler, ValidationError
 from pydantic_core import core_schema
 
+from advchunk.chunkers.other_names import check_names
+from advchunk.errors import ConfigurationError, require
 from advchunk.retrieval import PassageCutter, WindowScoring
 
 
@@ -27,11 +30,44 @@ class Resource:
 UNCHECKED = Resource()
 
 
-class PlainFields(BaseComponent):
+class Named(BaseComponent):
+    """Base of components with a name of ours."""
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name under which LlamaIndex serializes this component."""
+        return f"advchunk.{cls.__name__}"
+
+
+class PlainFields(Named):
     """Base of components with fields that may be objects, which pydantic leaves out (``exclude=True``).
 
     `to_dict` has those whose values are plain: names, numbers, texts, lists of these, and settings of the core.
     """
+
+    def __init__(self, **data: Any) -> None:
+        """Raise `advchunk.ConfigurationError` instead of pydantic's error, which repeats all input."""
+        check_names(type(self).__name__, data, type(self).model_fields)
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            first = error.errors()[0]
+        else:
+            return
+        cause = first.get("ctx", {}).get("error")
+        if isinstance(cause, ConfigurationError):
+            raise cause
+        require(False, f"{'.'.join(map(str, first['loc']))}: {first['msg']}", first["input"])
+
+    # LlamaIndex drops attributes that cannot be pickled, from the original too; pydantic raises instead.
+    def __getstate__(self) -> dict[str, Any]:
+        state = BaseModel.__getstate__(self)
+        attributes = {name: value for name, value in self.__dict__.items() if name != "callback_manager"}
+        return {**state, "__dict__": attributes}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        manager = {"callback_manager": CallbackManager([])} if "callback_manager" in type(self).model_fields else {}
+        BaseModel.__setstate__(self, {**state, "__dict__": {**state["__dict__"], **manager}})
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
         """Return the fields with plain values; objects, such as models and stores, are left out."""

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Any, Self
 
 import numpy as np
 from llama_index.core import VectorStoreIndex
@@ -18,59 +18,52 @@ from llama_index.core.schema import (
     NodeWithScore,
     QueryBundle,
 )
-from llama_index.core.storage.docstore import BaseDocumentStore
 from llama_index.core.vector_stores import MetadataFilters
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
-from advchunk.chunkers.other_names import check_names
-from advchunk.errors import is_integer, require
+from advchunk.errors import require
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
-from advchunk.retrieval.passages import PassageOrder
+from advchunk.retrieval.passages import PassageOrder, check_order, check_sizes
 from advchunk.retrieval.query_language import fit_to_language
 from advchunk.retrieval.rankings import DEPTH
 from advchunk.retrieval.search import Search, SearchMode
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.detection import AUTO
-from llamaindex_advchunk.base import check_nodes, first_error
+from llamaindex_advchunk.base import check_nodes
 from llamaindex_advchunk.collection import Pool, PoolReader, nodes_in, with_sections
 from llamaindex_advchunk.plain import UNCHECKED, PlainFields
-from llamaindex_advchunk.surroundings import AnySource, can_find, surroundings_of
+from llamaindex_advchunk.surroundings import AnySource, can_find, documents_in, surroundings_of
 
 _log = logging.getLogger("advchunk")
 
 _ROWS = 4  # times more rows (sentences) than chunks are fetched
 _LEVELS = 2  # times more nodes of several levels than of each are fetched
-_READ = {"nodes", "docstore", "texts", "cutter"}  # fields on which what is known depends
 _EXPONENTIAL = ("ChromaVectorStore",)  # vector stores whose scores are exp(-distance)
 
 
 class AdvchunkRetriever(BaseRetriever):
-    """Retrieves nodes from any index by vectors and words, and re-ranks them by their neighbors.
+    """Retrieves nodes from any index by vectors and words, and re-ranks them by their neighbors, as the core does.
 
     The nodes may be those of any node parser, and an existing index is used as it is::
 
         retriever = AdvchunkRetriever(index)               # an index in memory, or with its nodes in its docstore
         retriever = AdvchunkRetriever(index, nodes=nodes)  # an index over a vector store that keeps the nodes to itself
 
-    Nodes beside good hits are found even if they do not match the query themselves
-    (`advchunk.retrieval.rerank_by_neighbors`). Nodes that are known are also searched by their words (BM25). Nodes in
-    the docstore of an index are read at the first search, and again when the index has changed; after other changes,
-    call `refresh`. Hits that are not among the nodes are ranked with them, and the log says so. Without nodes, those
-    beside hits come from ``texts``, or from a vector store that has ``get_nodes`` (`StoreNodes`).
+    Nodes beside good hits are found even if they do not match the query (`advchunk.retrieval.rerank_by_neighbors`).
+    Nodes that are known are also searched by their words. Those in the docstore of an index are read at the first
+    search, and again when the index has changed; after other changes, call `refresh`. Without nodes, those beside hits
+    come from ``texts``, or from a vector store that has ``get_nodes`` (`StoreNodes`).
 
-    The place of a node is read from our metadata (`chunk_spans`) or from ``start_char_idx``. Nodes without, and those
-    of LlamaIndex's `HierarchicalNodeParser`, which count from their parent, are located in their document if that is
-    known; others are in the order of their previous and next nodes. The log says so.
+    Places are read from our metadata (`chunk_spans`) or from ``start_char_idx``. Nodes without are located in their
+    document if that is known; others are in the order of their links. What has no place, and hits that are not among
+    the nodes, are said in the log.
 
-    Results are nodes with a ``citation`` in their metadata or, with a ``budget``, passages that are cut for the
-    query, as by `PassagePostprocessor`. What is added is hidden from embedder and language model; a key that the
-    metadata has already is preceded by ``advchunk_``. A blank query has no results in an index.
-
-    Of nodes of several levels, the index may have all, or the leaves alone, with all in its docstore or in ``nodes``.
-    Rows of a chunk, such as those of ``vectors="units"``, count as their chunk, which is returned once and ranks by
-    its best row.
+    Results are nodes with a ``citation`` in their metadata or, with a ``budget``, passages as those of
+    `PassagePostprocessor`. What is added is hidden from embedder and language model. A blank query has no results in
+    an index. Of nodes of several levels, the index may have the leaves alone, with all in its docstore or in
+    ``nodes``. Rows of a chunk, such as those of ``vectors="units"``, count as their chunk, which ranks by its best row.
 
     Parameters
     ----------
@@ -78,20 +71,17 @@ class AdvchunkRetriever(BaseRetriever):
     retriever : any other retriever, in place of an index; it returns as many nodes as it is set to.
     nodes : the nodes of the index, those of a document in reading order; documents among them are the text of their
         nodes. None reads them from the docstore of the index.
-    search : how to search (`advchunk.retrieval.Search`), such as ``Search("hybrid", neighbors=True, merge=.5)``; None
-        is by words without an index or a retriever, by vectors and words if nodes are known, else by vectors, each
-        with neighbors. Leave out neighbors if vectors include the text around nodes already (``vectors="context"``).
+    search : how to search (`advchunk.retrieval.Search`); None is by words without an index or a retriever, by vectors
+        and words if nodes are known, else by vectors, each with neighbors.
     similarity_top_k : nodes to return, >= 1; None is 5.
     budget : tokens of all passages, >= 1; returns passages instead of nodes.
-    order : of passages: "rank", or "document" for reading order.
-    whole_chunks : passages are whole nodes, as always over several levels (`advchunk.retrieval.assemble_passages`).
+    order, whole_chunks : of passages, as in `advchunk.retrieval.Retriever.passages`.
     cutter : cuts passages, and has the language of the words and the tokenizer that counts; None is
         ``PassageCutter()``, with the tokenizer of the embed model.
     depth : nodes that are fetched from the index, and found by words, >= 1; at least similarity_top_k, and 200 for
         passages.
     filters : restrict vectors, words, neighbors, and the text around hits.
-    texts : the texts of documents by their ids or names, or the nodes around hits: a mapping, a function, the path of
-        a folder, a docstore, `StoreNodes`, any `advchunk.retrieval.Surroundings`, or several of these.
+    texts : as in `PassagePostprocessor`.
 
     Raises
     ------
@@ -143,10 +133,8 @@ class AdvchunkRetriever(BaseRetriever):
         require(mode in ("dense", None) or index is not None or nodes is not None, rule, mode)
         rule = "similarity_top_k and budget must not both be given"
         require(similarity_top_k is None or budget is None, rule, (similarity_top_k, budget))
-        for name, size in {"similarity_top_k": similarity_top_k, "budget": budget}.items():
-            require(size is None or is_integer(size, 1), f"{name} must be a whole number >= 1 or None", size)
-        require(order in get_args(PassageOrder), f"order must be one of {get_args(PassageOrder)}", order)
-        require(is_integer(depth, 1), "depth must be a whole number >= 1", depth)
+        check_sizes(similarity_top_k=similarity_top_k, budget=budget, depth=depth)
+        check_order(order)
         rule = "filters must be MetadataFilters, such as MetadataFilters.from_dict({'lang': 'en'})"
         require(filters is None or isinstance(filters, MetadataFilters), rule, filters)
         self._index, self._retriever, self._mode = index, retriever, mode
@@ -161,7 +149,7 @@ class AdvchunkRetriever(BaseRetriever):
         self._once = WarningLog()
         object_map = getattr(index, "_object_map", None)
         super().__init__(callback_manager=callback_manager, object_map=object_map, verbose=verbose)
-        sources_of_texts: list[Any] = [texts] + ([] if index is None else [index.docstore])
+        sources_of_texts: list[Any] = [texts] + ([] if index is None else [documents_in(index.docstore)])
         store = index.vector_store if index is not None and texts is None and can_find(index.vector_store) else None
         words_in = None if mode == "dense" else language
         self._asks_store = store is not None
@@ -261,19 +249,18 @@ class AdvchunkRetriever(BaseRetriever):
 class PassagePostprocessor(PlainFields, BaseNodePostprocessor):
     """Cuts passages for the query from the nodes that any retriever found, in any query engine.
 
-    Retrieve many nodes, such as ``similarity_top_k=50``. Their text, and the text around them in ``nodes``, a
-    ``docstore`` or ``texts``, is cut again: the sentences that answer the query fill the ``budget``, and those that
-    touch are one passage (`advchunk.retrieval.PassageCutter`). Needs no model, and nothing is indexed again. The
-    nodes may overlap, repeat each other and come from any parser; those without text are left out. The order in which
-    they come does not matter if they have scores. A blank query takes the sentences of the best nodes.
+    Retrieve many nodes, such as ``similarity_top_k=50``. Their text, and the text around them in ``texts``, is cut
+    again: the sentences that answer the query fill the ``budget``, and those that touch are one passage
+    (`advchunk.retrieval.PassageCutter`). Needs no model, and nothing is indexed again. The nodes may overlap, repeat
+    each other and come from any parser; those without text are left out. The order in which they come does not matter
+    if they have scores. A blank query takes the sentences of the best nodes.
 
     A passage is a `TextNode` with the metadata of its first node, or of the nearest if it is beside nodes, and
     ``citation``, ``token_count``, and ``node_ids``. Its place is ``start_char_idx`` to ``end_char_idx``, or
     `chunk_spans` if it has gaps. The headings above it are its ``context``, which the language model sees before the
     text, and which counts toward the budget. All else that is added is hidden from embedder and language model.
 
-    Raises `advchunk.ConfigurationError` for parameters that are unknown, out of range or contradict each other, and
-    without a query.
+    Raises `advchunk.ConfigurationError` for parameters that are unknown or out of range, and without a query.
 
     >>> from llama_index.core.schema import NodeWithScore, TextNode
     >>> found = TextNode(text="Boil the water. Add green tea. Wait two minutes. Pour it into cups.", start_char_idx=0)
@@ -284,20 +271,13 @@ class PassagePostprocessor(PlainFields, BaseNodePostprocessor):
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", strict=True)
-    nodes: Annotated[Sequence[BaseNode] | None, UNCHECKED] = Field(
-        default=None,
-        exclude=True,
-        repr=False,
-        description="The nodes of the index, those of a document in reading order.",
-    )
-    docstore: Annotated[BaseDocumentStore | None, UNCHECKED] = Field(
-        default=None, exclude=True, repr=False, description="A docstore with the documents, or with the nodes."
-    )
     texts: Annotated[AnySource | None, UNCHECKED] = Field(
         default=None,
         exclude=True,
         repr=False,
-        description="The texts of documents, by their ids or names, or any source of the text around hits.",
+        description="The texts of documents by their ids or names, or the nodes around hits: a mapping, a function, "
+        "the path of a folder, a docstore with the documents or the nodes, a vector store (`StoreNodes`), any "
+        "`advchunk.retrieval.Surroundings`, or several of these.",
     )
     budget: int = Field(default=1000, ge=1, description="Tokens of all passages.")
     order: PassageOrder = Field(default="rank", description="Of passages: 'rank' or 'document'.")
@@ -307,58 +287,31 @@ class PassagePostprocessor(PlainFields, BaseNodePostprocessor):
         default=PassageCutter(), exclude=True, description="Cuts the passages, and has the language and the tokenizer."
     )
 
-    _pool: Pool | None = PrivateAttr(default=None)
-    _is_partial: bool = PrivateAttr(default=False)
+    _reader: PoolReader | None = PrivateAttr(default=None)
     _once: Any = PrivateAttr(default_factory=WarningLog)
-
-    def __init__(self, **data: Any) -> None:
-        check_names(type(self).__name__, data, type(self).model_fields)
-        with first_error():
-            super().__init__(**data)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        require(self.nodes is None or self.docstore is None, "nodes and docstore must not both be given", self.docstore)
-        rule = "docstore must be a docstore of LlamaIndex"
-        require(self.docstore is None or isinstance(self.docstore, BaseDocumentStore), rule, self.docstore)
-        check_nodes(self.nodes or ())
-        self._reader()  # raises on a bad parameter
+        self._read()  # raises on a bad parameter
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name in _READ:
-            self.refresh()
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Return the name under which LlamaIndex serializes this postprocessor, without nodes and docstore."""
-        return f"advchunk.{cls.__name__}"
-
-    def refresh(self) -> None:
-        """Read the nodes again, after they have changed."""
-        self._pool, self._is_partial = None, False
+        if name in type(self).model_fields:
+            self._reader = None
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         rule = "a query must be given, for which passages are cut: pass query_str or query_bundle"
         require(query_bundle is not None, rule, query_bundle)
-        pool = self._read()
-        if self.nodes is None and self.docstore is not None and not self._is_partial and pool.lacks(nodes):
-            self.refresh()
-            pool = self._read()
-            self._is_partial = pool.lacks(nodes)
         sizes = {"depth": self.depth, "size": len(nodes), "budget": self.budget}
-        query = query_bundle.query_str if query_bundle else ""
+        query, pool = query_bundle.query_str if query_bundle else "", self._read().read(())
         return pool.respond(query, nodes, None, order=self.order, distances=self.distances, **sizes)
 
-    def _read(self) -> Pool:
-        if self._pool is None:
-            nodes = self.nodes if self.nodes is not None else nodes_in(self.docstore) if self.docstore else ()
-            self._pool = self._reader().read(nodes)
-        return self._pool
-
-    def _reader(self) -> PoolReader:
-        source, counter = surroundings_of([self.texts, self.docstore], self._once), as_counter(self.cutter.tokenizer)
-        return PoolReader(counter, self._once, source, source, cutter=self.cutter.within(AUTO, counter))
+    def _read(self) -> PoolReader:
+        if self._reader is None:
+            source, counter = surroundings_of(self.texts, self._once), as_counter(self.cutter.tokenizer)
+            cutter = self.cutter.within(AUTO, counter)
+            self._reader = PoolReader(counter, self._once, source, source, cutter=cutter)
+        return self._reader

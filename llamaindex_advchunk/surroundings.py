@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
 from llama_index.core.schema import BaseNode, NodeRelationship
 from llama_index.core.storage.docstore import BaseDocumentStore
-from llama_index.core.vector_stores import FilterOperator, MetadataFilter, MetadataFilters
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
+from advchunk.chunkers.frameworks import level_of
 from advchunk.errors import require
-from advchunk.records import Span, written_metadata
+from advchunk.records import Span
 from advchunk.retrieval.passages import Hit
 from advchunk.retrieval.surroundings import (
     CheckedSurroundings,
@@ -20,7 +20,6 @@ from advchunk.retrieval.surroundings import (
     SurroundingsLike,
     TextSource,
     as_surroundings,
-    ranges_around,
 )
 from advchunk.retrieval.warning_log import WarningLog
 from llamaindex_advchunk.base import node_spans
@@ -32,53 +31,34 @@ AnySource: TypeAlias = SurroundingsLike | BaseDocumentStore | BasePydanticVector
 _MOST_STEPS = 50  # from a hit to the nodes around it
 
 
-def document_filter(ranges: Sequence[tuple[str, Span]]) -> MetadataFilters:
-    """Return a filter for all nodes of some documents, which LlamaIndex's vector stores keep under "ref_doc_id"."""
-    names = list(dict.fromkeys(name for name, _ in ranges))
-    return MetadataFilters(filters=[MetadataFilter(key="ref_doc_id", value=names, operator=FilterOperator.IN)])
-
-
 class StoreNodes:
     """The nodes around hits, from the store that has them.
 
-    Without ``filters``, nodes are followed by their links to the previous and the next, all hits at once: the store
-    is asked once for each step, such as five times for 350 tokens in nodes of 100. Nodes without a link or without
-    ``start_char_idx`` have no neighbors then. With ``filters``, it is asked once.
+    Nodes are followed by their links to the previous and the next, all hits at once: the store is asked once for each
+    step, such as five times for 350 tokens in nodes of 100. Nodes without a link or without ``start_char_idx`` have no
+    neighbors.
 
     Parameters
     ----------
     store : a vector store that keeps the text of nodes and has ``get_nodes``, or a docstore that has the nodes.
-    filters : returns filters for ranges of documents, which are ids and offsets; `document_filter` returns those for
-        whole documents, and is best where these are short.
 
     Raises
     ------
-    ConfigurationError : the store has no such method, or is a docstore and there are ``filters``.
+    ConfigurationError : the store has no such method.
     """
 
-    def __init__(
-        self,
-        store: BasePydanticVectorStore | BaseDocumentStore,
-        filters: Callable[[Sequence[tuple[str, Span]]], MetadataFilters] | None = None,
-    ) -> None:
+    def __init__(self, store: BasePydanticVectorStore | BaseDocumentStore) -> None:
         rule = "store must be a docstore, or a vector store that keeps the text of nodes and has get_nodes"
         require(isinstance(store, BaseDocumentStore) or can_find(store), rule, type(store).__name__)
-        is_filtered = filters is None or not isinstance(store, BaseDocumentStore)
-        require(is_filtered, "filters must be for a vector store", type(store).__name__)
         self._store: Any = store
         self.name = f"the store {type(store).__name__}"
-        self._filters, self._warnings = filters, WarningLog()
+        self._warnings = WarningLog()
 
     def read(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
         """Return the nodes within ``reach`` characters of hits, and the hits themselves."""
-        levels = {_level(hit.chunk.metadata) for hit in hits}
-        nodes = self._walk(hits, reach) if self._filters is None else self._filtered(hits, reach)
-        own_nodes = [node for node in nodes if _level(node.metadata) in levels]
-        return Neighborhood(list(map(to_hit, own_nodes)), items=own_nodes)
-
-    def _filtered(self, hits: Sequence[Hit], reach: float) -> list[BaseNode]:
-        ranges = ranges_around(((hit.document, hit.chunk.spans) for hit in hits if hit.chunk.spans), reach)
-        return list(self._store.get_nodes(None, filters=self._filters(ranges))) if ranges and self._filters else []
+        levels = {level_of(hit.chunk.metadata) for hit in hits}
+        nodes = [node for node in self._walk(hits, reach) if level_of(node.metadata) in levels]
+        return Neighborhood(list(map(to_hit, nodes)), items=nodes)
 
     def _walk(self, hits: Sequence[Hit], reach: float) -> list[BaseNode]:
         """Return the nodes of hits, and those that their links lead to."""
@@ -97,9 +77,7 @@ class StoreNodes:
             ahead = {place: range_ for place, range_ in links.items() if place is not None and place not in passed}
             steps += 1
         if ahead:
-            reason = (
-                "the links of nodes were followed %d steps, and do not reach %d characters: give StoreNodes filters"
-            )
+            reason = "the links of nodes were followed %d steps, and do not reach %d characters"
             self._warnings.warn("steps", reason, steps, int(reach))
         return list(nodes.values())
 
@@ -122,10 +100,6 @@ def _step(node: BaseNode | None, side: NodeRelationship, range_: Span) -> tuple[
     return None if is_last or link is None or isinstance(link, list) else (link.node_id, side)
 
 
-def _level(metadata: dict[str, Any]) -> Any:
-    return written_metadata(metadata).get("level", 0)
-
-
 def can_find(store: object) -> bool:
     """Return True if a vector store keeps the text of its nodes and returns them by their ids."""
     if not isinstance(store, BasePydanticVectorStore) or not store.stores_text:
@@ -138,16 +112,21 @@ def surroundings_of(source: AnySource | None, warnings: WarningLog) -> CheckedSu
 
     Parameters
     ----------
-    source : besides those of the core, a docstore with the documents, or a vector store (`StoreNodes`).
+    source : besides those of the core, a docstore with the documents or the nodes, or a vector store (`StoreNodes`).
     """
     own: Any = source
     if isinstance(source, BaseDocumentStore):
-        own = TextSource(partial(_find, source), _names, f"the docstore {type(source).__name__}", is_optional=True)
+        own = [documents_in(source), StoreNodes(source)]
     elif isinstance(source, BasePydanticVectorStore):
         own = StoreNodes(source)
     elif isinstance(source, (list, tuple)):
         own = [surroundings_of(part, warnings) for part in source]
     return as_surroundings(own, warnings, naming=_names)
+
+
+def documents_in(docstore: BaseDocumentStore) -> TextSource:
+    """Return the source of the texts of the documents in a docstore."""
+    return TextSource(partial(_find, docstore), _names, f"the docstore {type(docstore).__name__}", is_optional=True)
 
 
 def _names(hit: Hit) -> list[str]:

@@ -473,7 +473,7 @@ def test_serialization_omits_keys_and_pickling_keeps_them(monkeypatch):
     again = NodeEnricher.from_dict(component.to_dict(), enricher=component.enricher)
     copied = pickle.loads(pickle.dumps(component))
     assert again.to_dict() == copied.to_dict() == component.to_dict()
-    with pytest.raises(ValueError, match="Extra inputs"):
+    with pytest.raises(ValueError, match="has no parameter 'enrichr'"):
         NodeEnricher(enricher=component.enricher, enrichr=1)
 
 

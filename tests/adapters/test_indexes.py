@@ -58,9 +58,7 @@ def test_documents_are_added_found_replaced_and_removed(make, tmp_path):
     assert own.documents == [*TEXTS]
     assert own.passages(QUESTION, 8)[0].citation == metadata["citation"]
     add(make(path), ["tea.md"])
-    assert own.documents == retriever.documents == ["rum.md", "tea.md"]
-    retriever.delete(["tea.md"])
-    assert own.documents == ["rum.md"]
+    assert own.documents == ["rum.md", "tea.md"]
 
 
 @pytest.mark.parametrize("make", [langchain, llamaindex])
@@ -79,7 +77,7 @@ def test_chunks_of_an_index_in_memory(make):
     ("index", "options", "rule"),
     [
         (7, {}, "index must be a path, a StoredRetriever or a Retriever"),
-        (Retriever(), {"budget": 0}, "budget must be a whole number >= 1 or None"),
+        (Retriever(), {"budget": 0}, "budget must be a whole number >= 1"),
         (Retriever(), {"order": "best"}, "order"),
     ],
 )

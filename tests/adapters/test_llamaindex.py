@@ -23,11 +23,7 @@ from pydantic import PrivateAttr, ValidationError
 from advchunk import Chunk, Chunker, ConfigurationError, MSTSemanticChunker, RecursiveChunker, Span
 from advchunk.chunkers.explanations import Explanation
 from advchunk.models.static import default_embedder
-from advchunk.records import remove_written
 from llamaindex_advchunk import (
-    AdvchunkReader,
-    AdvchunkRetriever,
-    AutoNodeParser,
     ChunkerNodeParser,
     DefaultEmbedding,
     GrobidSectionNodeParser,
@@ -273,44 +269,6 @@ def test_on_error():
     assert [f.source for f in failures] == ["bad"]
     with pytest.raises(ConfigurationError, match="on_error must be 'raise', 'skip' or a callable"):
         RecursiveNodeParser(on_error="collect")
-
-
-def test_files_are_parsed_with_the_layout_they_have(tmp_path):
-    path = tmp_path / "guide.md"
-    path.write_text("# Tea\n\nGreen tea.\n\n```\na\n\nb\n```\n", encoding="utf-8")
-    [node] = RecursiveNodeParser().get_nodes_from_files([path])
-    assert (node.text, node.start_char_idx) == (path.read_text(encoding="utf-8"), 0)
-    assert node.metadata["file_path"] == node.ref_doc_id == str(path)
-    assert node.metadata["section"] == "Tea"
-    assert node.get_content(MetadataMode.EMBED) == node.get_content(MetadataMode.LLM) == node.text
-
-
-def test_a_folder_is_parsed_and_its_chunks_are_documents_of_a_reader(tmp_path):
-    (tmp_path / "guide.md").write_text("# Tea\n\nGreen tea.", encoding="utf-8")
-    parser = RecursiveNodeParser()
-    [node], [document] = parser.get_nodes_from_files(tmp_path), AdvchunkReader(parser).load_data(tmp_path)
-    assert list(parser.lazy_nodes_from_files(tmp_path)) == [node]
-    assert isinstance(document, Document)
-    assert (document.id_, document.text, chunk_spans(document)) == (node.id_, node.text, chunk_spans(node))
-    assert remove_written(document.metadata, ["spans"]) == node.metadata
-    assert document.get_content(MetadataMode.EMBED) == node.get_content(MetadataMode.EMBED)
-    index = VectorStoreIndex(nodes=[document], embed_model=DefaultEmbedding())
-    [hit] = AdvchunkRetriever(index, nodes=[document]).retrieve("tea")
-    assert hit.node.metadata["citation"] == f"{tmp_path / 'guide.md'}, Tea, lines 1-3, characters 0-17"
-    with pytest.raises(ConfigurationError, match="parser must be a node parser"):
-        AdvchunkReader(RecursiveChunker())
-
-
-def test_files_that_cannot_be_read_are_failures_and_papers_are_read_as_such(tmp_path):
-    good, broken = tmp_path / "a.xml", tmp_path / "b.xml"
-    good.write_text("<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>", "utf-8")
-    broken.write_text("<TEI><text>", "utf-8")
-    failures = []
-    [node] = AutoNodeParser(experimental=True, on_error=failures.append).get_nodes_from_files([broken, good])
-    assert (node.metadata["chunker"], node.metadata["file_path"], node.ref_doc_id) == (
-        "grobid-section", str(good), str(good),
-    )  # fmt: skip
-    assert [(failure.index, failure.source) for failure in failures] == [(0, str(broken))]
 
 
 def test_nodes_of_doclings_parser_are_parsed_under_their_headings():

@@ -82,7 +82,6 @@ def embed(model):
 
 # How to make an object of each public class that is no adapter of one chunker, from a folder with pets.md, and what it does.
 CASES = {
-    "lc.AdvchunkLoader": [(lc.AdvchunkLoader, lambda loader: loader.load())],
     "lc.AdvchunkRetriever": [
         (lambda _: lc.AdvchunkRetriever(vectorstore=vector_store()), invoke),
         (lambda _: lc.AdvchunkRetriever(chunks=CHUNKS, budget=12, texts={"pets.md": TEXT}), invoke),
@@ -108,9 +107,6 @@ CASES = {
         (lambda folder: lc.PassageCompressor(budget=12, texts=[{}, vector_store(), folder]), compress),
     ],
     "lc.StoreChunks": [(lambda _: lc.StoreChunks(vector_store()), lambda store: store.name)],
-    "li.AdvchunkReader": [
-        (lambda _: li.AdvchunkReader(), lambda reader: type(reader._parser)),
-    ],
     "li.AdvchunkRetriever": [
         (lambda _: li.AdvchunkRetriever(index()), retrieve),
         (lambda _: li.AdvchunkRetriever(nodes=NODES, budget=12, texts=docstore()), retrieve),
@@ -123,7 +119,7 @@ CASES = {
     "li.IndexRetriever": [(lambda folder: li.IndexRetriever(stored(folder)), retrieve)],
     "li.PassagePostprocessor": [
         (lambda folder: li.PassagePostprocessor(budget=12, texts=folder), process),
-        (lambda _: li.PassagePostprocessor(budget=12, docstore=docstore()), process),
+        (lambda _: li.PassagePostprocessor(budget=12, texts=docstore()), process),
     ],
     "li.StoreNodes": [(lambda _: li.StoreNodes(docstore()), lambda store: store.name)],
     "core.Retriever": [

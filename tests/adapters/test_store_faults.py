@@ -24,7 +24,6 @@ from langchain_advchunk.collection import to_hit as chunk_to_hit
 from langchain_advchunk.surroundings import mapping_filter
 from llamaindex_advchunk import DefaultEmbedding, RecursiveNodeParser, StoreNodes
 from llamaindex_advchunk.collection import to_hit as node_to_hit
-from llamaindex_advchunk.surroundings import document_filter
 from servers import Postgres
 
 FILLER = [f"Shed {i} holds {thing} and tar." for i, thing in enumerate(["rope", "nets", "oars", "sails"] * 4)]
@@ -146,20 +145,16 @@ def llamaindex_store(server):
     return PGVectorStore(*uris, table_name="own_nodes", embed_dim=SIZE, use_jsonb=True)
 
 
-def in_llamaindex(server, filters=document_filter):
+def in_llamaindex(server):
     store = llamaindex_store(server)
     nodes = DefaultEmbedding()(parsed())
     store.add(nodes)
     damages = ("metadata_ = '{}'", "metadata_ = '[1]'", "node_id = 'x'", "text = ''", "metadata_ = NULL")
     hits = [node_to_hit(node) for node in nodes if "ferry" in node.text]
-    return Kept(StoreNodes(store, filters), hits, "data_own_nodes", "text", damages, store._engine.dispose)
+    return Kept(StoreNodes(store), hits, "data_own_nodes", "text", damages, store._engine.dispose)
 
 
-def in_llamaindex_by_links(server):
-    return in_llamaindex(server, None)
-
-
-@pytest.fixture(params=[in_table, in_langchain, in_llamaindex, in_llamaindex_by_links], ids=lambda make: make.__name__)
+@pytest.fixture(params=[in_table, in_langchain, in_llamaindex], ids=lambda make: make.__name__)
 def kept(request, server):
     chunks = request.param(server)
     assert PLANTED[1] in " ".join(text for text, *_ in chunks.cut())
@@ -221,9 +216,8 @@ def test_rows_of_nonsense_are_left_out_or_a_clear_error(kept, server):
     [
         (in_table, 'document, "start", "end", "text", id, metadata'),
         (in_llamaindex, "text, metadata_, node_id, embedding"),
-        (in_llamaindex_by_links, "text, metadata_, node_id, embedding"),
     ],
-    ids=["table", "filter", "links"],
+    ids=["table", "links"],
 )
 def test_rows_that_are_twice_change_no_answer(server, make, columns):
     """As LlamaIndex leaves them where a process dies after the store has its nodes, and before its docstore is saved."""

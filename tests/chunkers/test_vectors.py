@@ -40,10 +40,8 @@ from advchunk.models.static import default_embedder
 from advchunk.models.token_embedders import as_token_embedder
 from front_ends import adapter
 from langchain_advchunk import ChunkerSplitter, RecursiveSplitter
-from langchain_advchunk import avectors_for as langchain_avectors_for
 from langchain_advchunk import vectors_for as langchain_vectors_for
 from llamaindex_advchunk import RecursiveNodeParser
-from llamaindex_advchunk import avectors_for as llamaindex_avectors_for
 from llamaindex_advchunk import vectors_for as llamaindex_vectors_for
 from stand_ins import STAND_INS
 
@@ -514,10 +512,6 @@ def test_chunks_of_langchains_splitters_get_vectors(kind, with_documents):
     pieces = splitter.split_documents(PAGES)
     given_documents = PAGES if with_documents else None
     chunks, rows, embeddings = langchain_vectors_for(pieces, kind, embedder, given_documents)
-    awaited = asyncio.run(langchain_avectors_for(pieces, kind, embedder, given_documents, concurrency=1))
-    assert awaited[:2] == (chunks, rows)
-    contents = [row.page_content for row in rows]
-    assert awaited[2].embed_documents(contents) == embeddings.embed_documents(contents)
     assert [(c.page_content, c.metadata) for c in chunks] == [(p.page_content, p.metadata) for p in pieces]
     assert len({chunk.id for chunk in chunks}) == len(chunks)
     texts = [page.page_content for page in PAGES]
@@ -621,8 +615,6 @@ def test_nodes_of_llama_indexes_parsers_get_vectors(kind, with_documents):
     nodes = SentenceSplitter(chunk_size=40, chunk_overlap=15, include_metadata=False)(documents)
     before = [node.to_dict() for node in nodes]
     embedded = llamaindex_vectors_for(nodes, kind, embedder, documents if with_documents else None)
-    given_documents = documents if with_documents else None
-    assert asyncio.run(llamaindex_avectors_for(nodes, kind, embedder, given_documents, concurrency=1)) == embedded
     assert [node.to_dict() for node in nodes] == before
     chunks = [
         [

@@ -79,9 +79,8 @@ def plainly_ranked(index, search):
         first = combine(
             None if search.mode == "lexical" else dense,
             None if search.mode == "dense" else by_bm25,
-            positions if search.neighbors else None,
-            fusion=search.fusion,
-            lexical_weight=search.lexical_weight,
+            search,
+            positions,
         ).chunks.tolist()
         rest = by_words if search.mode == "lexical" else by_vectors
         rankings.append(first + [i for i in rest if i not in first])

@@ -1,6 +1,5 @@
 """What stands around hits, from wherever it is kept: the passages of the index in memory, also after edits and failures."""
 
-import asyncio
 import json
 import logging
 import sqlite3
@@ -190,8 +189,6 @@ def test_a_source_that_fails_is_one_error_with_its_name_and_the_document(tmp_pat
     ]:
         with pytest.raises(StoreUnavailable, match=message):
             PassageCutter().cut(QUESTION, hits, texts=source)
-        with pytest.raises(StoreUnavailable, match=message):
-            asyncio.run(as_surroundings(source).aread(hits, 100))
 
 
 def test_answers_may_be_partial_if_asked_for(warnings):
@@ -200,7 +197,7 @@ def test_answers_may_be_partial_if_asked_for(warnings):
     for _ in range(2):
         (passage,) = PassageCutter().cut(QUESTION, hits, 16, texts=source)
     assert "Dogs ride free." in passage.text
-    assert asyncio.run(source.aread(hits, 9)).texts == {"town": TEXTS["town"]}
+    assert source.read(hits, 9).texts == {"town": TEXTS["town"]}
     assert [message.partition(":")[0] for message in warnings()] == ["answers are partial"]
 
 
@@ -266,10 +263,10 @@ def test_of_several_sources_the_first_with_a_text_counts(tmp_path):
     table = filled(tmp_path / "chunks.db", chunked({"tea": TEXTS["tea"]}))
     source = as_surroundings([{"town": "first"}, None, {"town": "second", "law": "third"}, table])
     hits = [*hits_of(TEXTS, "ferry", "water"), Hit(Chunk("third", (Span(0, 5),), 1), "law", 1.0)]
-    for around in source.read(hits, 500), asyncio.run(source.aread(hits, 500)):
-        assert around.texts == {"town": "first", "law": "third"}
-        assert {hit.document for hit in around.beside} == {"tea"}
-        assert as_surroundings(source) is source
+    around = source.read(hits, 500)
+    assert around.texts == {"town": "first", "law": "third"}
+    assert {hit.document for hit in around.beside} == {"tea"}
+    assert as_surroundings(source) is source
 
 
 class TestFolder:

@@ -224,7 +224,7 @@ class PassageCutter:
     def _around(self, hits: Sequence[Hit], beside: Iterable[Hit], texts: SurroundingsLike | None) -> Neighborhood:
         """Return the texts of the documents of hits, and of those without one, the chunks near hits."""
         source, beside = as_surroundings(texts, self._warnings), check_hits(beside, "beside")
-        if source.source is None and not beside:
+        if not (source.sources or beside):
             return Neighborhood()
         reach = self.reach(hits)
         around = source.read(hits, reach)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -75,73 +74,59 @@ SurroundingsLike: TypeAlias = Surroundings | Texts | str | Path | Sequence[Any]
 
 @dataclass(frozen=True, eq=False)
 class CheckedSurroundings:
-    """A source whose answers and errors are checked. See `as_surroundings`.
+    """Sources whose answers and errors are checked; the first with the text of a document counts (`as_surroundings`).
 
     Parameters
     ----------
-    source : None has nothing.
-    warnings : logs once that hits are not in the source, or have another text there.
-    partial : a source that fails is left out, and a warning in the log says so once.
-    is_part : other sources may have the documents that this one lacks.
+    sources : each with whether it is left out if it fails, which the log says once.
+    warnings : logs once that hits are not in the sources, or have another text there.
     """
 
-    source: Surroundings | None
+    sources: Sequence[tuple[Surroundings, bool]] = ()
     warnings: WarningLog = field(default_factory=WarningLog)
-    partial: bool = False
-    is_part: bool = False
 
     @property
     def name(self) -> str:
-        """The name of the source."""
-        return str(getattr(self.source, "name", None) or f"the source {type(self.source).__name__}")
-
-    @property
-    def _texts(self) -> list[TextSource] | None:
-        """The texts by name, which may be those of some documents only; None if there are other sources."""
-        parts = self.source.sources if isinstance(self.source, _Several) else [self]
-        nested = [part._texts if isinstance(part.source, _Several) else part.source for part in parts]
-        flat = [text for own in nested for text in (own if isinstance(own, list) else [own])]
-        return flat if all(isinstance(text, TextSource) for text in flat) else None  # type: ignore[return-value]
+        """The names of the sources."""
+        return " and ".join(dict.fromkeys(_name_of(source) for source, _ in self.sources))
 
     def read(self, hits: Iterable[Hit], reach: float) -> Neighborhood:
         """Return the texts and chunks around hits that have the name of a document, without these.
 
         Raises
         ------
-        StoreUnavailable : the source failed; the message has its name, and that of a document.
-        ConfigurationError : the source returned something else.
+        StoreUnavailable : a source failed; the message has its name, and that of a document.
+        ConfigurationError : a source returned something else.
         """
         hits = list(hits)
-        named = [hit for hit in hits if hit.document]
-        if self.source is None or not named:
-            if hits and self._texts and not self.is_part:
-                reason = "%s cannot be asked for: none of %d hits has the name of a document in its metadata"
-                self.warnings.warn(f"nameless {self.name}", reason, self.name, len(hits))
-            return Neighborhood()
+        named, around = [hit for hit in hits if hit.document], Neighborhood()
+        if hits and not named and self.sources and all(isinstance(source, TextSource) for source, _ in self.sources):
+            reason = "%s cannot be asked for: none of %d hits has the name of a document in its metadata"
+            self.warnings.warn(f"nameless {self.name}", reason, self.name, len(hits))
+        has_answer = False
+        for source, may_fail in self.sources:
+            if unread := [hit for hit in named if hit.document not in around.texts]:
+                answer = self._ask(source, unread, reach, may_fail=may_fail)
+                has_answer |= answer is not None
+                around = around.joined(answer or Neighborhood())
+        return self._fitting(named, around) if has_answer else around
+
+    def _ask(self, source: Surroundings, hits: Sequence[Hit], reach: float, *, may_fail: bool) -> Neighborhood | None:
+        """Return the checked answer of a source; None if it failed."""
+        name = _name_of(source)
         try:
-            return self._checked(named, self.source.read(named, reach))
+            return _checked(source.read(hits, reach), name)
         except ConfigurationError:
             raise
         except Exception as error:
-            failure = _unavailable(self.name, [hit.document for hit in named], error)
-            if not self.partial:
+            failure = _unavailable(name, [hit.document for hit in hits], error)
+            if not may_fail:
                 raise failure from error
-            self.warnings.warn(f"failed {self.name}", "answers are partial: %s", failure)
-            return Neighborhood()
+            self.warnings.warn(f"failed {name}", "answers are partial: %s", failure)
+            return None
 
-    async def aread(self, hits: Iterable[Hit], reach: float) -> Neighborhood:
-        """Await `read`, which works in another thread."""
-        return await asyncio.to_thread(self.read, hits, reach)
-
-    def _checked(self, hits: Sequence[Hit], around: Neighborhood) -> Neighborhood:
-        """Return the answer of a source without chunks that are hits, or have no place."""
-        require(isinstance(around, Neighborhood), f"{self.name} must return a Neighborhood", around)
-        wrong: list[Any] = [text for text in around.texts.values() if not isinstance(text, str)]
-        require(not wrong, "texts must be strings or documents", *wrong[:1] or [None])
-        wrong = [hit for hit in around.beside if not _is_sound(hit)]
-        require(not wrong, f"{self.name} must return hits that have a text, and metadata by name", *wrong[:1] or [None])
-        if self.is_part:  # the whole is checked, too
-            return around
+    def _fitting(self, hits: Sequence[Hit], around: Neighborhood) -> Neighborhood:
+        """Return an answer without chunks that are hits."""
         self._warn_of_missing(hits, around)
         ids = {hit.chunk.id: hit.chunk.text for hit in hits if hit.chunk.id}
         stale = [hit.chunk.id for hit in around.beside if ids.get(hit.chunk.id, hit.chunk.text) != hit.chunk.text]
@@ -151,22 +136,37 @@ class CheckedSurroundings:
         places = set(map(_place, hits))
         kept = list[tuple[Hit, Any]]()
         for hit, item in around.pairs:  # a source may return a chunk for each hit that it is near
-            if hit.chunk.id not in ids and _is_placed(hit.chunk) and _place(hit) not in places:
+            if hit.chunk.id not in ids and _place(hit) not in places:
                 places.add(_place(hit))
                 kept.append((hit, item))
         return Neighborhood.of(kept, around.texts)
 
     def _warn_of_missing(self, hits: Sequence[Hit], around: Neighborhood) -> None:
-        """Log that documents of hits are not in a source, or that none is in texts by name."""
+        """Log that documents of hits are not in the sources, or that none is in texts by name."""
         documents = {*around.texts, *(hit.document for hit in around.beside)}
-        texts = self._texts
-        if texts is not None and (documents or all(own.is_optional for own in texts)):
+        texts = [source for source, _ in self.sources if isinstance(source, TextSource)]
+        are_texts = len(texts) == len(self.sources)
+        if are_texts and (documents or all(source.is_optional for source in texts)):
             return
-        missing = [hit.document for hit in hits if hit.document not in documents and (hit.chunk.spans or texts)]
+        missing = [hit.document for hit in hits if hit.document not in documents and (hit.chunk.spans or are_texts)]
         if missing:
             reason = "%s has nothing of %d of %d hits, such as one of %r: they are used as they are"
             values = (self.name, len(missing), len(hits), missing[0])
             self.warnings.warn(f"missing {self.name}", reason, *values)
+
+
+def _name_of(source: Any) -> str:
+    return str(getattr(source, "name", None) or f"the source {type(source).__name__}")
+
+
+def _checked(around: Neighborhood, name: str) -> Neighborhood:
+    """Return the answer of the source of a name without chunks that have no place."""
+    require(isinstance(around, Neighborhood), f"{name} must return a Neighborhood", around)
+    wrong: list[Any] = [text for text in around.texts.values() if not isinstance(text, str)]
+    require(not wrong, "texts must be strings or documents", *wrong[:1] or [None])
+    wrong = [hit for hit in around.beside if not _is_sound(hit)]
+    require(not wrong, f"{name} must return hits that have a text, and metadata by name", *wrong[:1] or [None])
+    return Neighborhood.of([(hit, item) for hit, item in around.pairs if _is_placed(hit.chunk)], around.texts)
 
 
 def _is_sound(hit: Any) -> bool:
@@ -226,15 +226,16 @@ def as_surroundings(
     """
     if isinstance(source, CheckedSurroundings):
         return source
+    warnings = warnings or WarningLog()
     own: Any = FolderTexts(source) if isinstance(source, (str, Path)) else source
     if isinstance(own, Sequence):
-        parts = [as_surroundings(part, warnings, naming=naming, partial=partial) for part in own if part is not None]
-        own = _Several([replace(part, is_part=True) for part in parts if part.source is not None]) if parts else None
-    elif isinstance(own, Mapping) or (callable(own) and not hasattr(own, "read")):
+        parts = [as_surroundings(part, warnings, naming=naming, partial=partial) for part in own]
+        return CheckedSurroundings([pair for part in parts for pair in part.sources], warnings)
+    if isinstance(own, Mapping) or (callable(own) and not hasattr(own, "read")):
         own = TextSource(_lookup(own), naming) if own != {} else None
     rule = "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these"
     require(own is None or (is_instance(source) and callable(getattr(own, "read", None))), rule, source)
-    return CheckedSurroundings(own, warnings or WarningLog(), partial)
+    return CheckedSurroundings([] if own is None else [(own, partial)], warnings)
 
 
 def _lookup(texts: Texts) -> Callable[[list[str]], list[Any]]:
@@ -243,25 +244,6 @@ def _lookup(texts: Texts) -> Callable[[list[str]], list[Any]]:
 
 def _find(find: Callable[[str], str | None], names: list[str]) -> list[Any]:
     return list(map(find, names))
-
-
-@dataclass(frozen=True, eq=False)
-class _Several:
-    """Sources of which the first that has the text of a document counts."""
-
-    sources: Sequence[CheckedSurroundings]
-
-    @property
-    def name(self) -> str:
-        """The names of the sources."""
-        return " and ".join(source.name for source in self.sources) or "texts"
-
-    def read(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
-        """Return the texts and chunks of all sources."""
-        whole = Neighborhood()
-        for source in self.sources:
-            whole = whole.joined(source.read((hit for hit in hits if hit.document not in whole.texts), reach))
-        return whole
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,13 +83,9 @@ class ChunkIndex:
             combine(
                 dense and dense.first(question, depth),
                 lexical and lexical.first(question, depth, above=0),
+                search,
                 self.positions if search.neighbors else None,
-                fusion=search.fusion,
-                lexical_weight=search.lexical_weight,
                 hierarchy=self.hierarchy,
-                levels=search.levels,
-                answer=search.answer,
-                section_weight=search.section_weight,
             )
             for question in range(len(self.task.questions))
         ]
