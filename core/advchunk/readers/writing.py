@@ -4,10 +4,19 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from advchunk.errors import require
 from advchunk.records import Block, BlockKind, Document, Place, Span
 
 Furniture: TypeAlias = Literal["drop", "keep"]
 """Whether content repeated on every page, such as running headers and navigation, is dropped or kept."""
+
+Content: TypeAlias = Literal["all", "main"]
+"""Of a web page, all that it shows, or only what it is about."""
+
+
+def check_content(content: Content) -> None:
+    """Raise `ConfigurationError` unless ``content`` is one."""
+    require(content in {"all", "main"}, 'content must be "all" or "main"', content)
 
 
 class TextBlock(NamedTuple):
@@ -83,6 +92,16 @@ class Writer:
             start += len(text) + 2
         text = "\n\n".join(block.text for block in self.blocks)
         return Document(text, id, tuple(blocks), metadata or {}, markup=self._markup)
+
+
+def left_out(counts: Mapping[str, int]) -> dict[str, str]:
+    """Return the metadata that says what a reader left out; none if that is nothing.
+
+    >>> left_out({"menus": 12, "forms": 1, "footers": 0})
+    {'left_out': 'menus: 12; forms: 1'}
+    """
+    text = "; ".join(f"{kind}: {count}" for kind, count in counts.items() if count)
+    return {"left_out": text} if text else {}
 
 
 def squeeze(text: str) -> str:

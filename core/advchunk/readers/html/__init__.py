@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 from itertools import groupby
@@ -16,10 +17,11 @@ from advchunk.errors import ConfigurationError, import_extra, require
 from advchunk.readers.html.guard import make_safe, restore_tags
 from advchunk.readers.html.head import page_metadata
 from advchunk.readers.html.tables import Table, TableCell
+from advchunk.readers.html.main_content import main_blocks
 from advchunk.readers.inline import format_script
 from advchunk.readers.mathml import formula_text
 from advchunk.readers.table_layout import Cell
-from advchunk.readers.writing import Furniture, Writer, squeeze
+from advchunk.readers.writing import Content, Furniture, Writer, check_content, left_out, squeeze
 from advchunk.readers.xml import parse_xml
 from advchunk.records import BlockKind, Document
 
@@ -33,6 +35,8 @@ _KINDS: Mapping[str, tuple[BlockKind, int]] = _ELEMENTS["kinds"]  # with levels
 _ROLES: Mapping[str, str] = _ELEMENTS["roles"]
 _PARAGRAPHS = frozenset(["figure", "paragraph", "quote"])  # kinds that may follow a list marker
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_FURNITURE = {"nav": "menus", "header": "headers", "footer": "footers", "aside": "asides"}  # others are banners
+_PLURALS = {"code": "code blocks", "furniture": "menus and the like"}
 _MAX_SPANS = (("row", 65534), ("col", 1000))
 _MAX_TERMS = 200  # characters of terms that share a definition
 _SPACE = re.compile(r"[\t\n\f\r ]+")
@@ -53,11 +57,12 @@ def read(
     metadata: Mapping[str, Any] | None = None,
     furniture: Furniture = "drop",
     links: bool = False,
+    content: Content = "all",
 ) -> Document:
     r"""Read a page or a fragment: headings, paragraphs, lists, quotes, code, tables, captions and formulas.
 
     The metadata has ``title``, ``authors``, ``description``, ``keywords``, ``published_at``, ``language`` and ``url`` (the
-    canonical one), where the page has them. A heading that repeats the title is not repeated in the context of chunks. The
+    canonical one), where the page has them, and ``left_out`` with the number of menus and the like that were. A heading that repeats the title is not repeated in the context of chunks. The
     cells of a table used for layout are running text: one with a single column, or without header cells and with headings,
     code or other tables in over a quarter of its cells.
 
@@ -67,28 +72,36 @@ def read(
     furniture : "drop" leaves out navigation, banners that ask for consent to cookies, and the page's own header (unless it
         has headings), footer and asides, except if nothing else would be left. "keep" makes them blocks of the kind "furniture".
     links : write links as in Markdown, with their targets, outside headings and code; else just their text.
+    content : "main" keeps only what the page is about (`readers.html.main_content`), without teasers, forms, and menus that are
+        not marked up as such.
 
     Raises
     ------
     ConfigurationError : an element has too many attributes.
-    MissingExtra : selectolax is not installed.
+    MissingExtra : selectolax is not installed, or for ``content="main"`` trafilatura.
 
     >>> document = read("<title>Tea</title><h1>Tea</h1><nav>Home</nav><ul><li>green<li>black</ul>")
     >>> [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
     [('heading', 1, 'Tea'), ('item', 1, '- green'), ('item', 1, '- black')]
     >>> document.metadata
-    {'title': 'Tea'}
+    {'title': 'Tea', 'left_out': 'menus: 1'}
     """
     require(furniture in {"drop", "keep"}, 'furniture must be "drop" or "keep"', furniture)
+    check_content(content)
     tree: LexborHTMLParser = import_extra("selectolax.lexbor", "html").LexborHTMLParser(make_safe(text))
-    metadata = {**page_metadata(tree), **(metadata or {})}
-    writer = Writer("html")
+    about = {**page_metadata(tree), **(metadata or {})}
+    writer, counts = Writer("html"), Counter[str]()
     if tree.root:
-        _Reader(writer, squeeze(str(metadata.get("title", ""))), links).read(tree.root)
-    content = [block for block in writer.blocks if block.kind != "furniture"]
-    if content and furniture == "drop":
-        writer.blocks = content
-    return writer.document(id, metadata)
+        reader = _Reader(writer, squeeze(str(about.get("title", ""))), links)
+        reader.read(tree.root)
+    visible = [block for block in writer.blocks if block.kind != "furniture"]
+    if visible and furniture == "drop":
+        writer.blocks, counts = visible, reader.furniture
+    if content == "main":
+        everything, writer.blocks = writer.blocks, main_blocks(writer.blocks, text)
+        kinds = Counter(block.kind for block in everything) - Counter(block.kind for block in writer.blocks)
+        counts += Counter({_PLURALS.get(kind, f"{kind}s"): count for kind, count in kinds.items()})
+    return writer.document(id, {**left_out(counts), **about})
 
 
 class _Reader:
@@ -103,6 +116,7 @@ class _Reader:
         self._kinds: list[tuple[BlockKind, int]] = [("paragraph", 0)]  # of the open elements, with their levels
         self._lists, self._tables = list[int | None](), list[Table]()  # the next number of each list
         self._sections = self._verbatim = 0
+        self.furniture = Counter[str]()  # elements, by what they are
         self._elements: Mapping[str, Callable[[LexborNode], Iterator[None]]] = {
             **dict.fromkeys(_KINDS, self._block),
             **dict.fromkeys(("ul", "ol", "dl", "menu", "dir"), self._list),
@@ -258,6 +272,7 @@ class _Reader:
         if tag == "header" and any(block.kind == "heading" for block in blocks):
             self._writer.blocks += blocks
         else:
+            self.furniture[_FURNITURE.get(tag, "banners")] += bool(blocks)
             for block in blocks:
                 self._writer.add("furniture", block.text)
 
