@@ -30,6 +30,7 @@ from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.readers.parts import join_parts
+from advchunk.readers.writing import Content
 from advchunk.records import Floats, write_metadata, written_metadata
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
@@ -126,22 +127,25 @@ class AdvchunkSplitter(TextSplitter, ABC):
         """Return the chunks of ``documents``, as `split_documents` does."""
         return self.split_documents(documents)
 
-    def split_files(self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None) -> list[Document]:
+    def split_files(
+        self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None, content: Content = "all"
+    ) -> list[Document]:
         """Return the chunks of files in any format and encoding that `advchunk.read_file` reads, with their layout.
 
         Folders and archives stand for the files in them (`advchunk.chunk_files`); what was skipped in them is in the log.
         ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as ``source``, also
         ``source_id``; a line of a .jsonl file has ``source_id`` "docs.jsonl:ID", with its own id. A splitter of papers, pages
-        or abstracts uses its own reader.
+        or abstracts uses its own reader. ``content="main"`` keeps of web pages only what they are about.
         """
-        return list(self.lazy_split_files(paths, encoding=encoding))
+        return list(self.lazy_split_files(paths, encoding=encoding, content=content))
 
     def lazy_split_files(
-        self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None
+        self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None, content: Content = "all"
     ) -> Iterator[Document]:
         """Yield the chunks of `split_files` as soon as they are ready, in constant memory."""
         options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
-        for source, chunks in chunk_files(paths, self.core(), metadata_key="source", encoding=encoding, **options):
+        options |= {"encoding": encoding, "content": content}
+        for source, chunks in chunk_files(paths, self.core(), metadata_key="source", **options):
             yield from self._convert(Document(source.text, id=source.id), chunks)
 
     def split_parts(self, documents: Iterable[Document]) -> list[Document]:

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from langchain_core.document_loaders import BaseLoader
 from langchain_core.documents import Document
 
 from advchunk import AutoChunker
 from advchunk.errors import require
+from advchunk.readers.writing import Content, check_content
 from langchain_advchunk.base import AdvchunkSplitter
 from langchain_advchunk.splitters import splitter_class
 
@@ -22,7 +24,7 @@ class AdvchunkLoader(BaseLoader):
     ----------
     paths : a path or several; folders and archives stand for the files in them.
     splitter : splits them; None is ``AutoSplitter()``, which takes the chunker for each format.
-    encoding : of texts; see `advchunk.read_file`.
+    encoding, content : of texts, and of web pages; see `advchunk.read_file`.
 
     Raises
     ------
@@ -41,14 +43,17 @@ class AdvchunkLoader(BaseLoader):
         splitter: AdvchunkSplitter | None = None,
         *,
         encoding: str | None = None,
+        content: Content = "all",
     ) -> None:
         rule = "splitter must be a splitter of langchain_advchunk"
         require(splitter is None or isinstance(splitter, AdvchunkSplitter), rule, splitter)
         require(isinstance(paths, (str, Path, Iterable)), "paths must be a path, or several", paths)
         require(encoding is None or isinstance(encoding, str), "encoding must be the name of one, or None", encoding)
         self._paths = paths if isinstance(paths, (str, Path)) else list(paths)
-        self._splitter, self._encoding = splitter or splitter_class(AutoChunker)(), encoding
+        check_content(content)
+        self._splitter = splitter or splitter_class(AutoChunker)()
+        self._options: dict[str, Any] = {"encoding": encoding, "content": content}
 
     def lazy_load(self) -> Iterator[Document]:
         """Yield the chunks as soon as they are ready."""
-        return self._splitter.lazy_split_files(self._paths, encoding=self._encoding)
+        return self._splitter.lazy_split_files(self._paths, **self._options)

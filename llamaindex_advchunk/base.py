@@ -51,6 +51,7 @@ from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.models.identity import identity
 from advchunk.readers.parts import join_parts
+from advchunk.readers.writing import Content
 from advchunk.records import Span, remove_written, write_metadata, written_keys, written_metadata
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
@@ -184,14 +185,16 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         show_progress: bool = False,
         *,
         encoding: str | None = None,
+        content: Content = "all",
     ) -> list[BaseNode]:
         """Return the nodes of files in any format and encoding that `advchunk.read_file` reads, with their layout.
 
         Folders and archives stand for the files in them (`advchunk.chunk_files`); what was skipped in them is in the log.
         Offsets are in the text that was read. Metadata is that of the file, with its path as ``file_path``, all hidden from
-        the embedder and the language model. A parser of papers, pages or abstracts uses its own reader.
+        the embedder and the language model. A parser of papers, pages or abstracts uses its own reader. ``content="main"``
+        keeps of web pages only what they are about.
         """
-        pairs = list(self._read_files(paths, show_progress, encoding))
+        pairs = list(self._read_files(paths, show_progress, encoding=encoding, content=content))
         return self._convert([parent for parent, _ in pairs], [chunks for _, chunks in pairs])
 
     def lazy_nodes_from_files(
@@ -200,15 +203,16 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         show_progress: bool = False,
         *,
         encoding: str | None = None,
+        content: Content = "all",
     ) -> Iterator[BaseNode]:
         """Yield the nodes of `get_nodes_from_files` as soon as those of their document are ready, in constant memory.
 
         Those of a parser of a whole corpus come at the end.
         """
         if self.core().is_corpus_level:
-            yield from self.get_nodes_from_files(paths, show_progress, encoding=encoding)
+            yield from self.get_nodes_from_files(paths, show_progress, encoding=encoding, content=content)
         else:
-            for parent, chunks in self._read_files(paths, show_progress, encoding):
+            for parent, chunks in self._read_files(paths, show_progress, encoding=encoding, content=content):
                 yield from self._convert([parent], [chunks])
 
     def get_nodes_from_parts(self, documents: Sequence[BaseNode], show_progress: bool = False) -> list[BaseNode]:
@@ -230,11 +234,11 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         return self._convert(parents, self.core().chunk_many(sources, on_error=self.on_error, workers=self.workers))
 
     def _read_files(
-        self, paths: str | Path | Iterable[str | Path], show_progress: bool, encoding: str | None
+        self, paths: str | Path | Iterable[str | Path], show_progress: bool, **options: Any
     ) -> Iterator[tuple[BaseNode, list[Chunk]]]:
         """Yield the document of each file with its chunks."""
-        options: dict[str, Any] = {"on_error": self.on_error, "progress": show_progress, "workers": self.workers}
-        for source, chunks in chunk_files(paths, self.core(), metadata_key="file_path", encoding=encoding, **options):
+        options |= {"on_error": self.on_error, "progress": show_progress, "workers": self.workers}
+        for source, chunks in chunk_files(paths, self.core(), metadata_key="file_path", **options):
             hidden = {f"excluded_{who}_metadata_keys": [*source.metadata] for who in ("embed", "llm")}
             yield Document(id_=source.id, text=source.text, metadata=dict(source.metadata), **hidden), chunks
 

@@ -10,6 +10,7 @@ from llama_index.core.schema import BaseNode, Document
 from advchunk import AutoChunker
 from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.errors import require
+from advchunk.readers.writing import Content, check_content
 from advchunk.records import write_metadata
 from llamaindex_advchunk.base import AdvchunkNodeParser, chunk_spans
 from llamaindex_advchunk.node_parsers import node_parser_class
@@ -24,7 +25,7 @@ class AdvchunkReader(BaseReader):
     Parameters
     ----------
     parser : parses them; None is ``AutoNodeParser()``, which takes the chunker for each format.
-    encoding : of texts; see `advchunk.read_file`.
+    encoding, content : of texts, and of web pages; see `advchunk.read_file`.
 
     Raises
     ------
@@ -37,15 +38,19 @@ class AdvchunkReader(BaseReader):
     ['Tea']
     """
 
-    def __init__(self, parser: AdvchunkNodeParser | None = None, *, encoding: str | None = None) -> None:
+    def __init__(
+        self, parser: AdvchunkNodeParser | None = None, *, encoding: str | None = None, content: Content = "all"
+    ) -> None:
         rule = "parser must be a node parser of llamaindex_advchunk"
         require(parser is None or isinstance(parser, AdvchunkNodeParser), rule, parser)
         require(encoding is None or isinstance(encoding, str), "encoding must be the name of one, or None", encoding)
-        self._parser, self._encoding = parser or node_parser_class(AutoChunker)(), encoding
+        check_content(content)
+        self._parser = parser or node_parser_class(AutoChunker)()
+        self._options: dict[str, Any] = {"encoding": encoding, "content": content}
 
     def lazy_load_data(self, paths: str | Path | Iterable[str | Path], **_: Any) -> Iterable[Document]:
         """Yield a document for each chunk of a path or several; folders and archives stand for the files in them."""
-        for node in self._parser.lazy_nodes_from_files(paths, encoding=self._encoding):
+        for node in self._parser.lazy_nodes_from_files(paths, **self._options):
             yield _with_spans(Document.from_dict(node.to_dict()), node)
 
 

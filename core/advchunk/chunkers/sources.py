@@ -24,6 +24,7 @@ from advchunk.engine.workers import portable, run_in_processes
 from advchunk.errors import ConfigurationError, WorkerDied, first_line, is_integer, require
 from advchunk.readers.files import read_record
 from advchunk.readers.sources import FileSource, Inventory, find_files, read_sources
+from advchunk.readers.writing import Content, check_content
 from advchunk.records import Chunk, Document, Ints
 
 _MOST_RECENT = 2**16  # names that are kept as they come
@@ -48,20 +49,26 @@ class SourceResult(NamedTuple):
 
 
 def read_source(
-    chunker: Chunker, source: FileSource, *, by_name: bool = True, encoding: str | None = None, key: str = ""
+    chunker: Chunker,
+    source: FileSource,
+    *,
+    by_name: bool = True,
+    encoding: str | None = None,
+    content: Content = "all",
+    key: str = "",
 ) -> list[Document]:
     """Return the documents of a source.
 
     Parameters
     ----------
-    by_name, encoding : see `Chunker.read_documents`.
+    by_name, encoding, content : see `Chunker.read_documents`.
     key : metadata key for the name of the source; "" for none. With a key, the id of a line begins with the name of its file.
     """
     metadata = {key: source.name} if key else None
     if source.is_line and source.data is not None:
         document = read_record(source.data, encoding, metadata, name=source.name)
         return [replace(document, id=_id_of_line(source, document.id)) if key else document]
-    options: dict[str, Any] = {"metadata": metadata, "encoding": encoding}
+    options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "content": content}
     return chunker.read_documents(source.name, by_name=by_name, data=source.data, **options)
 
 
@@ -321,6 +328,7 @@ def chunk_files(
     chunker: Chunker | None = None,
     *,
     encoding: str | None = None,
+    content: Content = "all",
     metadata_key: str = "",
     exclude: str | Path | Iterable[str | Path] = (),
     done: Iterable[str] = (),
@@ -338,7 +346,7 @@ def chunk_files(
     Parameters
     ----------
     chunker : chunks the documents; None is ``AutoChunker()``, which takes the chunker for each format.
-    encoding : of texts; see `readers.files.read_file`.
+    encoding, content : of texts, and of web pages; see `readers.files.read_file`.
     metadata_key : metadata key for the name of the file; "" for none. With a key, the id of a document in a .jsonl file is
         "docs.jsonl:ID", or "docs.jsonl:7" for line 7 if it has none, so that it is unique among files.
     exclude : one or several files, folders, or patterns such as "*.log" in the folders, which are passed over.
@@ -371,7 +379,9 @@ def chunk_files(
     error_handler("skip" if on_error == "collect" else on_error)  # raises if it is invalid
     require(isinstance(paths, (str, PathLike, Iterable)), "paths must be a path, or several", paths)
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
-    process = SourceChunker(chunker, keep_all, partial(read_source, encoding=encoding, key=metadata_key))
+    check_content(content)
+    read = partial(read_source, encoding=encoding, content=content, key=metadata_key)
+    process = SourceChunker(chunker, keep_all, read)
 
     def run(inventory: Inventory) -> SourceRun:
         chunker.load()

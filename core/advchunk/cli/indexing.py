@@ -17,6 +17,7 @@ from advchunk.cli.files import list_inputs, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, create_chunker, options_but_sizes, parse_params
 from advchunk.engine.runner import Failure
 from advchunk.readers.sources import Inventory
+from advchunk.readers.writing import Content
 from advchunk.records import Chunk, Document
 from advchunk.retrieval.library import FileReader, Library
 from advchunk.retrieval.retriever import Retriever
@@ -47,7 +48,7 @@ _MAX_TOKENS = 100  # of a chunk of this method
 @options_but_sizes
 def index_command(
     files: tuple[str, ...], into: str, mode: SearchMode | None, method: str, estimate: bool, pairs: tuple[str, ...],
-    fallback: str | None, experimental: bool, encoding: str | None, **options: Any,
+    fallback: str | None, experimental: bool, encoding: str | None, content: Content, **options: Any,
 ) -> None:  # fmt: skip
     """Keep the chunks of files in an index, which 'advchunk ask --index' and StoredRetriever search.
 
@@ -59,7 +60,9 @@ def index_command(
     """
     with report_errors():
         contexts.check_estimate(estimate, options.get("context", False), options.get("llm"))
-    reader, resources = make_reader(method, pairs, fallback, experimental, encoding, options, mode != "lexical")
+    reader, resources = make_reader(
+        method, pairs, fallback, experimental, (encoding, content), options, mode != "lexical"
+    )
     with report_errors(), exit_on_termination():
         is_new = estimate and not Path(into).exists()
         library = Library(
@@ -78,7 +81,7 @@ def make_reader(
     pairs: Sequence[str],
     fallback: str | None,
     experimental: bool,
-    encoding: str | None,
+    reading: tuple[str | None, Content],
     options: dict[str, Any],
     embeds: bool,
 ) -> tuple[FileReader, dict[str, Any]]:
@@ -86,6 +89,7 @@ def make_reader(
 
     Parameters
     ----------
+    reading : the encoding of texts, and what is read of web pages.
     embeds : whether the retriever embeds, so that the embedder may be meant for it alone.
     """
     options = {name: value for name, value in options.items() if value is not None}
@@ -102,7 +106,7 @@ def make_reader(
             resources.pop("embedder", None)
     chunker = create_chunker(method, fallback, experimental or None, params, resources)
     enricher = contexts.create_enricher(chunker, model) if context else None
-    reader = FileReader(chunker, "markup" not in params, encoding, enricher, read_input, _with_progress, __version__)
+    reader = FileReader(chunker, "markup" not in params, *reading, enricher, read_input, _with_progress, __version__)
     return reader, {"embedder": embedder, "tokenizer": resources.get("tokenizer")}
 
 

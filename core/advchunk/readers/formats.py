@@ -1,10 +1,11 @@
 """Detect the format of a document, and read it with the reader for that format."""
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from inspect import signature
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -188,12 +189,16 @@ def check_markup(markup: str) -> None:
         raise ConfigurationError(msg)
 
 
-def read(document: Document, markup: str) -> Document:
+def read(document: Document, markup: str, options: Mapping[str, Any] | None = None) -> Document:
     """Add a layout to a document that does not have one.
 
     Markdown, plain text and source code are unchanged; in Markdown, other readers may find more blocks, such as turns of
     speakers. Other formats are converted to a new text without tags, and chunks are spans of
     that text. The result has blocks, and metadata from the source, which the document's own metadata overrides.
+
+    Parameters
+    ----------
+    options : further arguments, which only some readers have, such as ``content`` (`readers.html`).
 
     Raises
     ------
@@ -225,8 +230,14 @@ def read(document: Document, markup: str) -> Document:
     )
     require(not is_binary(name), rule, markup)
     with report_reader(name, document.id):
-        derived = reader.read(document.text, id=document.id, metadata=document.metadata)
+        own_options = accepted(reader.read, options)
+        derived = reader.read(document.text, id=document.id, metadata=document.metadata, **own_options)
     return compose_offsets(document, check_read(derived, name, document.text))
+
+
+def accepted(read: Callable[..., Any], options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the options that a reader has."""
+    return {name: value for name, value in options.items() if name in signature(read).parameters} if options else {}
 
 
 @cache

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from advchunk.errors import ConfigurationError, import_extra, require
 from advchunk.readers.html.guard import make_safe, restore_tags
 from advchunk.readers.html.head import page_metadata
-from advchunk.readers.html.tables import Table, TableCell
 from advchunk.readers.html.main_content import main_blocks
+from advchunk.readers.html.tables import Table, TableCell
 from advchunk.readers.inline import format_script
 from advchunk.readers.mathml import formula_text
 from advchunk.readers.table_layout import Cell

@@ -11,7 +11,7 @@ from typing import Any
 
 from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.readers import formats
-from advchunk.readers.encodings import UTF_8, Decoded, decode
+from advchunk.readers.encodings import UTF_8, Decoded, contradicts, decode
 from advchunk.readers.files import read_documents
 from advchunk.readers.writing import Writer, squeeze
 from advchunk.records import Document
@@ -25,6 +25,8 @@ _QUOTED = re.compile(r"[ \t]*>")
 _SIGNATURE = re.compile(
     r"\n-- ?\n((?:(?!-- ?\n)[^\n]*\n){0,9}[^\n]*)\Z"
 )  # RFC 3676, 4.3: the last such line; more lines are text
+_BOUNDARY = re.compile(r"^--(?=\S)([^\r\n\"]{1,200}?)(?:--)?[ \t]*\r?$", re.MULTILINE)  # also of a message that is cut off
+_WORD = re.compile(r"\w+")
 MAX_DEPTH = 3
 """Depth to which messages in messages are read."""
 
@@ -42,7 +44,7 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
 def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> list[Document]:
     """Read the messages of a file, each followed by its attachments, which are read by their names.
 
-    A message is its text, or else its HTML. The signature is metadata, ``signature``, and so is the ``encoding`` that was found if the text is not in the declared one. Paragraphs that are quoted from the message that it answers are
+    A message is its text, or its HTML if that says more. The signature is metadata, ``signature``, and so is the ``encoding`` that was found if the text is not in the declared one. Paragraphs that are quoted from the message that it answers are
     blocks of their own, "quote". Metadata are the subject as ``title``, ``from``, ``to``, ``cc``, ``date`` (ISO 8601), ``message_id``
     and ``in_reply_to``; ``attachments`` are the names of those, and ``left_out`` of those that cannot be read. Attachments have ``attached_to``, the
     name of their message.
@@ -55,8 +57,22 @@ def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = 
     documents = list[Document]()
     for number, part in enumerate(parts, 1):
         name = f"{id}, message {number}" if len(parts) > 1 else id
-        documents += read_message(message_from_bytes(part, policy=policy.default), name, metadata or {}, 0)
+        documents += read_message(_parse(part), name, metadata or {}, 0)
     return documents
+
+
+def _parse(data: bytes) -> EmailMessage:
+    """Parse a message; where the parts of one are not found by its boundary, they are found by the line that begins them."""
+    message = message_from_bytes(data, policy=policy.default)
+    for part in message.walk():
+        body = part.get_payload()
+        line = _BOUNDARY.search(body) if isinstance(body, str) and part.get_content_maintype() == "multipart" else None
+        if line:
+            content_type = f'{part.get_content_type()}; boundary="{line[1]}"'
+            del part["Content-Type"]
+            part["Content-Type"] = content_type
+            part.set_payload(_parse(part.as_bytes(policy=policy.default.clone(refold_source="none"))).get_payload())
+    return message
 
 
 def _split(data: bytes) -> list[bytes]:
@@ -74,9 +90,7 @@ def read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: in
     if not headers and not message.keys():
         msg = f"a message must begin with headers, such as Subject, got {name or 'none'}"
         raise ConfigurationError(msg)
-    body = message.get_body(("plain", "html"))
-    if body is not None and not _content(body, name).text.strip():
-        body = message.get_body(("html",)) or body
+    body = _best_body(message, name)
     attached, left_out = list[Document](), list[str]()
     for number, part in enumerate(message.iter_attachments(), 1):
         own = f"{name}/{squeeze(part.get_filename() or '') or f'attachment {number}'}"
@@ -93,6 +107,23 @@ def read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: in
     about = {**headers, **({"attachments": names} if names else {}), **({"left_out": left_out} if left_out else {})}
     yield _body(body, name, {**about, **metadata})
     yield from attached
+
+
+def _best_body(message: EmailMessage, name: str) -> EmailMessage | None:
+    """Return the plain text of a message; its HTML if there is none, or if that has most words of its own.
+
+    A plain part may only say that the client must show HTML.
+    """
+    plain, page = message.get_body(("plain",)), message.get_body(("html",))
+    if plain is None or page is None:
+        return plain or page
+    try:
+        shown = formats.read(Document(_content(page, name).text), "html").text
+    except (ConfigurationError, MissingExtra):
+        return plain
+    words = {*_WORD.findall(shown)}
+    common = words & {*_WORD.findall(_content(plain, name).text)}
+    return plain if 2 * len(common) >= len(words) else page
 
 
 def _header(message: EmailMessage, name: str) -> str:
@@ -136,11 +167,12 @@ def _body(body: EmailMessage | None, name: str, metadata: Mapping[str, Any]) -> 
 
 
 def _content(part: EmailMessage, name: str) -> Decoded:
-    """Return the text of a part in the encoding that it declares, else in the one that is found."""
-    data = part.get_payload(decode=True)
+    """Return the text of a part in the encoding that it declares, unless its bytes tell another, else in the one that is found."""
+    data, declared = part.get_payload(decode=True), part.get_content_charset() or UTF_8
     data = data if isinstance(data, bytes) else b""
     with suppress(LookupError, UnicodeDecodeError):
-        return Decoded(data.decode(part.get_content_charset() or UTF_8), UTF_8)
+        if not contradicts(data, declared):
+            return Decoded(data.decode(declared), UTF_8)
     try:
         return decode(data, name)
     except ConfigurationError:  # nothing is lost
