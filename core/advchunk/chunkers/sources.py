@@ -21,7 +21,7 @@ from advchunk.chunkers.parallel import share_models
 from advchunk.engine import drive
 from advchunk.engine.runner import Failure, OnErrors, Progress, ProgressReporter, error_handler
 from advchunk.engine.workers import portable, run_in_processes
-from advchunk.errors import ConfigurationError, WorkerDied, first_line, is_integer, require
+from advchunk.errors import ConfigurationError, Unreadable, WorkerDied, first_line, is_integer, require
 from advchunk.readers.files import read_record
 from advchunk.readers.sources import FileSource, Inventory, find_files, read_sources
 from advchunk.readers.writing import Content, check_content
@@ -111,6 +111,22 @@ def _enrich(
     return convert(document, enricher.enrich(chunker.read(document), chunks), seconds)
 
 
+@dataclass
+class _Pending:
+    """A source with its result so far, and its documents that are not chunked yet."""
+
+    source: FileSource
+    result: SourceResult
+    documents: deque[Document]
+    has_chunks: bool
+
+    def finished(self) -> SourceResult:
+        """Return the result, which is a failure if there is text in the source, but no chunk."""
+        if self.has_chunks or self.result.failures or self.source.is_blank:
+            return self.result
+        return SourceResult.failed(self.source.name, Unreadable("no text was found in the file"))
+
+
 @dataclass(frozen=True)
 class SourceChunker:
     """Reads sources, chunks their documents, and converts the chunks; model batches span the sources.
@@ -132,8 +148,7 @@ class SourceChunker:
 
     def stream(self, sources: Iterable[FileSource]) -> Iterator[SourceResult]:
         """Yield the result of each source, in order, as soon as it is known."""
-        # Results, and documents that are read but not yet chunked.
-        pending = deque[tuple[SourceResult, deque[Document]]]()
+        pending = deque[_Pending]()
         failures = dict[int, Failure]()
 
         def read_all() -> Iterator[Document]:
@@ -143,19 +158,19 @@ class SourceChunker:
                     documents = self.read(self.chunker, source)
                 except Exception as error:  # noqa: BLE001 - one file does not end a run, whatever its reader raises
                     result = SourceResult.failed(source.name, error)
-                pending.append((result, deque(documents)))
+                pending.append(_Pending(source, result, deque(documents), has_chunks=self.chunker.is_corpus_level))
                 yield from documents
 
         def finished() -> Iterator[SourceResult]:
-            while pending and not pending[0][1]:
-                yield pending.popleft()[0]
+            while pending and not pending[0].documents:
+                yield pending.popleft().finished()
 
         start = time.perf_counter()
         chunked = self._chunk(read_all(), lambda failure: failures.update({failure.index: failure}))
         for index, chunks in enumerate(chunked):
             yield from finished()
-            result, documents = pending[0]
-            document, now = documents.popleft(), time.perf_counter()
+            result, document, now = pending[0].result, pending[0].documents.popleft(), time.perf_counter()
+            pending[0].has_chunks |= bool(chunks)
             if failure := failures.pop(index, None):
                 result.failures.append(failure)
             else:

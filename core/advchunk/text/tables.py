@@ -19,8 +19,8 @@ from advchunk.text import asciidoc, separated
 from advchunk.text.tiling import RowTiler, Tiler, from_ends, leading_space, lines, owning_space
 
 Form: TypeAlias = Literal[
-    "pipes", "html", "latex", "asciidoc", "grid", "dashes", "commas", "semicolons", "tabs", "lines"
-]
+    "pipes", "html", "latex", "asciidoc", "grid", "dashes", "commas", "semicolons", "tabs", "bars", "carets", "tildes", "lines"
+]  # fmt: skip
 """How a table is written; "grid" and "dashes" are those of Pandoc, "lines" has no mark of rows but line ends."""
 
 _NESTED = 3  # tables in each other that are cut between rows

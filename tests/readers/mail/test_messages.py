@@ -45,7 +45,8 @@ def test_attachments_are_documents_in_their_formats_and_others_are_said(tmp_path
     path.write_bytes(mail.as_bytes())
     documents = [document for document, _ in chunk_files(path, RecursiveChunker())]
     assert [document.id for document in documents] == [str(path), f"{path}/prices.csv", f"{path}/attachment 3"]
-    assert documents[0].metadata["left_out"] == [f"{path}/../cup.png"]
+    assert documents[0].metadata["unread_attachments"] == [f"{path}/../cup.png"]
+    assert documents[0].metadata["left_out"] == "attachments: 1"
     assert documents[1].blocks[0].kind == "table"
     assert (documents[2].text, documents[2].metadata["attached_to"]) == ("Inner text.", str(path))
     with pytest.raises(ConfigurationError, match="one document"):
@@ -123,7 +124,7 @@ def test_mail_attached_as_text_is_not_read_without_end():
         outer.add_attachment(mail.as_bytes().decode("ascii", "replace"), filename="next.eml")
         mail = outer
     (document,) = read_all(mail.as_bytes(), id="a.eml")
-    assert document.metadata["left_out"] == ["a.eml/next.eml"]
+    assert document.metadata["unread_attachments"] == ["a.eml/next.eml"]
 
 
 def test_a_signature_is_metadata_and_text_after_a_line_of_dashes_is_kept():

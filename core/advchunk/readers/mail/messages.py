@@ -13,7 +13,7 @@ from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.readers import formats
 from advchunk.readers.encodings import UTF_8, Decoded, contradicts, decode
 from advchunk.readers.files import read_documents
-from advchunk.readers.writing import Writer, squeeze
+from advchunk.readers.writing import Writer, left_out, squeeze
 from advchunk.records import Document
 
 _HEADERS = {"subject": "title", "from": "from", "to": "to", "cc": "cc", "date": "date", "message-id": "message_id", "in-reply-to": "in_reply_to"}  # fmt: skip
@@ -46,7 +46,7 @@ def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = 
 
     A message is its text, or its HTML if that says more. The signature is metadata, ``signature``, and so is the ``encoding`` that was found if the text is not in the declared one. Paragraphs that are quoted from the message that it answers are
     blocks of their own, "quote". Metadata are the subject as ``title``, ``from``, ``to``, ``cc``, ``date`` (ISO 8601), ``message_id``
-    and ``in_reply_to``; ``attachments`` are the names of those, and ``left_out`` of those that cannot be read. Attachments have ``attached_to``, the
+    and ``in_reply_to``; ``attachments`` are the names of those, and ``unread_attachments`` of those that cannot be read, which ``left_out`` counts. Attachments have ``attached_to``, the
     name of their message.
 
     Raises
@@ -91,7 +91,7 @@ def read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: in
         msg = f"a message must begin with headers, such as Subject, got {name or 'none'}"
         raise ConfigurationError(msg)
     body = _best_body(message, name)
-    attached, left_out = list[Document](), list[str]()
+    attached, unread = list[Document](), list[str]()
     for number, part in enumerate(message.iter_attachments(), 1):
         own = f"{name}/{squeeze(part.get_filename() or '') or f'attachment {number}'}"
         origin = {**metadata, "attached_to": name}
@@ -102,9 +102,10 @@ def read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: in
             else:
                 attached += _read_attachment(part, own, origin)
         except (ConfigurationError, MissingExtra, LookupError, ValueError):
-            left_out.append(own)
+            unread.append(own)
     names = [document.id for document in attached]
-    about = {**headers, **({"attachments": names} if names else {}), **({"left_out": left_out} if left_out else {})}
+    lists = {"attachments": names, "unread_attachments": unread}
+    about = {**headers, **{key: value for key, value in lists.items() if value}, **left_out({"attachments": len(unread)})}
     yield _body(body, name, {**about, **metadata})
     yield from attached
 
