@@ -29,6 +29,7 @@ from advchunk.models.cache import CacheLike
 from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike, as_embedder
+from advchunk.readers.noise import without_controls
 from advchunk.readers.parts import join_parts
 from advchunk.readers.writing import Content
 from advchunk.records import Floats, write_metadata, written_metadata
@@ -437,4 +438,4 @@ def source_of(document: Document) -> Source:
     rule = "documents must be documents of LangChain; pass texts to create_documents"
     require(isinstance(document, Document), rule, document)
     # The id omits the page number, which changes when a page is inserted; equal texts are numbered anyway.
-    return Source(document.page_content, document.id or "", metadata=document.metadata)
+    return without_controls(Source(document.page_content, document.id or "", metadata=document.metadata))

@@ -50,6 +50,7 @@ from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.models.identity import identity
+from advchunk.readers.noise import without_controls
 from advchunk.readers.parts import join_parts
 from advchunk.readers.writing import Content
 from advchunk.records import Span, remove_written, write_metadata, written_keys, written_metadata
@@ -244,10 +245,12 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
 
     def _sources(self, nodes: Sequence[BaseNode], show_progress: bool) -> Iterator[Source]:
         return (
-            Source(
-                node.get_content(MetadataMode.NONE),
-                node.node_id,
-                metadata=node.metadata if self.include_metadata else {},
+            without_controls(
+                Source(
+                    node.get_content(MetadataMode.NONE),
+                    node.node_id,
+                    metadata=node.metadata if self.include_metadata else {},
+                )
             )
             for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes")
         )

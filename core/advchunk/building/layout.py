@@ -168,7 +168,7 @@ def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: 
             strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
         elif block.kind == below.kind == "turn" and (block.title == below.title or _ends_in_question(text, block)):
             strength[bisect_left(edges, below.span.start)] = Strength.ITEM
-        elif below.kind == "table":
+        elif below.kind == "table" or (below.kind == "code" and _last_mark(text, *block.span) in _COLONS):
             for start in _led_in(text, blocks, place):
                 strength[bisect_left(edges, start)] = Strength.LEAD_IN
 

@@ -10,6 +10,7 @@ from advchunk import registry
 from advchunk.errors import ConfigurationError, require
 from advchunk.readers import formats
 from advchunk.readers.encodings import decode, decode_text
+from advchunk.readers.noise import without_controls
 from advchunk.readers.writing import Content, check_content
 from advchunk.records import Document
 
@@ -69,7 +70,7 @@ def read_documents(
             return [read_bytes(data, name, id=str(path), metadata=metadata, options=options)]
         with formats.report_reader(name, str(path)):
             records = reader.read_all(data, id=str(path), metadata=metadata)
-        return [formats.check_read(record, name) for record in records]
+        return [without_controls(formats.check_read(record, name)) for record in records]
     document = read_text(path, metadata=metadata, encoding=encoding, data=data)
     name = name or formats.detect_file_format(document.id, document.text)
     return split_records(document, name) or [formats.read(document, name, options)]
@@ -93,7 +94,7 @@ def read_bytes(
     read = formats.find_reader(markup).read
     with formats.report_reader(markup, id):
         derived = read(data, id=id, metadata=metadata, **formats.accepted(read, options))
-    return formats.check_read(derived, markup)
+    return without_controls(formats.check_read(derived, markup))
 
 
 def split_records(document: Document, markup: str) -> list[Document]:
@@ -126,7 +127,7 @@ def read_text(
 ) -> Document:
     """Return the text of a file, without a layout; see `read_documents`."""
     decoded = decode(Path(path).read_bytes() if data is None else data, str(path), encoding)
-    return Document(decoded.text, str(path), metadata={**decoded.about, **(metadata or {})})
+    return without_controls(Document(decoded.text, str(path), metadata={**decoded.about, **(metadata or {})}))
 
 
 def read_record(

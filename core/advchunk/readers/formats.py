@@ -12,7 +12,7 @@ from typing import Any
 from advchunk import registry
 from advchunk.errors import ConfigurationError, MissingExtra, Unreadable, did_you_mean, first_line, require
 from advchunk.readers import PROLOGUE
-from advchunk.readers.noise import without_noise
+from advchunk.readers.noise import without_data
 from advchunk.records import Document
 from advchunk.registry import Registration
 
@@ -209,7 +209,7 @@ def read(document: Document, markup: str, options: Mapping[str, Any] | None = No
     check_markup(markup)
     if document.blocks is not None:
         return document
-    document = without_noise(document)
+    document = without_data(document)
     if markup in {"auto", "markdown"} and document.metadata and (restored := _restore_layout(document)):
         return restored
     name = detect_document_format(document) if markup == "auto" else markup
@@ -289,7 +289,7 @@ def check_read(derived: Any, name: str, text: str | None = None) -> Document:
     ConfigurationError : it is none.
     """
     require(isinstance(derived, Document), f"the reader of {name!r} must return a Document", derived)
-    document: Document = without_noise(derived)
+    document: Document = derived
     return document if document.markup or document.text == text else replace(document, markup=name)
 
 

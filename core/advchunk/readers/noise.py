@@ -1,4 +1,4 @@
-"""What is no prose in a text: files that are written into it as base64, and characters that no database takes."""
+"""What is no prose in a text: files that are written into it as base64, and characters that databases refuse."""
 
 import re
 from dataclasses import replace
@@ -6,39 +6,44 @@ from dataclasses import replace
 import numpy as np
 
 from advchunk.readers.writing import left_out
-from advchunk.records import Document
+from advchunk.records import Document, Ints
 
-_DATA = re.compile(r"(?<=data:)([\w.+-]{1,50}/[\w.+-]{1,100})(?:;[\w=.+-]{1,100}){0,5};base64,[A-Za-z0-9+/=_%-]{64,}+", re.IGNORECASE)
+_DATA = re.compile(
+    r"(?<=data:)([\w.+-]{1,50}/[\w.+-]{1,100})(?:;[\w=.+-]{1,100}){0,5};base64,[A-Za-z0-9+/=_%-]{64,}+", re.IGNORECASE
+)
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
-_REPLACEMENT = "\ufffd"  # of a character that is unknown, by Unicode
+_UNKNOWN = "\ufffd"
 
 
-def without_noise(document: Document) -> Document:
-    r"""Return a document without the bytes of data URIs, and with control characters replaced by U+FFFD.
+def without_data(document: Document) -> Document:
+    """Return a document with the types of data URIs alone, and offsets in the text as it was.
 
-    ``left_out`` counts both. With data URIs, offsets are those in the text as it was.
-
-    >>> uri = f"data:image/png;base64,{'A' * 400}"
-    >>> document = without_noise(Document(f"![chart]({uri}) o\0er"))
-    >>> document.text, document.metadata
-    ('![chart](data:image/png) o\ufffder', {'left_out': 'data URIs: 1; control characters: 1'})
+    >>> document = without_data(Document(f"![chart](data:image/png;base64,{'A' * 400})"))
+    >>> document.text, document.metadata, document.offsets[-3:].tolist()
+    ('![chart](data:image/png)', {'left_out': 'data URIs: 1'}, [429, 430, 431])
     """
-    is_layout_known = document.blocks is not None
-    uris = [] if is_layout_known or ";base64," not in document.text else list(_DATA.finditer(document.text))
-    document = _without(document, uris) if uris else document
-    controls = len(_CONTROL.findall(document.text))
-    if not (uris or controls):
+    uris = list(_DATA.finditer(document.text)) if ";base64," in document.text else []
+    if not uris:
         return document
-    text = _CONTROL.sub(_REPLACEMENT, document.text)
-    about = left_out({"data URIs": len(uris), "control characters": controls})
-    return replace(document, text=text, metadata={**about, **document.metadata})
-
-
-def _without(document: Document, uris: list[re.Match[str]]) -> Document:
-    """Return a document with the types of data URIs alone, and offsets in the text as it was."""
     keeps = np.ones(len(document.text) + 1, dtype=bool)
     for uri in uris:
         keeps[uri.end(1) : uri.end()] = False
-    offsets = np.flatnonzero(keeps)
-    text = _DATA.sub(r"\1", document.text)
-    return replace(document, text=text, offsets=offsets if document.offsets is None else document.offsets[offsets])
+    return _changed(document, _DATA.sub(r"\1", document.text), np.flatnonzero(keeps), {"data URIs": len(uris)})
+
+
+def without_controls(document: Document) -> Document:
+    r"""Return a document with U+FFFD for control characters, such as NUL, which PDFs have for ligatures.
+
+    >>> without_controls(Document("o\0er")).text
+    'o\ufffder'
+    """
+    text, count = _CONTROL.subn(_UNKNOWN, document.text)
+    return _changed(document, text, np.arange(len(text) + 1), {"control characters": count}) if count else document
+
+
+def _changed(document: Document, text: str, offsets: Ints, counts: dict[str, int]) -> Document:
+    metadata = {**left_out(counts), **document.metadata}
+    if document.blocks is not None:  # a text of its own, whose spans stay
+        return replace(document, text=text, metadata=metadata)
+    own = offsets if document.offsets is None else document.offsets[offsets]
+    return replace(document, text=text, offsets=own, metadata=metadata)
