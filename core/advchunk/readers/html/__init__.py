@@ -167,6 +167,8 @@ class _Reader:
                 self._line.append(f" {alt} ")
         elif tag == "math":
             self._formula(_read_formula(node), node.attributes.get("display") == "block")
+        elif tag == "ruby":
+            self._ruby(node)
         else:
             return tag in {"sup", "sub"} and self._script(tag, node)
         return True
@@ -179,14 +181,25 @@ class _Reader:
             self._only_pictures &= not text
             self._line.append(text)
 
+    def _ruby(self, node: LexborNode) -> None:
+        """Read a word with its reading, which follows in parentheses."""
+        reading = "".join(part.text() for part in node.css("rt"))
+        for part in node.css("rt, rp, rtc"):
+            part.decompose()
+        self._text(squeeze(node.text()) + (f" ({squeeze(reading)})" if reading.strip() else ""))
+
     def _script(self, tag: str, node: LexborNode) -> bool:
-        """Read a superscript or subscript if it has only text, and return True."""
+        """Read a superscript or subscript if it has only text, or is the number of a note, with a link, and return True."""
         child = node.first_child
-        if child is None or child.tag != "-text" or child.next is not None:
+        if child is None:
+            return False
+        is_text = child.tag == "-text" and child.next is None
+        text = child.text_content or "" if is_text else node.text()
+        if not (is_text or text.strip().isdigit()):
             return False
         before = next((text for text in reversed(self._line) if text), "")
         after = node.next.text_content or "" if node.next is not None else ""
-        self._text(format_script(tag, child.text_content or "", before[-1:], after[:1]))
+        self._text(format_script(tag, text, before, after[:1]) if is_text else f"[{text.strip()}]")
         return True
 
     def _element(self, tag: str, node: LexborNode) -> Iterator[None]:
