@@ -11,15 +11,18 @@ from contextlib import contextmanager
 from inspect import unwrap
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
-from uuid import UUID, uuid5
+from uuid import NAMESPACE_OID, UUID, uuid5
 
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.node_parser import TextSplitter
 from llama_index.core.schema import (
     BaseNode,
     Document,
+    ImageDocument,
+    ImageNode,
     IndexNode,
     MetadataMode,
+    Node,
     NodeRelationship,
     RelatedNodeInfo,
     TextNode,
@@ -59,6 +62,7 @@ from advchunk.text.terms import WordSplitter
 from llamaindex_advchunk.plain import UNCHECKED, PlainFields, Resource
 
 _log = logging.getLogger("advchunk")
+_MEDIA = ("image_resource", "audio_resource", "video_resource")
 
 
 RESOURCE_NAMES = {"embedder": "embed_model"}  # LlamaIndex's name for a resource of the core
@@ -267,7 +271,9 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         self._link(links)
         entries: list[BaseNode] = []
         for parent, nodes, chunks in zip(parents, groups, results, strict=True):
-            entries += self._entries(parent, nodes, chunks) if chunks or not _has_media(parent) else [parent]
+            entries += self._entries(parent, nodes, chunks)
+            has_media = any(getattr(parent, name, None) for name in _MEDIA)
+            entries += [_media_node(parent)] if has_media and (not chunks or _picture(parent) is None) else []
         return entries
 
     def _link(self, links: Sequence[_Link]) -> None:
@@ -319,7 +325,10 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         users = users_metadata(parent.metadata) if self.include_metadata and not of_corpus else {}
         hidden = hidden_keys(metadata, users)
         hidden += ["title"] if chunk.context else []  # which is part of the context
-        return TextNode(
+        picture = _picture(parent)
+        node_class = TextNode if picture is None else ImageNode
+        return node_class(
+            **picture or {},
             id_=self.id_func(chunk.index, parent) if self.id_func else chunk.id,
             # A chunk with rows is retrieved by them.
             embedding=None if chunk.vector is None or chunk.rows is not None else chunk.vector.tolist(),
@@ -566,8 +575,24 @@ def presentation(node: BaseNode, metadata: Mapping[str, Any], hidden: Sequence[s
     }
 
 
-def _has_media(node: BaseNode) -> bool:
-    return any(getattr(node, f"{kind}_resource", None) for kind in ("image", "audio", "video"))
+def _picture(node: BaseNode) -> dict[str, Any] | None:
+    """Return the picture of an `ImageDocument` or `ImageNode`, as the fields of an `ImageNode`; None for other nodes."""
+    fields = ("image", "image_path", "image_url", "image_mimetype")
+    is_picture = isinstance(node, (ImageDocument, ImageNode))
+    return {name: getattr(node, name) for name in fields} if is_picture else None
+
+
+def _media_node(parent: BaseNode) -> BaseNode:
+    """Return a node without text for the media of a document; a node stays as it is."""
+    if not isinstance(parent, Document):
+        return parent
+    about: dict[str, Any] = {"metadata": users_metadata(parent.metadata), **exclusions(parent, [])}
+    about["relationships"] = {NodeRelationship.SOURCE: parent.source_node or parent.as_related_node_info()}
+    about["id_"] = str(uuid5(NAMESPACE_OID, f"{parent.node_id} media"))
+    if (picture := _picture(parent)) is not None:
+        return ImageNode(**picture, **about)
+    media: dict[str, Any] = {name: getattr(parent, name) for name in _MEDIA}
+    return Node(**media, **about)
 
 
 def text_place(node: BaseNode) -> TextPlace:
