@@ -62,7 +62,8 @@ from advchunk.text.terms import WordSplitter
 from llamaindex_advchunk.plain import UNCHECKED, PlainFields, Resource
 
 _log = logging.getLogger("advchunk")
-_MEDIA = ("image_resource", "audio_resource", "video_resource")
+_MEDIA = ("image_resource", "audio_resource", "video_resource")  # of documents
+_PICTURE = ("image", "image_path", "image_url", "image_mimetype")  # of documents and nodes
 
 
 RESOURCE_NAMES = {"embedder": "embed_model"}  # LlamaIndex's name for a resource of the core
@@ -272,7 +273,7 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         entries: list[BaseNode] = []
         for parent, nodes, chunks in zip(parents, groups, results, strict=True):
             entries += self._entries(parent, nodes, chunks)
-            has_media = any(getattr(parent, name, None) for name in _MEDIA)
+            has_media = any(getattr(parent, name, None) for name in (*_MEDIA, *_PICTURE))
             entries += [_media_node(parent)] if has_media and (not chunks or _picture(parent) is None) else []
         return entries
 
@@ -577,9 +578,8 @@ def presentation(node: BaseNode, metadata: Mapping[str, Any], hidden: Sequence[s
 
 def _picture(node: BaseNode) -> dict[str, Any] | None:
     """Return the picture of an `ImageDocument` or `ImageNode`, as the fields of an `ImageNode`; None for other nodes."""
-    fields = ("image", "image_path", "image_url", "image_mimetype")
     is_picture = isinstance(node, (ImageDocument, ImageNode))
-    return {name: getattr(node, name) for name in fields} if is_picture else None
+    return {name: getattr(node, name) for name in _PICTURE} if is_picture else None
 
 
 def _media_node(parent: BaseNode) -> BaseNode:

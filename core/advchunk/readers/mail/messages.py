@@ -110,7 +110,7 @@ def read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: in
     yield from attached
 
 
-def _best_body(message: EmailMessage, name: str) -> EmailMessage | None:
+def _best_body(message: Any, name: str) -> Any:
     """Return the plain text of a message; its HTML if there is none, or if that has most words of its own.
 
     A plain part may only say that the client must show HTML.
