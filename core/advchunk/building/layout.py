@@ -514,7 +514,7 @@ class Locator:
         self._placed, self._starts, self._ends = list[Block](), list[int](), list[int]()
         for block in blocks:
             may_have_headings = may_have_headings or block.kind == "heading" or block.title is not None
-            if block.places or block.metadata:
+            if block.places or block.metadata or block.kind == "figure":
                 self._placed.append(block)
                 self._starts.append(block.span.start)
                 self._ends.append(block.span.end)
@@ -533,7 +533,7 @@ class Locator:
         name of the definition; ``start_line`` and ``end_line``, from 1, the lines of the first and the last character that
         is not white space, if no reader derived the text from another, with ``start_column`` and ``end_column`` in source
         code; ``page`` the first page; ``pages`` all of them, if several; ``boxes`` the places of each
-        block, each as [page, left, top, right, bottom]. Of the metadata of their blocks, lists are united, and of other
+        block, each as [page, left, top, right, bottom]; ``figures`` the number of pictures. Of the metadata of their blocks, lists are united, and of other
         values the first is taken, or the last if the key begins with "end".
         """
         metadata: dict[str, Any] = {}
@@ -559,6 +559,8 @@ class Locator:
             self._placed[bisect_right(self._ends, start) : bisect_left(self._starts, end)] for start, end in spans
         )
         blocks = [*chain.from_iterable(inside)]
+        if figures := sum(block.kind == "figure" for block in blocks):
+            metadata["figures"] = figures
         return metadata | _on_pages(blocks) | _united(block.metadata for block in blocks if block.metadata)
 
 

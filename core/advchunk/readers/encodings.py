@@ -80,11 +80,8 @@ def decode(data: bytes, name: str = "", encoding: str | None = None, declared: s
     """
     if encoding is not None:
         return _decode_as(data, encoding)
-    if marked := find_unicode(data):
+    if marked := find_unicode(data) or _iso_2022(data):
         return _decode_as(data, marked)
-    if _ISO_2022.search(data):  # ASCII, to other decoders
-        with suppress(UnicodeDecodeError):
-            return Decoded(data.decode("iso2022_jp_ext"), "iso2022_jp")
     try:
         return Decoded(data.decode("utf-8-sig"), UTF_8)
     except UnicodeDecodeError as error:
@@ -231,6 +228,15 @@ def _decode_as(data: bytes, encoding: str) -> Decoded:
     except UnicodeDecodeError as error:
         msg = f"the file must be {encoding}, got byte {data[error.start]:#04x} at {error.start}"
     raise ConfigurationError(msg)
+
+
+def _iso_2022(data: bytes) -> str:
+    """Return the encoding of a text in ISO-2022-JP, which is ASCII to other decoders; "" for another text."""
+    if _ISO_2022.search(data):
+        with suppress(UnicodeDecodeError):
+            data.decode("iso2022_jp_ext")
+            return "iso2022_jp_ext"
+    return ""
 
 
 def _is_html(data: bytes, name: str) -> bool:

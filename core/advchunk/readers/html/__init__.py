@@ -90,13 +90,16 @@ def read(
     check_content(content)
     tree: LexborHTMLParser = import_extra("selectolax.lexbor", "html").LexborHTMLParser(make_safe(text))
     about = {**page_metadata(tree), **(metadata or {})}
-    writer, counts = Writer("html"), Counter[str]()
+    writer = Writer("html")
+    reader = _Reader(writer, squeeze(str(about.get("title", ""))), links)
     if tree.root:
-        reader = _Reader(writer, squeeze(str(about.get("title", ""))), links)
         reader.read(tree.root)
+    counts = reader.left_out
     visible = [block for block in writer.blocks if block.kind != "furniture"]
     if visible and furniture == "drop":
-        writer.blocks, counts = visible, reader.furniture
+        writer.blocks = visible
+    else:
+        counts = Counter({"pictures": counts["pictures"]})
     if content == "main":
         everything, writer.blocks = writer.blocks, main_blocks(writer.blocks, text)
         kinds = Counter(block.kind for block in everything) - Counter(block.kind for block in writer.blocks)
@@ -116,7 +119,7 @@ class _Reader:
         self._kinds: list[tuple[BlockKind, int]] = [("paragraph", 0)]  # of the open elements, with their levels
         self._lists, self._tables = list[int | None](), list[Table]()  # the next number of each list
         self._sections = self._verbatim = 0
-        self.furniture = Counter[str]()  # elements, by what they are
+        self.left_out = Counter[str]()  # pictures without a description, and elements of furniture
         self._elements: Mapping[str, Callable[[LexborNode], Iterator[None]]] = {
             **dict.fromkeys(_KINDS, self._block),
             **dict.fromkeys(("ul", "ol", "dl", "menu", "dir"), self._list),
@@ -163,8 +166,10 @@ class _Reader:
         if tag == "br":
             self._line.append("\n")
         elif tag == "img":
-            if alt := squeeze(restore_tags(node.attributes.get("alt") or "")):
+            alt = node.attributes.get("alt") or node.attributes.get("title") or ""
+            if alt := squeeze(restore_tags(alt)):
                 self._line.append(f" {alt} ")
+            self.left_out["pictures"] += not alt and "alt" not in node.attributes  # with an empty one, it is decoration
         elif tag == "math":
             self._formula(_read_formula(node), node.attributes.get("display") == "block")
         elif tag == "ruby":
@@ -285,7 +290,7 @@ class _Reader:
         if tag == "header" and any(block.kind == "heading" for block in blocks):
             self._writer.blocks += blocks
         else:
-            self.furniture[_FURNITURE.get(tag, "banners")] += bool(blocks)
+            self.left_out[_FURNITURE.get(tag, "banners")] += bool(blocks)
             for block in blocks:
                 self._writer.add("furniture", block.text)
 

@@ -25,7 +25,9 @@ _QUOTED = re.compile(r"[ \t]*>")
 _SIGNATURE = re.compile(
     r"\n-- ?\n((?:(?!-- ?\n)[^\n]*\n){0,9}[^\n]*)\Z"
 )  # RFC 3676, 4.3: the last such line; more lines are text
-_BOUNDARY = re.compile(r"^--(?=\S)([^\r\n\"]{1,200}?)(?:--)?[ \t]*\r?$", re.MULTILINE)  # also of a message that is cut off
+_BOUNDARY = re.compile(
+    r"^--(?=\S)([^\r\n\"]{1,200}?)(?:--)?[ \t]*\r?$", re.MULTILINE
+)  # also of a message that is cut off
 _WORD = re.compile(r"\w+")
 MAX_DEPTH = 3
 """Depth to which messages in messages are read."""
@@ -105,7 +107,11 @@ def read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: in
             unread.append(own)
     names = [document.id for document in attached]
     lists = {"attachments": names, "unread_attachments": unread}
-    about = {**headers, **{key: value for key, value in lists.items() if value}, **left_out({"attachments": len(unread)})}
+    about = {
+        **headers,
+        **{key: value for key, value in lists.items() if value},
+        **left_out({"attachments": len(unread)}),
+    }
     yield _body(body, name, {**about, **metadata})
     yield from attached
 
