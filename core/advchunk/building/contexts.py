@@ -128,9 +128,9 @@ class Contexts:
             named = caption if path[-1:] != (caption,) else ""
             whole = "\n".join(filter(None, [named, head.text(), f"| {key} |{'  |' * (before - 1)}" if before else ""]))
             yield from (title if title.endswith(whole) else with_context(title, whole) for title in [*titles, ""])
-            own, after = (head.own(before), f"\n| {key} |") if before else (head, "")
-            yield own.text() + after
-            yield from self._shortened(own, after)
+            for own, after in [(head.own(before), f"\n| {key} |")] * (before > 0) + [(head, "")]:
+                yield own.text() + after
+                yield from self._shortened(own, after)
         yield from titles
 
     def _shortened(self, head: tables.Head, after: str) -> Iterable[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from advchunk import registry
 from advchunk.errors import ConfigurationError, MissingExtra, Unreadable, did_you_mean, first_line, require
 from advchunk.readers import PROLOGUE
-from advchunk.readers.noise import without_data
+from advchunk.readers.noise import MARK, without_data
 from advchunk.records import Document
 from advchunk.registry import Registration
 
@@ -209,7 +209,8 @@ def read(document: Document, markup: str, options: Mapping[str, Any] | None = No
     check_markup(markup)
     if document.blocks is not None:
         return document
-    document = without_data(document)
+    if MARK in document.text:
+        document = without_data(document)
     if markup in {"auto", "markdown"} and document.metadata and (restored := _restore_layout(document)):
         return restored
     name = detect_document_format(document) if markup == "auto" else markup
