@@ -163,3 +163,30 @@ def test_a_message_is_done_with_its_attachments(tmp_path):
     out.unlink()
     assert CliRunner().invoke(main, [*arguments, "--resume"]).exit_code == 0
     assert out.read_text("utf-8") == whole
+
+
+_PARTS = (
+    "--{0}\r\nContent-Type: text/plain\r\n\r\n{1}\r\n--{0}\r\nContent-Type: text/html\r\n\r\n"
+    "<h1>Recall</h1><p>Send back the cups with the number 4711.</p>\r\n--{0}--\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("header", "boundary"), [("; boundary==_a:b(1)", "=_a:b(1)"), ("; boundary=other", "cups"), ("", "cups")]
+)
+def test_parts_are_found_without_a_valid_boundary(header, boundary):
+    text = _PARTS.format(boundary, "Send back the cups with the number 4711.")
+    data = f"Subject: Tea\r\nContent-Type: multipart/alternative{header}\r\n\r\n{text}"
+    assert read(data.encode()).text == "Send back the cups with the number 4711."
+
+
+def test_a_plain_part_that_says_less_is_not_taken_for_the_message():
+    text = _PARTS.format("x", "This program cannot show HTML.")
+    data = f"Subject: Tea\r\nContent-Type: multipart/alternative; boundary=x\r\n\r\n{text}"
+    assert read(data.encode()).text == "Recall\n\nSend back the cups with the number 4711."
+
+
+@pytest.mark.parametrize(("declared", "encoding"), [("us-ascii", "iso2022_jp"), ("iso-8859-1", "utf-8")])
+def test_a_charset_that_the_bytes_belie_is_not_believed(declared, encoding):
+    data = f"Subject: Tea\nContent-Type: text/plain; charset={declared}\n\n".encode() + "緑茶。".encode(encoding)
+    assert read(data).text == "緑茶。"

@@ -25,9 +25,7 @@ _QUOTED = re.compile(r"[ \t]*>")
 _SIGNATURE = re.compile(
     r"\n-- ?\n((?:(?!-- ?\n)[^\n]*\n){0,9}[^\n]*)\Z"
 )  # RFC 3676, 4.3: the last such line; more lines are text
-_BOUNDARY = re.compile(
-    r"^--(?=\S)([^\r\n\"]{1,200}?)(?:--)?[ \t]*\r?$", re.MULTILINE
-)  # also of a message that is cut off
+_BOUNDARY = re.compile(rb"^--(?! )([!#-\[\]-~][ !#-\[\]-~]{0,198}?)(?:--)?[ \t]*\r?$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 MAX_DEPTH = 3
 """Depth to which messages in messages are read."""
@@ -67,13 +65,13 @@ def _parse(data: bytes) -> EmailMessage:
     """Parse a message; where the parts of one are not found by its boundary, they are found by the line that begins them."""
     message = message_from_bytes(data, policy=policy.default)
     for part in message.walk():
-        body = part.get_payload()
-        line = _BOUNDARY.search(body) if isinstance(body, str) and part.get_content_maintype() == "multipart" else None
-        if line:
-            content_type = f'{part.get_content_type()}; boundary="{line[1]}"'
+        body = part.get_payload(decode=True) if part.get_content_maintype() == "multipart" else None
+        if isinstance(body, bytes) and (line := _BOUNDARY.search(body)):
+            head = b'Content-Type: multipart/%b; boundary="%b"\n\n' % (part.get_content_subtype().encode(), line[1])
             del part["Content-Type"]
-            part["Content-Type"] = content_type
-            part.set_payload(_parse(part.as_bytes(policy=policy.default.clone(refold_source="none"))).get_payload())
+            found = _parse(head + body)
+            part["Content-Type"] = str(found["Content-Type"])
+            part.set_payload(found.get_payload())
     return message
 
 
