@@ -295,20 +295,22 @@ def test_each_piece_of_a_row_gives_back_rows_columns_and_values(columns, top):
 
     heads = [f"c{i}" for i in range(columns)]
     lines = [heads, ["---"] * columns, *([cell(row, i) for i in range(columns)] for row in range(5))]
-    found = set()
+    triples = set()
     for chunk in chunked("".join(f"| {' | '.join(line)} |\n" for line in lines), top):
         context = [_cells(line) for line in chunk.context.splitlines() if "---" not in line]
         names = context[0] if context else heads
-        begun = context[1] if len(context) > 1 else []
+        before = context[1] if len(context) > 1 else []
         for line in chunk.text.splitlines():
-            values, begun = [*begun, *_cells(line)], []
+            values, before = [*before, *_cells(line)], []
             if values and values[0].startswith("key"):
                 pairs = zip(names, values, strict=False)
-                found |= {(values[0], name, word) for name, value in pairs for word in value.split() if word[0] == "r"}
+                triples |= {
+                    (values[0], name, word) for name, value in pairs for word in value.split() if word[0] == "r"
+                }
     expected = {
         (f"key{row}", f"c{i}", word) for row in range(5) for i in range(1, columns) for word in cell(row, i).split()
     }
-    assert found == expected
+    assert triples == expected
 
 
 def _cells(line):

@@ -431,11 +431,6 @@ def join_definitions(document: Document, limits: Limits) -> Document:
     return replace(document, blocks=tuple(joined))
 
 
-def _is_titled(block: Block) -> bool:
-    """Return True if a block begins a section: a heading, a numbered unit, or statements in source code."""
-    return block.kind == "heading" or (block.title is not None and block.kind in _TITLED)
-
-
 def section_path(document: Document, path: Sequence[str]) -> tuple[str, ...]:
     """Return a path of headings as it is written: in source code as one qualified name."""
     return (".".join(path),) if document.markup == "code" and path else tuple(path)

@@ -1,4 +1,4 @@
-"""What is no prose in a text: files that are written into it as base64, and characters that databases refuse."""
+"""Remove what is no prose from a text: files in base64, and control characters, which databases refuse."""
 
 import re
 from dataclasses import replace

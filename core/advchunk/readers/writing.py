@@ -16,7 +16,7 @@ Content: TypeAlias = Literal["all", "main"]
 
 def check_content(content: Content) -> None:
     """Raise `ConfigurationError` unless ``content`` is one."""
-    require(content in {"all", "main"}, 'content must be "all" or "main"', content)
+    require(content in ("all", "main"), 'content must be "all" or "main"', content)
 
 
 class TextBlock(NamedTuple):

@@ -43,7 +43,7 @@ def separation(text: str) -> Separation | None:
 
 
 def find_table(text: str) -> tuple[int, Separation | None]:
-    r"""Return where a table begins, and its separation, None if there is no table.
+    r"""Return the offset at which a table begins, and its separation; None if there is no table.
 
     Above it may be a line that declares the separator, and up to ten others, also of one cell and empty ones, if its first
     record names the columns.

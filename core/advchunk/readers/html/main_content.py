@@ -21,14 +21,14 @@ def main_blocks(blocks: Sequence[TextBlock], page: str) -> list[TextBlock]:
     first and the last of its blocks is kept.
     """
     article = _words(import_extra("trafilatura", "web").extract(page, include_comments=False) or "")
-    known, flat = {*_shingles(article)}, f" {' '.join(article)} "
+    shared, flat = {*_shingles(article)}, f" {' '.join(article)} "
 
     def is_main(block: TextBlock) -> bool:
         words = _words(block.text)
         if len(words) < _SHINGLE:
             return len(words) > 1 and f" {' '.join(words)} " in flat
         shingles = [*_shingles(words)]
-        return sum(shingle in known for shingle in shingles) >= _LEAST * len(shingles)
+        return sum(shingle in shared for shingle in shingles) >= _LEAST * len(shingles)
 
     places = [place for place, block in enumerate(blocks) if is_main(block)]
     if not places:

@@ -69,9 +69,9 @@ def _parse(data: bytes) -> EmailMessage:
         if isinstance(body, bytes) and (line := _BOUNDARY.search(body)):
             head = b'Content-Type: multipart/%b; boundary="%b"\n\n' % (part.get_content_subtype().encode(), line[1])
             del part["Content-Type"]
-            found = _parse(head + body)
-            part["Content-Type"] = str(found["Content-Type"])
-            part.set_payload(found.get_payload())
+            parsed = _parse(head + body)
+            part["Content-Type"] = str(parsed["Content-Type"])
+            part.set_payload(parsed.get_payload())
     return message
 
 
