@@ -23,7 +23,7 @@ from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
 from advchunk.chunkers.biomedical.claim_recall import claims_at_k
 from advchunk.chunkers.biomedical.claims import numeric_claims
 from advchunk.chunkers.biomedical.settings import boost
-from advchunk.evaluation.metrics.retrieval import rank
+from advchunk.evaluation.metrics.retrieval import similarities
 from advchunk.models.embedders import as_embedder
 from advchunk.readers.pubmed import reader
 
@@ -176,7 +176,7 @@ def compare_settings(documents: Sequence[Document], questions: Sequence[str]) ->
         chunks = chunker.chunk_many(documents)
         flat = [chunk for chunk_list in chunks for chunk in chunk_list]
         vectors = np.asarray(embedder.embed([chunk.embed_text for chunk in flat]))
-        ranking = rank(queries, vectors)
+        ranking = np.argsort(-similarities(queries, vectors), axis=1, kind="stable")
         by_name = {document.id: chunk_list for document, chunk_list in zip(documents, chunks, strict=True)}
         reranked = np.array(
             [_rerank(flat, (vectors @ query), order[:50]) for query, order in zip(queries, ranking, strict=True)]

@@ -22,7 +22,7 @@ from runner import argument_parser, difference
 from advchunk import HybridEmbedder, create
 from advchunk.evaluation import EvaluationTask, SegmentedText, candidate, pk, read_corpus, read_folder, read_questions
 from advchunk.evaluation.comparison.candidates import match_size
-from advchunk.evaluation.metrics.retrieval import Overlaps, at_budget, find_overlaps, rank
+from advchunk.evaluation.metrics.retrieval import Overlaps, at_budget, find_overlaps, similarities
 from advchunk.models.embedders import as_embedder
 from advchunk.models.hashed_words import HashedWords
 from advchunk.models.static import StaticEmbedder, default_embedder
@@ -87,7 +87,8 @@ def read(data: Path, name: str) -> Corpus:
 def rank_by_vectors(embedder: Callable[[str], Any], texts: Texts) -> Ints:
     """Rank by the cosines of the vectors of an embedder for the language of the texts."""
     checked = as_embedder(embedder(texts.language))
-    return rank(checked.embed(texts.questions), checked.embed(texts.chunks))
+    scores = similarities(checked.embed(texts.questions), checked.embed(texts.chunks))
+    return np.argsort(-scores, axis=1, kind="stable")
 
 
 def rank_by_bm25(texts: Texts) -> Ints:

@@ -33,7 +33,6 @@ from advchunk.chunkers.by_topic.margin import MarginSamplingChunker
 from advchunk.chunkers.by_topic.perplexity import PerplexityChunker, minimum_drops
 from advchunk.chunkers.model_bases import join_segments
 from advchunk.evaluation import SegmentedText, even_split, pk, read_folder, window_diff
-from advchunk.evaluation.metrics.boundaries import no_boundary
 from advchunk.evaluation.metrics.statistics import mean_interval, paired_difference
 from advchunk.models.causal import CausalLM, as_causal, per_unit
 from advchunk.models.counters import as_counter
@@ -242,7 +241,7 @@ def segmentations(lm: CausalLM, text: SegmentedText) -> dict[str, Ints]:
         "universal-semantic, K least similar": similar.gaps,
     }
     return {
-        "no boundary": no_boundary(len(units)),
+        "no boundary": even_split(len(units), 1),
         "even split": even_split(len(units), k),
         **{label: merge_to_count(cuts, units, k) for label, cuts in whole.items()},
         **{label: top_gaps(np.asarray(scores), k) for label, scores in gaps.items()},

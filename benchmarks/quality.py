@@ -37,7 +37,6 @@ from advchunk import create
 from advchunk.errors import did_you_mean, require
 from advchunk.evaluation import SegmentedText, boundary_scores, even_split, pk, read_folder, synthetic, window_diff
 from advchunk.evaluation.data.segmented_text import join_sentences
-from advchunk.evaluation.metrics.boundaries import no_boundary, random_cuts
 from advchunk.evaluation.metrics.statistics import mean_interval
 from advchunk.records import Ints
 from advchunk.text.sentences import sentences
@@ -122,7 +121,7 @@ PUBLISHED = {
 def segmenters(rows: Sequence[Row], only: Sequence[str]) -> Iterator[tuple[str, Segmenter]]:
     """Yield the label and the segmenter of each baseline and configuration."""
     baselines: dict[str, Segmenter] = {
-        "no boundary": lambda text: no_boundary(len(text.units)),
+        "no boundary": lambda text: even_split(len(text.units), 1),
         "even split, K known": lambda text: even_split(len(text.units), len(text.cuts) - 1),
     }
     yield from baselines.items()
@@ -135,7 +134,9 @@ def segmenters(rows: Sequence[Row], only: Sequence[str]) -> Iterator[tuple[str, 
 
 def random_segmentation(seed: int, text: SegmentedText) -> Ints:
     """Return the true number of cuts at random places."""
-    return random_cuts(len(text.units), len(text.cuts) - 1, seed)
+    n = len(text.units)
+    inner = np.random.default_rng(seed).choice(n - 1, len(text.cuts) - 2, replace=False) + 1
+    return np.array([0, *sorted(inner.tolist()), n])
 
 
 def split_evenly(segment: Segmenter, text: SegmentedText) -> Ints:
@@ -162,7 +163,7 @@ def measure(texts: Sequence[SegmentedText], words: Sequence[Ints], segment: Segm
     seconds = time.process_time() - start
     pairs = list(zip(texts, segmentations, strict=True))
     scores = [boundary_scores(text.cuts, cuts, tolerance=1) for text, cuts in pairs]
-    nothing = [(text.cuts, no_boundary(len(text.units))) for text in texts]
+    nothing = [(text.cuts, even_split(len(text.units), 1)) for text in texts]
     figures: dict[str, list[float]] = {
         "Pk": [pk(text.cuts, cuts) for text, cuts in pairs],
         "WindowDiff": [window_diff(text.cuts, cuts) for text, cuts in pairs],

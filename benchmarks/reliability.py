@@ -239,7 +239,7 @@ def _over(chunker: Chunker, explanation: Explanation) -> Iterator[str]:
             yield f"{chunk.tokens} tokens are reported and {chunker.counter(chunk.embed_text)} counted: {chunk.text[:60]!r}"
     covered = 0
     is_flat = all(len(chunk.spans) == 1 and chunk.level == 0 for chunk in chunks)
-    for chunk in chunks if is_flat and getattr(chunker, "boundary", "") != "overlap" else ():
+    for chunk in chunks if is_flat else ():
         repeated = text[chunk.start : max(covered, chunk.start)]
         if repeated and chunker.counter(repeated) > chunker.overlap_tokens:
             yield f"{chunker.counter(repeated)} tokens repeated, at most {chunker.overlap_tokens}: {repeated[:60]!r}"

@@ -21,7 +21,13 @@ from advchunk import OptimalSemanticChunker
 from advchunk.engine import Job, drive
 from advchunk.evaluation import Candidate, EvaluationTask, candidate, read_corpus, read_questions
 from advchunk.evaluation.comparison.candidates import match_size
-from advchunk.evaluation.metrics.retrieval import Overlaps, at_budget, at_k, find_overlaps, rank
+from advchunk.evaluation.metrics.retrieval import (
+    Overlaps,
+    at_budget,
+    at_k,
+    find_overlaps,
+    similarities,
+)
 from advchunk.evaluation.metrics.statistics import Difference, holm, paired_difference
 from advchunk.models.context_vectors import (
     REACH,
@@ -147,7 +153,8 @@ Term: TypeAlias = Callable[[Cell, str], Floats]
 def rank_chunks(cell: Cell, searchable: Rows, depth: int = DEPTH) -> Ints:
     """Rank a cell's chunks; a chunk with several rows is ranked by its best one."""
     rows, owners = searchable
-    return rank(cell.bench.trial.question_vectors, rows, owners, depth=depth)
+    scores = similarities(cell.bench.trial.question_vectors, rows, owners)
+    return np.argsort(-scores, axis=1, kind="stable")[:, :depth]
 
 
 def score(cells: Sequence[Cell], mix: Mix) -> Score:

@@ -13,7 +13,7 @@ from advchunk.chunkers.vectors import aadd_vectors, add_vectors
 from advchunk.errors import require
 from advchunk.models.cache import CacheLike
 from advchunk.models.embedders import EmbedderLike
-from advchunk.records import remove_written, written_keys
+from advchunk.records import remove_written, written_keys, written_metadata
 from advchunk.retrieval.locating import Finder
 from langchain_advchunk.base import check_id_key, sentence_rows, serve_rows, source_of
 from langchain_advchunk.embeddings import ChunkEmbeddings
@@ -163,7 +163,7 @@ def _find(piece: Document, finders: Sequence[tuple[int, Finder]]) -> tuple[int, 
                 return place, chunk
     for place, finder in finders:
         if span := finder.find(piece.page_content):
-            return place, Chunk(finder.text[span.start : span.end], (span,), 0)
+            return place, Chunk(finder.text[span.start : span.end], (span,), 0, level=_level(piece))
     return None
 
 
@@ -189,7 +189,14 @@ def _spans(piece: Document) -> tuple[Span, ...]:
 def _chunk(piece: Document, spans: tuple[Span, ...]) -> Chunk:
     """Return a chunk at its spans; what precedes its text is context."""
     at = len(piece.page_content) - sum(end - start for start, end in spans)
-    return Chunk(piece.page_content[at:], spans, 0, context=piece.page_content[:at].removesuffix("\n\n"))
+    context = piece.page_content[:at].removesuffix("\n\n")
+    return Chunk(piece.page_content[at:], spans, 0, level=_level(piece), context=context)
+
+
+def _level(piece: Document) -> int:
+    """Return the level of a chunk of ours; 0 for those of other splitters."""
+    level = written_metadata(piece.metadata).get("level")
+    return level if isinstance(level, int) else 0
 
 
 def _group(chunks: Iterable[Document]) -> Iterator[_Group]:

@@ -13,6 +13,7 @@ from advchunk.chunkers.vectors import aadd_vectors, add_vectors
 from advchunk.errors import require
 from advchunk.models.cache import CacheLike
 from advchunk.models.embedders import EmbedderLike
+from advchunk.records import written_metadata
 from advchunk.retrieval.locating import Finder
 from llamaindex_advchunk.base import chunk_spans, sentence_nodes
 
@@ -134,5 +135,7 @@ def _locate(nodes: Sequence[TextNode], text: str | None) -> list[Chunk]:
             spans = (span,) if span else ()
             content = "".join(text[start:end] for start, end in spans)
         end = spans[-1].end + 2
-        chunks.append(Chunk(content, spans, 0, context=node.get_metadata_str(MetadataMode.EMBED)))
+        level = written_metadata(node.metadata).get("level")
+        context = node.get_metadata_str(MetadataMode.EMBED)
+        chunks.append(Chunk(content, spans, 0, level=level if isinstance(level, int) else 0, context=context))
     return chunks

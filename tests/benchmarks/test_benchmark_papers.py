@@ -22,7 +22,7 @@ def test_every_chunker_of_a_paper_has_a_row():
 
 def test_every_paper_that_a_chunker_cites_is_named():
     systems = " ".join(system["name"] + system["compared"] for system in papers.SYSTEMS)
-    for row in registry.rows("chunker", ours=True):
+    for row in registry.rows_of("chunker", ours=True):
         if "published" in chunker_class(row.name).presets:
             for author, year in re.findall(r"([A-Z]\w+)(?: et al\.| & \w+)? (\d{4})", row.source or ""):
                 assert author in systems, (author, year)

@@ -103,7 +103,7 @@ RULES = {
     "min_tokens must be in 0..max_tokens, got 999": {"max_tokens": 9, "min_tokens": 999},
     "overlap_tokens must be in 0..max_tokens - 1, got -1": {"overlap_tokens": -1},
     "markup": {"markup": "wordperfect"},
-    "timeout must be > 0 seconds or None, got 0": {"timeout": 0},
+    "timeout must be > 0 or None, got 0": {"timeout": 0},
 }
 
 

@@ -330,7 +330,7 @@ def test_names_are_gated_and_typos_get_a_hint(monkeypatch):
     monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
     for name in names("stable"):
         create(name)
-    monkeypatch.setattr(registry._TABLE, "_rows", dict(registry._TABLE._rows))
+    monkeypatch.setattr(registry, "_ROWS", dict(registry._ROWS))
     catalog.register(type("Trial", (ExperimentalChunker, RecursiveChunker), {"algorithm": "trial"}))
     assert "trial" in names("experimental")
     assert describe("trial")["experimental"] is True

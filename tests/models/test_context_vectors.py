@@ -26,7 +26,7 @@ from advchunk import (
     Span,
     UniversalSemanticChunker,
 )
-from advchunk.evaluation.metrics.retrieval import rank
+from advchunk.evaluation.metrics.retrieval import similarities
 from advchunk.models.context_vectors import add_context, chunk_vectors, neighbor_sums, sentence_rows, units_in
 from advchunk.models.signals import unit_rows
 from advchunk.models.static import default_embedder
@@ -57,17 +57,6 @@ def test_context_is_the_sum_of_other_rows_weighted_by_distance(given_rows, weigh
     assert actual == pytest.approx(unit_rows(rows + weight * kernel @ rows), abs=1e-9)
     turned = add_context(rows[::-1], -positions[::-1], weight=weight, reach=reach)[::-1]
     assert turned == pytest.approx(actual, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("params", "rule"),
-    [({"weight": -0.1}, "weight must be >= 0"), ({"reach": 0.0}, "reach must be > 0")],
-)
-def test_invalid_arguments_raise(params, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        add_context(np.eye(2), np.array([0, 5]), **params)
-    with pytest.raises(ConfigurationError, match="positions must be non-decreasing"):
-        add_context(np.eye(2), np.array([5, 0]))
 
 
 def test_context_takes_time_in_proportion_to_the_rows():
@@ -130,8 +119,6 @@ def test_sentence_rows_mix_units_with_context_and_chunk(drawn, share):
                 row = (1 - share) * vector + share * mixed / np.linalg.norm(mixed)
                 expected.append(row / np.linalg.norm(row))
         assert some == pytest.approx(np.array(expected), abs=1e-9)
-    with pytest.raises(ConfigurationError, match=r"share must be in 0\.\.1"):
-        sentence_rows(chunks, vectors, units, rows, share=share + 1.1)
 
 
 def asking(asked):
@@ -213,10 +200,11 @@ def test_only_the_row_of_its_sentence_finds_a_chunk():
     assert [chunk.text.split()[0] for chunk in chunks] == ["Cats", "Courts"]
     query = by_first_word(["Zebras"])
     for vectors in ("plain", "context"):
-        assert rank(query, np.array([chunk.vector for chunk in divided(vectors)])).tolist() == [[1, 0]]
+        scores = similarities(query, np.array([chunk.vector for chunk in divided(vectors)]))
+        assert scores[0, 1] > scores[0, 0]
     owners = [i for i, chunk in enumerate(chunks) for _ in chunk.rows]
     rows = np.concatenate([chunk.rows for chunk in chunks])
-    assert rank(query, rows, owners).tolist() == [[0, 1]]
+    assert np.argsort(-similarities(query, rows, owners), kind="stable").tolist() == [[0, 1]]
     spans = [span for chunk in chunks for span in chunk.row_spans]
     best = spans[int(np.argmax(rows @ query[0]))]
     assert DAYS[best.start : best.end] == ZEBRAS

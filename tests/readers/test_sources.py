@@ -274,7 +274,7 @@ def test_the_inventory_says_what_failed_what_is_not_in_utf_8_and_which_chunker_a
     assert [Path(failure.source).name for failure in files.failures] == ["bad.json"]
     assert (dict(inventory.read), dict(inventory.failed)) == ({".md": 2, ".csv": 1}, {".json": 1})
     assert dict(inventory.encodings) == {"utf-16": 1}
-    assert dict(inventory.chunkers) == {".md by universal-semantic": 2, ".csv by recursive": 1}
+    assert dict(inventory.chunkers) == {".md by optimal-semantic": 2, ".csv by recursive": 1}
     assert inventory.total == 4
     assert "1 failed (.json 1), 1 not in UTF-8 (utf-16)" in str(inventory)
 

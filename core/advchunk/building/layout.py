@@ -65,6 +65,7 @@ _LABEL = 200  # most characters of a label
 _COLONS, _UNFINISHED, _STOPS = ":\uff1a", ",;-:\uff0c\uff1b\uff1a\u3001", ".!?\u2026\u3002\uff01\uff1f"
 _CLOSERS, _CLOSING = "\"')]\u201d\u2019\u00bb*_0123456789", 8
 _REACH = 16.0  # mean units that a cut moves for a cost of 1; chosen with the limit of 1 in benchmarks/STRUCTURE.md
+_NEAR = 64  # edges from the first allowed by a minimum among which a cut looks for a place
 _NO_SPANS = SpanSet()
 LINES: Final = frozenset({"start_line", "end_line"})
 """Metadata that change where lines are added above."""
@@ -311,7 +312,7 @@ def prefer_layout(units: Units, segmentation: Segmentation, weight: float) -> Se
     the strongest edges c is 0, and for each weaker kind it is higher by ln(k / j), at most 1, if j edges are stronger and
     k at least as strong: a kind of which there are many says little about where a topic ends. Edges before headings are
     one kind, so no cut moves across one; those within sentences are one with those of sentences. If all edges are alike, no
-    cut moves. Else cuts that were forced by size are left to `building.sizes.pack`, which takes the strongest edge near.
+    cut moves. A segment that would be below the minimum of the algorithm (``least``) ends later. Else cuts that were forced by size are left to `building.sizes.pack`, which takes the strongest edge near.
     """
     costs = layout_costs(units.strength[1:-1])
     if not weight or len(segmentation.cuts) < 3 or not np.any(costs):
@@ -327,7 +328,26 @@ def prefer_layout(units: Units, segmentation: Segmentation, weight: float) -> Se
     segmentation = _without_forced(segmentation)
     cuts = segmentation.cuts.copy()
     cuts[1:-1] = best[cuts[1:-1] - 1] + 1
+    if segmentation.least is not None:
+        cuts[1:-1] = _keep_minimum(units, segmentation, cuts, costs, at)
     return _with_cuts(segmentation, cuts)
+
+
+def _keep_minimum(units: Units, segmentation: Segmentation, moved: Ints, costs: Floats, at: Floats) -> list[int]:
+    """Return the inner cuts, each where it has moved if its segment then has the minimum of the algorithm, or is at a hard break.
+
+    Else it moves to the best edge from its own place on, or from the first after which the segment has the minimum.
+    """
+    sizes, least = segmentation.least or (moved, 0)
+    before, kept = np.r_[0, np.cumsum(sizes)], [0]
+    for cut, target in zip(segmentation.cuts[1:-1].tolist(), moved[1:-1].tolist(), strict=True):
+        place, first = target, int(np.searchsorted(before, before[kept[-1]] + least))
+        if kept[-1] < place < first and units.strength[place] < Strength.HARD_BREAK:
+            start = max(cut, first) - 1
+            near = costs[start : start + _NEAR] + at[start : start + _NEAR]
+            place = start + int(near.argmin()) + 1 if len(near) and np.isfinite(near).any() else kept[-1]
+        kept.append(max(place, kept[-1]))
+    return kept[1:]
 
 
 def layout_costs(strength: Ints) -> Floats:

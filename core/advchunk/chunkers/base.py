@@ -79,7 +79,7 @@ class Chunker(Params, ABC):
         embedder if the chunker cuts by embeddings.
     sentence_splitter : splits sentences (see `text.splitters.as_tiler`); None is the accurate default.
     fallback : a chunker for documents on which this one fails or takes too long; "auto" means no fallback, except for
-        an experimental chunker, where it means `UniversalSemanticChunker`; None raises the error.
+        an experimental chunker, where it means `OptimalSemanticChunker`; None raises the error.
     embedder : see `models.embedders.as_embedder`; None is the built-in default. Not loaded unless it is used.
     batch_size : texts per model call, >= 1; None uses the model's own setting, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or a `models.cache.Store`.
@@ -534,8 +534,17 @@ class Chunker(Params, ABC):
 class SegmentingChunker(Chunker):
     """Cuts or groups the units of a text. A subclass implements `decide`, usually through one of the bases below."""
 
-    by_size: ClassVar[bool] = False
-    """True if the limits alone decide on cuts: `decide` is not asked, and the units of a text within them do not matter."""
+    by_size: ClassVar[bool] = False  # True for a `SizeChunker`
+
+    @property
+    def _weight(self) -> float:
+        """The weight of the layout; 0 where the number of segments is given, because cuts that meet, or leave scraps, are fewer."""
+        return 0.0 if self.by_size or getattr(self, "n_segments", None) else self.layout_weight
+
+    def limits(self, document: Document) -> Limits:
+        """Return the limits of the chunks of a document, which has no scraps unless the algorithm alone decides."""
+        limits = super().limits(document)
+        return replace(limits, joins_scraps=True) if self._weight else limits
 
     def in_language_of(self, document: Document) -> Self:
         """Return the chunker itself also for a text that is sure to be one chunk, whatever its language."""
@@ -570,12 +579,22 @@ class SegmentingChunker(Chunker):
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:
         """Return a segmentation whose cuts are where the layout allows, and near edges where it is strong."""
-        weight = 0.0 if getattr(self, "n_segments", None) else self.layout_weight  # else cuts that meet were too few
-        return prefer_layout(units, keep_headings(units, segmentation), weight)
+        return prefer_layout(units, keep_headings(units, segmentation), self._weight)
 
     @abstractmethod
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Yield requests, receive answers, and return the segmentation of two or more units."""
+
+
+@dataclass(kw_only=True)
+class SizeChunker(SegmentingChunker):
+    """Leaves all cuts to the limits, which divide the one segment of a text."""
+
+    by_size: ClassVar[bool] = True
+
+    def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
+        """Return one segment of all units; `plan` knows it without asking."""
+        return completed(Segmentation(np.array([0, len(units)])))
 
 
 @dataclass(kw_only=True)

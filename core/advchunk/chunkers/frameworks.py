@@ -155,7 +155,7 @@ def adapter_classes(
     home = vars(sys.modules[module])
 
     def names() -> dict[str, str]:
-        return {row.attribute.removesuffix("Chunker") + suffix: row.name for row in registry.rows("chunker")}
+        return {row.attribute.removesuffix("Chunker") + suffix: row.name for row in registry.rows_of("chunker")}
 
     def load(name: str) -> Any:
         if name == "__all__":

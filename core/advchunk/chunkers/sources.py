@@ -143,8 +143,10 @@ class SourceChunker:
 
     def __call__(self, sources: Iterable[FileSource]) -> list[SourceResult]:
         """Return the result of each source."""
-        results = self.stream(sources)
-        return [result._replace(failures=list(map(_as_portable, result.failures))) for result in results]
+        return [
+            result._replace(failures=[replace(failure, error=portable(failure.error)) for failure in result.failures])
+            for result in self.stream(sources)
+        ]
 
     def stream(self, sources: Iterable[FileSource]) -> Iterator[SourceResult]:
         """Yield the result of each source, in order, as soon as it is known."""
@@ -190,10 +192,6 @@ class SourceChunker:
 
 def _values(metadata: Mapping[str, Any], key: str) -> list[str]:
     return [metadata[key]] if isinstance(metadata.get(key), str) else []
-
-
-def _as_portable(failure: Failure) -> Failure:
-    return replace(failure, error=portable(failure.error))
 
 
 class FileResult(NamedTuple):

@@ -143,20 +143,20 @@ def _pattern(begins: str) -> re.Pattern[str]:
 @cache
 def _beginnings() -> tuple[tuple[Registration, re.Pattern[str]], ...]:
     """Return the readers of formats that are detected by their beginning, with the patterns of these."""
-    return tuple((row, _pattern(row.begins)) for row in registry.rows("reader") if row.begins)
+    return tuple((row, _pattern(row.begins)) for row in registry.rows_of("reader") if row.begins)
 
 
 @cache
 def _asked() -> tuple[Registration, ...]:
     """Return the readers of formats that are detected by other signs."""
-    return tuple(row for row in registry.rows("reader") if row.detect and not row.begins)
+    return tuple(row for row in registry.rows_of("reader") if row.detect and not row.begins)
 
 
 @cache
 def _by_suffix() -> Mapping[str, Registration]:
     """Return the reader of each suffix that decides on the format."""
     suffixes = dict[str, Registration]()
-    for row in registry.rows("reader"):
+    for row in registry.rows_of("reader"):
         own = getattr(row.load(), "suffixes", ()) if row.suffixes is None else row.suffixes
         if row.is_ours or _are_new(own, suffixes.keys() | _shared_suffixes().keys()):
             suffixes |= dict.fromkeys(own, row)
@@ -175,7 +175,7 @@ def _are_new(suffixes: Any, taken: Set[str]) -> bool:
 def _shared_suffixes() -> Mapping[str, list[str]]:
     """Return the formats of each suffix that does not decide among them."""
     shared = dict[str, list[str]]()
-    for row in registry.rows("reader"):
+    for row in registry.rows_of("reader"):
         for suffix in row.shared_suffixes:
             shared.setdefault(suffix, []).append(row.name)
     return shared
@@ -307,7 +307,7 @@ def _restore_layout(document: Document) -> Document | None:
 
 @cache
 def _restoring() -> tuple[Registration, ...]:
-    return tuple(row for row in registry.rows("reader") if row.metadata_keys)
+    return tuple(row for row in registry.rows_of("reader") if row.metadata_keys)
 
 
 def refine_document(document: Document, markup: str) -> Document:
@@ -321,7 +321,7 @@ def refine_document(document: Document, markup: str) -> Document:
 @cache
 def _refining(name: str) -> tuple[Registration, ...]:
     """Return the rows of the readers that may find more blocks in the texts of a format."""
-    return tuple(row for row in registry.rows("reader", ours=True) if name in row.refines)
+    return tuple(row for row in registry.rows_of("reader", ours=True) if name in row.refines)
 
 
 @cache

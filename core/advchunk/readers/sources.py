@@ -84,7 +84,7 @@ class Inventory:
     skipped : the names of files that were not read, each with the reason.
     failed : files by suffix of which nothing was read or chunked.
     encodings : files by their encoding, if it is not UTF-8.
-    chunkers : files by their suffix and the chunker that ``auto`` took, as in ".md by universal-semantic".
+    chunkers : files by their suffix and the chunker that ``auto`` took, as in ".md by optimal-semantic".
 
     >>> print(Inventory(Counter({".md": 2}), Counter({".css": 1}), {"tea.png": "no reader", "all": "a link"}))
     5 files: 2 read (.md 2), 1 read as plain text (.css 1), 2 skipped (no reader: .png 1; a link: all)

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, RecursiveChunker
-from advchunk.chunkers.by_topic.universal import UniversalSemanticChunker
+from advchunk.chunkers.by_topic.optimal import OptimalSemanticChunker
 from advchunk.chunkers.experimental.chaptering import chunker as chaptering
 from advchunk.chunkers.experimental.chaptering.chapters import (
     Chapter,
@@ -108,15 +108,6 @@ def test_a_long_line_is_truncated():
     line = re.search(r"(?m)^\[1\] word.*$", prompt)[0]
     assert len(line) == len("[1] ") + 600
     assert line.endswith("…")
-
-
-def test_a_custom_prompt():
-    template = "{max_section_tokens}|{outline}|{lines}"
-    assert asked("# {lines}\n\nOne. {outline}", prompt=template, max_tokens=9) == [
-        "9|[1] {lines}|[1] {lines}\n[2] One.\n[3] {outline}"
-    ]
-    with pytest.raises(ConfigurationError, match=r"prompt must contain \{max_section_tokens\}, \{outline\}, \{lines\}"):
-        LLMChapteringChunker(prompt="Divide {lines}.")
 
 
 def test_a_title_behind_white_space_is_in_the_outline():
@@ -459,13 +450,13 @@ def test_an_answer_without_a_heading_is_logged_and_falls_back(answer, caplog):
     with caplog.at_level(logging.WARNING, "advchunk"):
         good, bad, fine = chunker.chunk_many(documents)
     assert [chunk.text for chunk in good] == [chunk.text for chunk in fine] == [CATS, COURTS]
-    expected = UniversalSemanticChunker(max_tokens=512).chunk(documents[1])
+    expected = OptimalSemanticChunker(max_tokens=512, min_tokens=64).chunk(documents[1])
     assert [chunk.spans for chunk in bad] == [chunk.spans for chunk in expected]
     assert {chunk.metadata["fallback_from"] for chunk in bad} == {"llm-chaptering"}
     assert not any("fallback_from" in chunk.metadata for chunk in good)
     (record,) = caplog.records
     assert "('bad'): llm-chaptering failed (BadModelOutput: a chat model must answer with headings" in record.message
-    assert f"got {answer[:80]!r}), trying universal-semantic" in record.message
+    assert f"got {answer[:80]!r}), trying optimal-semantic" in record.message
 
 
 def test_a_window_is_asked_for_again_with_another_seed():
@@ -567,7 +558,7 @@ def test_an_invalid_model_is_refused_without_showing_it(llm):
     [
         {"max_section_tokens": 0}, {"window_tokens": 255}, {"window_overlap": 0.6}, {"window_overlap": -0.1}, {"attempts": 0},
         {"support": 101.0}, {"support": -1.0}, {"support_width": 0}, {"heading_reach": -1}, {"temperature": -0.1},
-        {"seed": -1}, {"prompt": "{lines}"},
+        {"seed": -1},
     ],
 )  # fmt: skip
 def test_bad_parameters_are_refused(bad):

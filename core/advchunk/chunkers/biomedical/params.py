@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 from uuid import UUID
 
-from advchunk.chunkers.params import Params, at_least, at_most_chunk
+from advchunk.chunkers.params import Bounds, Params
 from advchunk.errors import ConfigurationError
 
 NAMESPACE = "1b2c3d4e-0000-0000-0000-000000000000"
@@ -60,14 +60,15 @@ class BiomedicalAbstractParams(Params):
     """
 
     algorithm: ClassVar[str] = "biomedical-abstract"
+    version: ClassVar[int] = 2
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"published": {"outline": False, "layout_weight": 0.0}}
     preset: Literal["published"] | None = None
     max_tokens: int = 450
     min_tokens: int = 120
     overlap_tokens: int = 50
     include_context: bool = True
-    target_tokens: int = 325
-    short_tokens: int = 80
+    target_tokens: Annotated[int, Bounds(1, in_chunk=True)] = 325
+    short_tokens: Annotated[int, Bounds(0)] = 80
     title_chunk: bool = False
     mesh: bool = False
     normalize: bool = True
@@ -75,11 +76,8 @@ class BiomedicalAbstractParams(Params):
     chunker_version: str = "v1.2.0"
 
     def check(self) -> None:
-        """Add the rules for the target, the short abstract and the namespace."""
+        """Add the rule for the namespace."""
         super().check()
-        at_least(1, self, "target_tokens")
-        at_least(0, self, "short_tokens")
-        at_most_chunk(self, "target_tokens")
         try:
             UUID(self.namespace)
         except ValueError:

@@ -60,7 +60,7 @@ class LayoutAwareParams(Params):
     """
 
     algorithm: ClassVar[str] = "layout-aware"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "published": {"outline": False, "layout_weight": 0.0, "min_tokens": 0}
     }

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import numpy as np
 
 from advchunk.building.sizes import Limits, RunSizes
 from advchunk.chunkers.model_bases import LanguageModelChunker, LanguageModelParams, join_segments
 from advchunk.chunkers.numerics import cutting
-from advchunk.chunkers.params import AS_PUBLISHED, at_least
+from advchunk.chunkers.params import AS_PUBLISHED, Bounds
 from advchunk.engine import Choose, Plan
 from advchunk.errors import require
 from advchunk.models.prompts import fill_prompt
@@ -64,9 +64,8 @@ class MarginSamplingParams(LanguageModelParams):
     calibrate : ask again with the options exchanged; False asks once, as published, at half the cost.
     cut_ties : True cuts where the margin equals the threshold, too.
     prompt : the prompt, with ``{before}`` and ``{sentence}``, best between tags, which are escaped in the text; and, to
-        calibrate, with the options in two lines, "1. " and "2. ". None is one of `margin_prompts`.
-    prompt_language : language of the default prompt: "en", "zh", or "auto", which is Chinese if ``language`` or the
-        text is.
+        calibrate, with the options in two lines, "1. " and "2. ". None is one of `margin_prompts`: in Chinese if
+        ``language`` or the text is, else in English.
 
     References
     ----------
@@ -79,19 +78,16 @@ class MarginSamplingParams(LanguageModelParams):
         "published": {**AS_PUBLISHED, "semicolons": True, "calibrate": False, "cut_ties": True},
     }
     preset: Literal["published"] | None = None
-    threshold: float = 0.0
-    window: int | None = 5
+    threshold: Annotated[float, Bounds(-1, 1)] = 0.0
+    window: Annotated[int | None, Bounds(1)] = 5
     context: Literal["chunk", "pair"] = "chunk"
     calibrate: bool = True
     cut_ties: bool = False
     prompt: str | None = None
-    prompt_language: Literal["auto", "en", "zh"] = "auto"
 
     def check(self) -> None:
-        """Add the rules for threshold, window and prompt."""
+        """Add the rules for the prompt."""
         super().check()
-        require(-1 <= self.threshold <= 1, "threshold must be in -1..1", self.threshold)
-        at_least(1, self, "window")
         is_complete = self.prompt is None or ("{before}" in self.prompt and "{sentence}" in self.prompt)
         require(is_complete, "prompt must contain {before} and {sentence}", self.prompt)
         can_swap = not self.calibrate or self.prompt is None or _OPTION_LINES.search(self.prompt) is not None
@@ -172,7 +168,5 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
         """Return the prompt for a text."""
         if self.prompt is not None:
             return self.prompt
-        if self.prompt_language != "auto":
-            return margin_prompts()[self.prompt_language]
         mostly_han = 2 * len(_HAN.findall(text)) > len(_LETTER.findall(text)) and not _KANA.search(text)
         return margin_prompts()["zh" if mostly_han or language_code(language_of(text, self.language)) == "zh" else "en"]

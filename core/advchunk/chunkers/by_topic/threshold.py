@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from advchunk.building.sizes import Limits
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.numerics import cutting
-from advchunk.chunkers.params import AS_PUBLISHED, Params, at_least
+from advchunk.chunkers.params import AS_PUBLISHED, Bounds, Params
 from advchunk.engine import Plan
 from advchunk.errors import require
 from advchunk.models import signals
@@ -56,19 +56,17 @@ class SemanticThresholdParams(Params):
         "published": {**AS_PUBLISHED, "sentences": "published", "embed_buffer": True, "max_tokens": 1_000_000},
     }
     preset: Literal["published"] | None = None
-    buffer_size: int = 1
+    buffer_size: Annotated[int, Bounds(0)] = 1
     breakpoint_threshold_type: ThresholdRule = "percentile"
     breakpoint_threshold_amount: float | None = None
-    n_segments: int | None = None
+    n_segments: Annotated[int | None, Bounds(1)] = None
     embed_buffer: bool = False
     center: bool = False
     sentences: Literal["accurate", "published"] = "accurate"
 
     def check(self) -> None:
-        """Check the buffer and the threshold too."""
+        """Check the threshold too."""
         super().check()
-        at_least(0, self, "buffer_size")
-        at_least(1, self, "n_segments")
         kind, amount = self.breakpoint_threshold_type, self.breakpoint_threshold_amount
         maximum = 100.0 if kind in {"percentile", "gradient"} else np.inf
         rule = f"breakpoint_threshold_amount of a {kind} must be in 0..{maximum:g} or None"

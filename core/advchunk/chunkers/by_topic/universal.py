@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from advchunk.building.layout import tile_prose
 from advchunk.building.sizes import Limits
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.numerics import cutting
-from advchunk.chunkers.params import AS_PUBLISHED, Params, at_least, is_given, one_at_most
+from advchunk.chunkers.params import AS_PUBLISHED, Bounds, Params, is_given, one_at_most
 from advchunk.errors import require
 from advchunk.models import signals
 from advchunk.records import Chunk, Document, Floats, Ints, Segmentation, Units
@@ -19,7 +18,6 @@ from advchunk.text import sentences
 from advchunk.text.counters import SPACED_WORDS, WORDS
 
 _STRICT = "philosophy"  # the domain with a threshold of its own
-_ALIKE = 0.85  # "philosopy" is a misspelling of it, "philology" is not
 _DROPPED = 2  # characters of a sentence that the published code drops
 BreakDecision: TypeAlias = Literal["continue", "semantic", "forced"]
 
@@ -35,9 +33,9 @@ class UniversalSemanticParams(Params):
     code. Absolute thresholds do not transfer between embedders (similarities of the E5 family are all between .73 and
     .92), and at .5 most neighbors are below the threshold, so a chunk simply ends once it has ``min_chunk_size`` words.
     The signal of `explain` shows it: such cuts stand at the first place allowed. A percentile of the document's own
-    similarities transfers. ``preset="relative"`` takes the fifth, so chunks end at the least similar neighbors only; they have
-    943 tokens on average, too many for most retrieval: recall in 1,000 tokens is 50.7 instead of 69.8 on Chroma's corpora.
-    For that take ``threshold_percentile=50, min_chunk_size=100`` (70.8; benchmarks/CUTS.md).
+    similarities transfers. ``preset="relative"`` takes the fifth, so chunks end at the least similar neighbors only, and are too
+    large for most retrieval; for that take ``threshold_percentile=50, min_chunk_size=100`` (benchmarks/CUTS.md). On planted
+    topics the defaults are worse than no cut, and ``preset="topics"`` is not (benchmarks/defaults.py).
 
     Departs from the published code (Project Alexandria, "Universal Semantic Chunking Technical Specification", 2026) by
     default: cuts move to the layout (``layout_weight``, ``outline``), and sentences end where blocks do (``markup``); the stops
@@ -49,8 +47,10 @@ class UniversalSemanticParams(Params):
 
     Parameters
     ----------
-    preset : "published" for the original, on plain text; "relative": ``threshold_percentile`` 5, for topics, not for retrieval.
-    threshold : cosine similarity of neighboring sentences below which a chunk may end, -1..1.
+    preset : "published" for the original, on plain text; "relative": ``threshold_percentile`` 5, for topics, not for retrieval; "topics": ``threshold_percentile`` 10 and
+        ``min_chunk_size`` 50, for short topics.
+    threshold : cosine similarity of neighboring sentences below which a chunk may end, -1..1. The published .5 ends nearly
+        every chunk at the first place allowed.
     threshold_percentile : percentile (0..100) of the document's similarities to use as the threshold instead.
     center : True subtracts the document's mean vector first, which helps static embedders most.
     min_chunk_size : minimum words of a chunk that ends at a change of topic, 0..max_chunk_size; the default shrinks in
@@ -58,7 +58,7 @@ class UniversalSemanticParams(Params):
     max_chunk_size : maximum words of a chunk, >= 1; a longer sentence is split. A heading kept with the text after the
         end of a topic may add its own words.
     domain : published preset for ``threshold`` and ``max_chunk_size``, instead of these: "philosophy" .45, any other
-        .55, both with 1200 words; a misspelt "philosophy" is an error. Only this parameter sets them: ``domain`` in the
+        .55, both with 1200 words. Only this parameter sets them: ``domain`` in the
         metadata of a document, which the specification copies into that of its chunks, does not.
     sentences : "published" splits at ``(?<=[.!?])\s+``, which splits "Dr. Smith" and no Chinese text, counts as words what
         stands between white space, and decides as if there were no sentences of one or two characters; "plain" also splits at
@@ -72,30 +72,24 @@ class UniversalSemanticParams(Params):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "published": {**AS_PUBLISHED, "sentences": "published", "max_tokens": 1_000_000},
         "relative": {"threshold_percentile": 5.0},
+        "topics": {"threshold_percentile": 10.0, "min_chunk_size": 50},
     }
-    preset: Literal["published", "relative"] | None = None
+    preset: Literal["published", "relative", "topics"] | None = None
     max_tokens: int = 3000
-    threshold: float = 0.5
-    threshold_percentile: float | None = None
+    threshold: Annotated[float, Bounds(-1, 1)] = 0.5
+    threshold_percentile: Annotated[float | None, Bounds(0, 100)] = None
     center: bool = False
     min_chunk_size: int = 200
-    max_chunk_size: int = 1500
+    max_chunk_size: Annotated[int, Bounds(1)] = 1500
     domain: str | None = None
     sentences: Literal["published", "plain", "accurate"] = "plain"
 
     def check(self) -> None:
-        """Check thresholds and word limits too."""
+        """Check word limits, and what excludes each other, too."""
         super().check()
-        require(-1 <= self.threshold <= 1, "threshold must be in -1..1", self.threshold)
-        rule, percentile = "threshold_percentile must be in 0..100 or None", self.threshold_percentile
-        require(percentile is None or 0 <= percentile <= 100, rule, percentile)
         one_at_most(self, "threshold", "threshold_percentile")
-        at_least(1, self, "max_chunk_size")
         maximum = self.bounds()[1]
         require(0 <= self.min_words <= maximum, f"min_chunk_size must be in 0..{maximum}", self.min_chunk_size)
-        domain = (self.domain or "").lower()
-        is_misspelled = domain != _STRICT and bool(get_close_matches(domain, [_STRICT], cutoff=_ALIKE))
-        require(not is_misspelled, f"domain must not be nearly {_STRICT!r}; did you mean {_STRICT!r}?", self.domain)
         are_free = not (is_given(self, "threshold") or is_given(self, "max_chunk_size"))
         rule = "domain sets threshold and max_chunk_size: give either domain or these"
         require(self.domain is None or are_free, rule, (self.domain, self.threshold, self.max_chunk_size))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from advchunk.building.sizes import Limits
 from advchunk.chunkers.experimental_base import ExperimentalChunker
 from advchunk.chunkers.lexical import LexicalParams, WindowedLexicalChunker
 from advchunk.chunkers.numerics import bands, cutting
-from advchunk.chunkers.params import AS_PUBLISHED, at_least, at_most_chunk
+from advchunk.chunkers.params import AS_PUBLISHED, Bounds
 from advchunk.chunkers.windows import WindowedParams
 from advchunk.errors import require
 from advchunk.models import signals
@@ -33,8 +33,7 @@ class C99Params(WindowedParams, LexicalParams):
     The text is split until no split is possible, each time where D grows most. Splits are kept until the growth,
     smoothed over seven of them, no longer exceeds mean + ``cutoff_z`` standard deviations of all.
 
-    On real text it cuts two to three times too often. ``preset="coarse"``, chosen on every other lecture, meeting and
-    clinical chapter, has a Pk of .42, .46 and .37 on the rest, instead of .55, .54 and .60 (no boundary: .43, .36, .32).
+    On real text it cuts two to three times too often; there take ``preset="coarse"`` (benchmarks/CUTS.md).
 
     Reproduces every boundary of the original code, given its words, ``min_segment_length=0`` and a ``window`` that
     holds the text. Departs from it by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where
@@ -68,21 +67,17 @@ class C99Params(WindowedParams, LexicalParams):
     preset: Literal["published", "coarse"] | None = None
     rank_width: int = 11
     smoothing_width: int = 1
-    cutoff_z: float = 1.2
-    n_segments: int | None = None
-    min_segment_length: int = 100
-    window: int | None = 1000
+    cutoff_z: Annotated[float, Bounds(0)] = 1.2
+    n_segments: Annotated[int | None, Bounds(1)] = None
+    min_segment_length: Annotated[int, Bounds(0, in_chunk=True)] = 100
+    window: Annotated[int | None, Bounds(2)] = 1000
 
     def check(self) -> None:
-        """Check widths, counts and lengths too."""
+        """Check widths too."""
         super().check()
         for name, least in (("rank_width", 3), ("smoothing_width", 1)):
             width = getattr(self, name)
             require(width >= least and width % 2 == 1, f"{name} must be odd and >= {least}", width)
-        at_least(0, self, "cutoff_z", "min_segment_length")
-        at_most_chunk(self, "min_segment_length")
-        at_least(1, self, "n_segments")
-        at_least(2, self, "window")
 
 
 @dataclass(kw_only=True)

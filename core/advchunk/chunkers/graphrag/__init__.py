@@ -11,6 +11,5 @@ REGISTRATIONS = (
         source="Edge et al. 2024 (GraphRAG), Leiden (Traag et al. 2019); ours: extraction by rules, tree",
         extra="graphrag",
         experimental=True,
-        replaces=("graph-rag", "knowledge-graph", "corpus", "raptor"),
     ),
 )

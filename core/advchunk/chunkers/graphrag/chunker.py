@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -20,15 +20,15 @@ from advchunk.chunkers.experimental_base import ExperimentalChunker
 from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.graphrag import communities as leiden
 from advchunk.chunkers.graphrag.central_sentences import Sentence, Summary, summarize
-from advchunk.chunkers.graphrag.chat import Asker, ChatExtractor, DescriptionMerger, ReportWriter, material
+from advchunk.chunkers.graphrag.chat import Asker, ChatExtractor, ReportWriter, material
 from advchunk.chunkers.graphrag.communities import Community
 from advchunk.chunkers.graphrag.corpus import Corpus, Leaf, find_entities, make_passage, split_sentences
-from advchunk.chunkers.graphrag.extraction import Extractor, LeafText, RuleExtractor
-from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, MergedDescription, Weighting, build_graph
+from advchunk.chunkers.graphrag.extraction import LeafText, RuleExtractor
+from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Weighting, build_graph
 from advchunk.chunkers.graphrag.phases import PhasedRunner, Phases, arun_phases, run_phases
 from advchunk.chunkers.graphrag.tree import Node, build_tree, place_leaves
 from advchunk.chunkers.model_bases import ChatParams
-from advchunk.chunkers.params import AS_PUBLISHED, RESOURCE, at_least, at_most_chunk
+from advchunk.chunkers.params import AS_PUBLISHED, RESOURCE, Bounds
 from advchunk.engine import Job, Plan, completed
 from advchunk.engine.runner import Failure, OnError, Runner, error_handler
 from advchunk.errors import ConfigurationError, first_line, require
@@ -62,11 +62,10 @@ class GraphRAGParams(ChatParams):
     metadata has the document and the span of each. Sentences of several documents have no place in one, so the summary is
     the ``context`` of a chunk without text: it is what is embedded.
 
-    With an ``llm``, a model extracts entities with kinds, relations and descriptions, merges the descriptions of an entity or a
-    relation from several chunks, and writes the summaries, the smallest communities first, from those of their parts, the
-    descriptions and the central sentences, whose ``sources`` remain in the metadata. Where its answers cannot be used, such as
-    names that are not in the text, or the budget is spent, rules extract, descriptions are joined, and the summary consists of
-    sentences; ``status`` in the graph and ``summary_status`` say so.
+    With an ``llm``, a model extracts entities with kinds, relations and descriptions, and writes the summaries, the smallest
+    communities first, from those of their parts, the descriptions and the central sentences, whose ``sources`` remain in the
+    metadata. Where its answers cannot be used, such as names that are not in the text, or the budget is spent, rules extract, and
+    the summary consists of sentences; ``status`` of an extraction and ``summary_status`` say so.
 
     A corpus that changes is chunked again: with a ``cache``, a model is asked only about what is new, what failed, or what a
     killed run had not reached. Chunks, communities and summaries that are the same keep their ids.
@@ -75,13 +74,14 @@ class GraphRAGParams(ChatParams):
     the same version, texts and settings, and those of microsoft's graphrag for the same graph. Rules find entities by
     capitals and stop words, so that in languages without these the tree is flat.
 
-    ``timeout`` bounds the cuts of each document, the search for communities, and what a model is asked about each chunk, entity,
-    and community. A `models.chat.Budget` bounds all that a model is asked.
+    ``timeout`` bounds the cuts of each document, the search for communities, and what a model is asked about each chunk and
+    community. A `models.chat.Budget` bounds all that a model is asked.
 
     Departs from the paper by default: chunks end at the layout (``layout_weight``, ``outline``, ``markup``) and have 256 tokens without overlap, not
     600 with 100 (``max_tokens``, ``overlap_tokens``); an edge weighs its relations over the mentions of its ends, not their
     number (``weighting``); and entities that rules found once are left out (``min_mentions``). ``preset="published"`` sets all of
-    this back. Always: chunks end at sentences where they can, and without an ``llm`` rules extract, which the paper does not.
+    this back. Always: chunks end at sentences where they can; the descriptions of an entity are joined, not summarized; and without an
+    ``llm`` rules extract, which the paper does not.
 
     Parameters
     ----------
@@ -96,9 +96,8 @@ class GraphRAGParams(ChatParams):
     seed : seed of the communities, and of the model's sampling, >= 0.
     entity_kinds : kinds of entities that a model looks for.
     gleanings : number of further questions about a chunk, for entities that are missing, >= 0.
-    min_descriptions : number of descriptions of an entity, or of a relation, from which a model merges them, >= 2.
     attempts : maximum requests until an answer can be used, >= 1; each uses the next ``seed``.
-    material_tokens : maximum tokens of the material for a summary, or a description, by a model, >= 256.
+    material_tokens : maximum tokens of the material for a summary by a model, >= 256.
 
     References
     ----------
@@ -107,33 +106,22 @@ class GraphRAGParams(ChatParams):
     """
 
     algorithm: ClassVar[str] = "graphrag"
+    version: ClassVar[int] = 2
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "published": {**AS_PUBLISHED, "max_tokens": 600, "overlap_tokens": 100, "weighting": "sum", "min_mentions": 1},
     }
     preset: Literal["published"] | None = None
     max_tokens: int = 256
-    summary_tokens: int = 192
-    max_community: int = 10
-    min_mentions: int | None = None
+    summary_tokens: Annotated[int, Bounds(1, in_chunk=True)] = 192
+    max_community: Annotated[int, Bounds(2)] = 10
+    min_mentions: Annotated[int | None, Bounds(1)] = None
     weighting: Weighting = "association"
-    resolution: float = 1.0
-    seed: int = leiden.SEED
+    resolution: Annotated[float, Bounds(1e-6, 1e6)] = 1.0
+    seed: Annotated[int, Bounds(0, 2**63 - 1)] = leiden.SEED
     entity_kinds: str = "person, organization, place, event, product, concept"
-    gleanings: int = 1
-    min_descriptions: int = 2
-    attempts: int = 2
-    material_tokens: int = 4096
-
-    def check(self) -> None:
-        """Add the rules for summaries and communities."""
-        super().check()
-        at_least(1, self, "summary_tokens", "min_mentions", "attempts")
-        at_least(0, self, "gleanings")
-        at_least(256, self, "material_tokens")
-        at_most_chunk(self, "summary_tokens")
-        at_least(2, self, "max_community", "min_descriptions")
-        require(1e-6 <= self.resolution <= 1e6, "resolution must be in 1e-6..1e6", self.resolution)
-        require(0 <= self.seed < 2**63, "seed must be in 0..2^63 - 1", self.seed)
+    gleanings: Annotated[int, Bounds(0)] = 1
+    attempts: Annotated[int, Bounds(1)] = 2
+    material_tokens: Annotated[int, Bounds(256)] = 4096
 
 
 @dataclass(kw_only=True)
@@ -146,8 +134,6 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     Parameters
     ----------
     llm : base URL of an OpenAI-compatible endpoint, or anything `models.chat.as_chat` accepts; None does without a model.
-    extractor : an `extraction.Extractor` of entities and relations; None is the ``llm``, or without one
-        `extraction.RuleExtractor`. Rules replace it for a chunk on which it fails, with a warning in the log.
     cache : keeps answers, and embeddings, between runs: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
 
     >>> notes = Document("Alice Ames met Bob Bell. Bob Bell and Alice Ames wrote to Carl Cole.", "notes")
@@ -163,14 +149,11 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     is_flat: ClassVar[bool] = False
 
     llm: ChatModelLike | str | None = field(default=None, repr=False, metadata=RESOURCE)
-    extractor: Extractor | None = field(default=None, repr=False, metadata=RESOURCE)
 
     def check(self) -> None:
-        """Add the rules for ``llm`` and ``extractor``."""
+        """Add the rule for ``llm``."""
         super().check()
         _ = self._asker
-        is_one = self.extractor is None or callable(getattr(self.extractor, "plan", None))
-        require(is_one, "an extractor must have the method plan", self.extractor)
 
     def load(self) -> None:
         """Import the library of communities, and the client of an endpoint, too."""
@@ -185,23 +168,6 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
             return None
         chat = with_cache(chat_model(self.llm, self.llm_model), self.cache)
         return Asker(chat, self.temperature, self.seed, self.attempts)
-
-    @property
-    def _extractor(self) -> Extractor:
-        if self.extractor is not None:
-            return self.extractor
-        if self._asker is not None:
-            return ChatExtractor(self._asker, self.entity_kinds, self.gleanings)
-        return RuleExtractor(self.language)
-
-    def _graph(self, leaves: Iterable[Leaf]) -> KnowledgeGraph:
-        return build_graph(
-            {leaf.chunk.id: (leaf.chunk.start, leaf.extraction) for leaf in leaves},
-            min_mentions=self.min_mentions or (_BY_RULES if self.llm is None else 1),
-            weighting=self.weighting,
-            language=self.language,
-            min_by_rules=self.min_mentions or _BY_RULES,
-        )
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Return one segment, which the token budget divides."""
@@ -274,7 +240,13 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         """Extract entities, find communities, summarize them, and link all chunks."""
         leaves = yield from self._extract(documents)
         every = [(name, leaf) for name, own in leaves.items() for leaf in own]
-        graph = yield from self._merge_descriptions(self._graph(leaf for _, leaf in every))
+        graph = build_graph(
+            {leaf.chunk.id: (leaf.chunk.start, leaf.extraction) for _, leaf in every},
+            min_mentions=self.min_mentions or (_BY_RULES if self.llm is None else 1),
+            weighting=self.weighting,
+            language=self.language,
+            min_by_rules=self.min_mentions or _BY_RULES,
+        )
         (communities,) = yield [Job(self._communities(graph), self.timeout, self._without_communities)]
         if not every:
             return Corpus([], leaves, tuple(communities), (), graph)
@@ -300,17 +272,19 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
             for chunk in ids.assign(explanation.document.source, explanation.chunks)
         ]
         passages = (make_passage(chunk, spans, documents[name].document.text) for name, chunk, spans in parts)
-        extractor = self._extractor
         extractions = yield (
-            self._extraction(extractor, chunk, passage) for (_, chunk, _), passage in zip(parts, passages, strict=True)
+            self._extraction(chunk, passage) for (_, chunk, _), passage in zip(parts, passages, strict=True)
         )
         leaves = {name: list[Leaf]() for name in documents}
         for (name, chunk, spans), extraction in zip(parts, extractions, strict=True):
             leaves[name].append(Leaf(chunk, spans, extraction))
         return {name: tuple(own) for name, own in leaves.items()}
 
-    def _extraction(self, extractor: Extractor, chunk: Chunk, passage: LeafText) -> Job[Extraction]:
+    def _extraction(self, chunk: Chunk, passage: LeafText) -> Job[Extraction]:
         rules = RuleExtractor(self.language)
+        if self._asker is None:
+            return Job(rules.plan(passage), self.timeout)
+        extractor = ChatExtractor(self._asker, self.entity_kinds, self.gleanings)
 
         def by_rules(status: str) -> Plan[Extraction]:
             return (yield from rules.plan(passage))._replace(status=status)
@@ -329,22 +303,6 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
             return Job(otherwise(f"failed: {reason}"))
 
         return Job(plan, self.timeout, recover)
-
-    def _merge_descriptions(self, graph: KnowledgeGraph) -> Phases[KnowledgeGraph]:
-        """Return the graph with the descriptions that a model makes of several."""
-        if self._asker is None:
-            return graph
-        merger = DescriptionMerger(self._asker, self.material_tokens, self.counter)
-        several = graph.described(self.min_descriptions)
-        merged = yield [
-            self._recoverable(
-                merger.plan(title, descriptions),
-                lambda status: completed(MergedDescription("", status)),
-                f"{title!r}: descriptions were not merged, they are joined",
-            )
-            for title, descriptions in several.values()
-        ]
-        return graph.with_merged(dict(zip(several, merged, strict=True)))
 
     def _communities(self, graph: KnowledgeGraph) -> Plan[list[Community]]:
         yield from ()

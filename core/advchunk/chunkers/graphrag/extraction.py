@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, groupby
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from advchunk.chunkers.graphrag.graph import Extraction, Mention, Relation, canonical_name
 from advchunk.engine import Plan
@@ -31,17 +31,6 @@ class LeafText:
 
     text: str
     sentences: tuple[Span, ...]
-
-
-class Extractor(Protocol):
-    """Extracts entities and relations.
-
-    A plan (see `engine`) may request answers of models; one without a model is a generator that yields nothing.
-    """
-
-    def plan(self, passage: LeafText) -> Plan[Extraction]:
-        """Return the entities and relations of a passage; offsets are in its text."""
-        ...
 
 
 @dataclass(frozen=True)

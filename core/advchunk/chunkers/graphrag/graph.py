@@ -6,20 +6,16 @@ import math
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from advchunk.errors import require
 from advchunk.records import Span
 from advchunk.text.terms import make_stemmer, searchable_words
 
 Weighting: TypeAlias = Literal["association", "sum"]
-Key: TypeAlias = str | tuple[str, str]
-"""The canonical name of an entity, or those of the ends of an edge in order."""
-
 _SEPARATOR = "; "  # of distinct descriptions
-_Item = TypeVar("_Item", "Entity", "Edge")
 
 
 class Mention(NamedTuple):
@@ -77,14 +73,12 @@ class _Described:
 
     Parameters
     ----------
-    descriptions : distinct ones, or the one that a model made of them.
+    descriptions : distinct ones.
     places : where a corpus mentions or states it.
-    status : why a model could not merge the descriptions, if so.
     """
 
     descriptions: tuple[str, ...]
     places: tuple[Provenance, ...]
-    status: str = ""
 
     @property
     def description(self) -> str:
@@ -107,13 +101,6 @@ class Edge(_Described):
     weight: float
 
 
-class MergedDescription(NamedTuple):
-    """The description that a model made of several; if it failed, no text, and the reason as ``status``."""
-
-    text: str
-    status: str = ""
-
-
 @dataclass(frozen=True)
 class KnowledgeGraph:
     """Entities by canonical name, and edges by pairs of canonical names in order."""
@@ -134,28 +121,6 @@ class KnowledgeGraph:
         inside = set(members)
         edges = {name: self.neighbors.get(name, {}) for name in sorted(inside)}
         return {name: sum(weight for right, weight in own.items() if right in inside) for name, own in edges.items()}
-
-    def described(self, least: int) -> dict[Key, tuple[str, tuple[str, ...]]]:
-        """Return the title and descriptions of entities and edges with at least ``least``, those in most places first."""
-        items: list[tuple[Key, str, Entity | Edge]] = [(key, item.name, item) for key, item in self.entities.items()]
-        items += [
-            (pair, " and ".join(self.entities[name].name for name in pair), item) for pair, item in self.edges.items()
-        ]
-        items.sort(key=lambda row: -len(row[2].places))
-        return {key: (title, item.descriptions) for key, title, item in items if len(item.descriptions) >= least}
-
-    def with_merged(self, merged: Mapping[Key, MergedDescription]) -> KnowledgeGraph:
-        """Return the graph with merged descriptions in place of those they are made of."""
-        return KnowledgeGraph(
-            {name: _with_merged(entity, merged.get(name)) for name, entity in self.entities.items()},
-            {pair: _with_merged(edge, merged.get(pair)) for pair, edge in self.edges.items()},
-        )
-
-
-def _with_merged(item: _Item, made: MergedDescription | None) -> _Item:
-    if made is None:
-        return item
-    return replace(item, descriptions=(made.text,) if made.text else item.descriptions, status=made.status)
 
 
 @lru_cache(maxsize=200_000)

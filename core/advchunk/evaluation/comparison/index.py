@@ -17,7 +17,7 @@ from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
 from advchunk.retrieval.rankings import DEPTH, Ranking
 from advchunk.retrieval.search import Search, combine
 
-_NO_COST = RunCost(calls=0, texts=0, tokens=0)
+_NO_COST = RunCost(calls=0, tokens=0)
 
 
 class RankedChunks(NamedTuple):
@@ -156,7 +156,6 @@ class ChunkIndex:
 
 
 def _complete(first: Ints, order: Ints) -> Ints:
-    """Return the first chunks, and then the others in their order."""
     left = np.ones(len(order), dtype=bool)
     left[first] = False
     return np.concatenate([first, order[left[order]]])

@@ -12,14 +12,6 @@ REGISTRATIONS = (
         summary="Word, PowerPoint, Excel, OpenDocument, RTF, and EPUB",
         extra="office",
         suffixes=(".docx", ".pptx", ".xlsx", ".epub", ".odt", ".rtf"),
-        media_types=(
-            f"{_OPEN_XML}wordprocessingml.document",
-            f"{_OPEN_XML}presentationml.presentation",
-            f"{_OPEN_XML}spreadsheetml.sheet",
-            "application/epub+zip",
-            "application/vnd.oasis.opendocument.text",
-            "application/rtf",
-        ),
         takes="bytes",
     ),
 )

@@ -185,8 +185,6 @@ def test_scores_are_margins():
         ({}, "The word 猫 is cat.", EN),
         ({}, "東京は晴れ。大阪は雨。", EN),
         ({"language": "zh-CN"}, "Cats purr.", ZH),
-        ({"prompt_language": "zh"}, "Cats purr.", ZH),
-        ({"prompt_language": "en"}, "猫在睡觉。", EN),
         ({"prompt": "{before} / {sentence}", "calibrate": False}, "猫在睡觉。", "{before} / {sentence}"),
     ],
 )

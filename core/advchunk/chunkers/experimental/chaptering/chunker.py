@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib.resources import files
 from itertools import cycle
-from typing import Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from advchunk.chunkers.experimental_base import ExperimentalChunker
 from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.model_bases import ChatChunker, ChatParams
 from advchunk.chunkers.numerics import cutting
-from advchunk.chunkers.params import at_least, at_most_chunk
+from advchunk.chunkers.params import Bounds
 from advchunk.engine import ChatRequest, Plan, gather
-from advchunk.errors import BadModelOutput, require
+from advchunk.errors import BadModelOutput
 from advchunk.models import signals
 from advchunk.models.chat import usable_answer
 from advchunk.models.prompts import fill_prompt, fit_outline
@@ -34,7 +34,6 @@ _MIN_WINDOW = 256  # tokens
 _LINE_NUMBER = 4  # tokens of "[123]"
 _MAX_LINE = 600  # characters shown of a unit
 _log = logging.getLogger("advchunk")
-_PLACEHOLDERS = ("{max_section_tokens}", "{outline}", "{lines}")
 
 
 @cache
@@ -89,8 +88,6 @@ class LLMChapteringParams(ChatParams):
     support : percentile (0..100) of the document's similarities that a boundary must be below; 100 discards none.
     support_width : maximum sentences on each side that are compared, >= 1: the mean of four and more up to this is taken.
     heading_reach : maximum sentences that a boundary moves to a heading, >= 0; a heading takes the nearest boundary.
-    prompt : the prompt, with ``{max_section_tokens}``, ``{outline}``, ``{lines}`` and, optionally, ``{max_section_lines}``;
-        None is `chaptering_prompt`, which has three examples as messages.
 
     References
     ----------
@@ -99,29 +96,16 @@ class LLMChapteringParams(ChatParams):
     """
 
     algorithm: ClassVar[str] = "llm-chaptering"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"published": {"outline": False, "layout_weight": 0.0}}
     preset: Literal["published"] | None = None
-    max_section_tokens: int | None = None
-    window_tokens: int = 12_288
-    window_overlap: float = 0.1
-    attempts: int = 2
-    support: float = 50.0
-    support_width: int = 8
-    heading_reach: int = 2
-    prompt: str | None = None
-
-    def check(self) -> None:
-        """Add the rules for sections, windows, support and prompt."""
-        super().check()
-        at_least(1, self, "max_section_tokens", "attempts", "support_width")
-        at_most_chunk(self, "max_section_tokens")
-        at_least(_MIN_WINDOW, self, "window_tokens")
-        at_least(0, self, "heading_reach")
-        require(0 <= self.window_overlap <= 0.5, "window_overlap must be in 0..0.5", self.window_overlap)
-        require(0 <= self.support <= 100, "support must be in 0..100", self.support)
-        is_complete = self.prompt is None or all(placeholder in self.prompt for placeholder in _PLACEHOLDERS)
-        require(is_complete, f"prompt must contain {', '.join(_PLACEHOLDERS)}", self.prompt)
+    max_section_tokens: Annotated[int | None, Bounds(1, in_chunk=True)] = None
+    window_tokens: Annotated[int, Bounds(_MIN_WINDOW)] = 12_288
+    window_overlap: Annotated[float, Bounds(0, 0.5)] = 0.1
+    attempts: Annotated[int, Bounds(1)] = 2
+    support: Annotated[float, Bounds(0, 100)] = 50.0
+    support_width: Annotated[int, Bounds(1)] = 8
+    heading_reach: Annotated[int, Bounds(0)] = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,11 +196,10 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
             "outline": fit_outline(headings, _MAX_OUTLINE, limits.counter) or "none",
         }
         lines = [f"[{number}] {_flatten(text)}" for number, text in enumerate(units.strings(), 1)]
-        template = chaptering_prompt() if self.prompt is None else (("user", self.prompt),)
 
         def messages(start: int, end: int) -> tuple[tuple[str, str], ...]:
             shown = "\n".join(lines[start:end])
-            return tuple((role, fill_prompt(text, lines=shown, **values)) for role, text in template)
+            return tuple((role, fill_prompt(text, lines=shown, **values)) for role, text in chaptering_prompt())
 
         shown_sizes = np.minimum(sizes, _MAX_LINE) + _LINE_NUMBER
         max_size = min(self.window_tokens, max(_MAX_SECTIONS * max_tokens, _MIN_WINDOW))
