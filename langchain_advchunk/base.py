@@ -29,7 +29,9 @@ from advchunk.models.cache import CacheLike
 from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike, as_embedder
+from advchunk.readers.noise import without_controls
 from advchunk.readers.parts import join_parts
+from advchunk.readers.writing import Content
 from advchunk.records import Floats, write_metadata, written_metadata
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
@@ -125,20 +127,24 @@ class AdvchunkSplitter(TextSplitter, ABC):
         """Return the chunks of ``documents``, as `split_documents` does."""
         return self.split_documents(documents)
 
-    def split_files(self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None) -> list[Document]:
+    def split_files(
+        self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None, content: Content = "all"
+    ) -> list[Document]:
         """Return the chunks of files in any format, folders, and archives (`advchunk.chunk_files`).
 
         ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as ``source``, also
-        ``source_id``; a line of a .jsonl file has ``source_id`` "docs.jsonl:ID", with its own id.
+        ``source_id``; a line of a .jsonl file has ``source_id`` "docs.jsonl:ID", with its own id. ``content="main"`` keeps
+        of web pages only what they are about.
         """
-        return list(self.lazy_split_files(paths, encoding=encoding))
+        return list(self.lazy_split_files(paths, encoding=encoding, content=content))
 
     def lazy_split_files(
-        self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None
+        self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None, content: Content = "all"
     ) -> Iterator[Document]:
         """Yield the chunks of `split_files` as soon as they are ready, in constant memory."""
         options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
-        for source, chunks in chunk_files(paths, self.core(), metadata_key="source", encoding=encoding, **options):
+        options |= {"encoding": encoding, "content": content}
+        for source, chunks in chunk_files(paths, self.core(), metadata_key="source", **options):
             yield from self._convert(Document(source.text, id=source.id), chunks)
 
     def split_parts(self, documents: Iterable[Document]) -> list[Document]:
@@ -383,4 +389,4 @@ def source_of(document: Document) -> Source:
     rule = "documents must be documents of LangChain; pass texts to create_documents"
     require(isinstance(document, Document), rule, document)
     # The id omits the page number, which changes when a page is inserted; equal texts are numbered anyway.
-    return Source(document.page_content, document.id or "", metadata=document.metadata)
+    return without_controls(Source(document.page_content, document.id or "", metadata=document.metadata))

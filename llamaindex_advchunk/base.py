@@ -9,14 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from inspect import unwrap
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
-from uuid import UUID, uuid5
+from uuid import NAMESPACE_OID, UUID, uuid5
 
 from llama_index.core.node_parser import TextSplitter
 from llama_index.core.schema import (
     BaseNode,
     Document,
+    ImageDocument,
+    ImageNode,
     IndexNode,
     MetadataMode,
+    Node,
     NodeRelationship,
     RelatedNodeInfo,
     TextNode,
@@ -46,13 +49,17 @@ from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.models.identity import identity
+from advchunk.readers.noise import without_controls
 from advchunk.readers.parts import join_parts
+from advchunk.readers.writing import Content
 from advchunk.records import Span, remove_written, write_metadata, written_keys, written_metadata
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
 from llamaindex_advchunk.plain import UNCHECKED, PlainFields, Resource
 
 _log = logging.getLogger("advchunk")
+_MEDIA = ("image_resource", "audio_resource", "video_resource")  # of documents
+_PICTURE = ("image", "image_path", "image_url", "image_mimetype")  # of documents and nodes
 
 
 RESOURCE_NAMES = {"embedder": "embed_model"}  # LlamaIndex's name for a resource of the core
@@ -169,13 +176,14 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         show_progress: bool = False,
         *,
         encoding: str | None = None,
+        content: Content = "all",
     ) -> list[BaseNode]:
         """Return the nodes of files in any format, folders, and archives (`advchunk.chunk_files`).
 
         Offsets are in the text that was read. Metadata is that of the file, with its path as ``file_path``, all hidden from
-        the embedder and the language model.
+        the embedder and the language model. ``content="main"`` keeps of web pages only what they are about.
         """
-        return list(self.lazy_nodes_from_files(paths, show_progress, encoding=encoding))
+        return list(self.lazy_nodes_from_files(paths, show_progress, encoding=encoding, content=content))
 
     def lazy_nodes_from_files(
         self,
@@ -183,12 +191,13 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         show_progress: bool = False,
         *,
         encoding: str | None = None,
+        content: Content = "all",
     ) -> Iterator[BaseNode]:
         """Yield the nodes of `get_nodes_from_files` as soon as those of their document are ready, in constant memory.
 
         Those of a parser of a whole corpus come at the end.
         """
-        pairs = self._read_files(paths, show_progress, encoding)
+        pairs = self._read_files(paths, show_progress, encoding=encoding, content=content)
         for batch in [list(pairs)] if self.core().is_corpus_level else ([pair] for pair in pairs):
             yield from self._convert([parent for parent, _ in batch], [chunks for _, chunks in batch])
 
@@ -210,20 +219,22 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         return self._convert(parents, self.core().chunk_many(sources, on_error=self.on_error, workers=self.workers))
 
     def _read_files(
-        self, paths: str | Path | Iterable[str | Path], show_progress: bool, encoding: str | None
+        self, paths: str | Path | Iterable[str | Path], show_progress: bool, **options: Any
     ) -> Iterator[tuple[BaseNode, list[Chunk]]]:
         """Yield the document of each file with its chunks."""
-        options: dict[str, Any] = {"on_error": self.on_error, "progress": show_progress, "workers": self.workers}
-        for source, chunks in chunk_files(paths, self.core(), metadata_key="file_path", encoding=encoding, **options):
+        options |= {"on_error": self.on_error, "progress": show_progress, "workers": self.workers}
+        for source, chunks in chunk_files(paths, self.core(), metadata_key="file_path", **options):
             hidden = {f"excluded_{who}_metadata_keys": [*source.metadata] for who in ("embed", "llm")}
             yield Document(id_=source.id, text=source.text, metadata=dict(source.metadata), **hidden), chunks
 
     def _sources(self, nodes: Sequence[BaseNode], show_progress: bool) -> Iterator[Source]:
         return (
-            Source(
-                node.get_content(MetadataMode.NONE),
-                node.node_id,
-                metadata=node.metadata if self.include_metadata else {},
+            without_controls(
+                Source(
+                    node.get_content(MetadataMode.NONE),
+                    node.node_id,
+                    metadata=node.metadata if self.include_metadata else {},
+                )
             )
             for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes")
         )
@@ -240,7 +251,9 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         self._link(links)
         entries: list[BaseNode] = []
         for parent, nodes, chunks in zip(parents, groups, results, strict=True):
-            entries += self._entries(parent, nodes, chunks) if chunks or not _has_media(parent) else [parent]
+            entries += self._entries(parent, nodes, chunks)
+            has_media = any(getattr(parent, name, None) for name in (*_MEDIA, *_PICTURE))
+            entries += [_media_node(parent)] if has_media and (not chunks or _picture(parent) is None) else []
         return entries
 
     def _link(self, links: Sequence[_Link]) -> None:
@@ -292,7 +305,10 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         users = users_metadata(parent.metadata) if self.include_metadata and not of_corpus else {}
         hidden = hidden_keys(metadata, users)
         hidden += ["title"] if chunk.context else []  # which is part of the context
-        return TextNode(
+        picture = _picture(parent)
+        node_class = TextNode if picture is None else ImageNode
+        return node_class(
+            **picture or {},
             id_=self.id_func(chunk.index, parent) if self.id_func else chunk.id,
             # A chunk with rows is retrieved by them.
             embedding=None if chunk.vector is None or chunk.rows is not None else chunk.vector.tolist(),
@@ -521,8 +537,23 @@ def presentation(node: BaseNode, metadata: Mapping[str, Any], hidden: Sequence[s
     }
 
 
-def _has_media(node: BaseNode) -> bool:
-    return any(getattr(node, f"{kind}_resource", None) for kind in ("image", "audio", "video"))
+def _picture(node: BaseNode) -> dict[str, Any] | None:
+    """Return the picture of an `ImageDocument` or `ImageNode`, as the fields of an `ImageNode`; None for other nodes."""
+    is_picture = isinstance(node, (ImageDocument, ImageNode))
+    return {name: getattr(node, name) for name in _PICTURE} if is_picture else None
+
+
+def _media_node(parent: BaseNode) -> BaseNode:
+    """Return a node without text for the media of a document; a node stays as it is."""
+    if not isinstance(parent, Document):
+        return parent
+    about: dict[str, Any] = {"metadata": users_metadata(parent.metadata), **exclusions(parent, [])}
+    about["relationships"] = {NodeRelationship.SOURCE: parent.source_node or parent.as_related_node_info()}
+    about["id_"] = str(uuid5(NAMESPACE_OID, f"{parent.node_id} media"))
+    if (picture := _picture(parent)) is not None:
+        return ImageNode(**picture, **about)
+    media: dict[str, Any] = {name: getattr(parent, name) for name in _MEDIA}
+    return Node(**media, **about)
 
 
 def text_place(node: BaseNode) -> TextPlace:

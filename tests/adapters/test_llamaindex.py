@@ -17,7 +17,7 @@ from llama_index.core.node_parser import (
     get_root_nodes,
 )
 from llama_index.core.retrievers import AutoMergingRetriever
-from llama_index.core.schema import Document, ImageDocument, MetadataMode, TextNode
+from llama_index.core.schema import Document, ImageDocument, ImageNode, MediaResource, MetadataMode, TextNode
 from pydantic import PrivateAttr, ValidationError
 
 from advchunk import Chunk, Chunker, ConfigurationError, MSTSemanticChunker, RecursiveChunker, Span
@@ -133,9 +133,22 @@ def test_chained_parsers_place_chunks_in_the_root():
 
 
 def test_nodes_without_text_pass_through_or_vanish():
-    picture = ImageDocument(image=b"png")
-    assert RecursiveNodeParser()([picture, Document(text="  ")]) == [picture]
+    (picture,) = RecursiveNodeParser()([ImageDocument(image="cG5n", id_="p"), Document(text="  ")])
+    assert isinstance(picture, ImageNode)
+    assert (picture.image, picture.ref_doc_id) == ("cG5n", "p")
+    assert RecursiveNodeParser()([picture]) == [picture]
     assert [n.text for n in RecursiveNodeParser()([TextNode(text="A node.")])] == ["A node."]
+
+
+def test_the_nodes_of_documents_with_media_keep_them():
+    image = ImageDocument(text="Tea is hot. " * 20, image="cG5n", text_template="{content}!")
+    nodes = RecursiveNodeParser(max_tokens=20)([image])
+    assert len(nodes) > 1
+    assert {(type(node), node.image, node.text_template) for node in nodes} == {(ImageNode, "cG5n", "{content}!")}
+    text, sound = RecursiveNodeParser()([Document(text="Tea.", audio_resource=MediaResource(data=b"mp3"))])
+    assert (text.text, sound.get_content()) == ("Tea.", "")
+    assert sound.audio_resource.data is not None
+    assert sound.ref_doc_id == text.ref_doc_id
 
 
 def test_a_dict_makes_the_same_parser_and_the_cache_key_is_honest():

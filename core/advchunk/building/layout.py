@@ -169,7 +169,7 @@ def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: 
             strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
         elif block.kind == below.kind == "turn" and (block.title == below.title or _ends_in_question(text, block)):
             strength[bisect_left(edges, below.span.start)] = Strength.ITEM
-        elif below.kind == "table":
+        elif below.kind == "table" or (below.kind == "code" and _last_mark(text, *block.span) in _COLONS):
             for start in _led_in(text, blocks, place):
                 strength[bisect_left(edges, start)] = Strength.LEAD_IN
 
@@ -451,11 +451,6 @@ def join_definitions(document: Document, limits: Limits) -> Document:
     return replace(document, blocks=tuple(joined))
 
 
-def _is_titled(block: Block) -> bool:
-    """Return True if a block begins a section: a heading, a numbered unit, or statements in source code."""
-    return block.kind == "heading" or (block.title is not None and block.kind in _TITLED)
-
-
 def section_path(document: Document, path: Sequence[str]) -> tuple[str, ...]:
     """Return a path of headings as it is written: in source code as one qualified name."""
     return (".".join(path),) if document.markup == "code" and path else tuple(path)
@@ -534,7 +529,7 @@ class Locator:
         self._placed, self._starts, self._ends = list[Block](), list[int](), list[int]()
         for block in blocks:
             may_have_headings = may_have_headings or block.kind == "heading" or block.title is not None
-            if block.places or block.metadata:
+            if block.places or block.metadata or block.kind == "figure":
                 self._placed.append(block)
                 self._starts.append(block.span.start)
                 self._ends.append(block.span.end)
@@ -553,7 +548,7 @@ class Locator:
         name of the definition; ``start_line`` and ``end_line``, from 1, the lines of the first and the last character that
         is not white space, if no reader derived the text from another, with ``start_column`` and ``end_column`` in source
         code; ``page`` the first page; ``pages`` all of them, if several; ``boxes`` the places of each
-        block, each as [page, left, top, right, bottom]. Of the metadata of their blocks, lists are united, and of other
+        block, each as [page, left, top, right, bottom]; ``figures`` the number of pictures. Of the metadata of their blocks, lists are united, and of other
         values the first is taken, or the last if the key begins with "end".
         """
         metadata: dict[str, Any] = {}
@@ -579,6 +574,8 @@ class Locator:
             self._placed[bisect_right(self._ends, start) : bisect_left(self._starts, end)] for start, end in spans
         )
         blocks = [*chain.from_iterable(inside)]
+        if figures := sum(block.kind == "figure" for block in blocks):
+            metadata["figures"] = figures
         return metadata | _on_pages(blocks) | _united(block.metadata for block in blocks if block.metadata)
 
 

@@ -18,6 +18,7 @@ from advchunk.engine import Job, Plan, completed
 from advchunk.engine.runner import Failure, OnFailure
 from advchunk.errors import ConfigurationError
 from advchunk.readers import files, formats
+from advchunk.readers.writing import Content, check_content
 from advchunk.records import Document, Segmentation, Units, write_metadata, written_metadata
 
 _log = logging.getLogger("advchunk")
@@ -87,12 +88,15 @@ class AutoChunker(AutoParams, VectorsChunker):
         chosen: Chunker = create_default(**arguments) if chunker is default_chunker() else chunker(**arguments)
         return chosen
 
-    def read_documents(self, path: str | Path, *, by_name: bool = True, **options: Any) -> list[Document]:
+    def read_documents(
+        self, path: str | Path, *, by_name: bool = True, content: Content = "all", **options: Any
+    ) -> list[Document]:
         """Read the documents in a file, in the format of its suffix, or in that of its text if the suffix does not determine one."""
         if not by_name or self.markup != "auto":
-            return super().read_documents(path, by_name=by_name, **options)
+            return super().read_documents(path, by_name=by_name, content=content, **options)
+        check_content(content)
         markup = None if formats.tells_format(str(path)) else "auto"
-        return files.read_documents(path, markup=markup, options=self.reader_options, **options)
+        return files.read_documents(path, markup=markup, options={**self.reader_options, "content": content}, **options)
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Decide on units as the default chunker does."""

@@ -51,6 +51,7 @@ from advchunk.models.identity import identity, model_name, type_name
 from advchunk.models.token_embedders import as_token_embedder
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.readers import files, formats
+from advchunk.readers.writing import Content, check_content
 from advchunk.records import Chunk, Document, Floats, MetadataWriter, Segmentation, Units, evolve, with_context
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO, declared_language, language_of, tell_language
@@ -412,13 +413,15 @@ class Chunker(Params, ABC):
         by_name: bool = True,
         metadata: Mapping[str, Any] | None = None,
         encoding: str | None = None,
+        content: Content = "all",
     ) -> Document:
         """Read a file for `chunk`.
 
         The file name determines the format (`readers.files.read_file`), unless ``markup`` is set, this chunker has its
         own reader, or ``by_name`` is False; in those cases the text is returned unchanged.
         """
-        return files.only(self.read_documents(path, by_name=by_name, metadata=metadata, encoding=encoding))
+        options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "content": content}
+        return files.only(self.read_documents(path, by_name=by_name, **options))
 
     def read_documents(
         self,
@@ -427,21 +430,27 @@ class Chunker(Params, ABC):
         by_name: bool = True,
         metadata: Mapping[str, Any] | None = None,
         encoding: str | None = None,
+        content: Content = "all",
         data: bytes | None = None,
     ) -> list[Document]:
         """Read the documents in a file for `chunk_many`: each of several records of PubMed; else one, as `read_file` does.
 
         Parameters
         ----------
+        content : see `readers.files.read_file`; a chunker with its own reader keeps all.
         data : the bytes of the file; None reads them from ``path``.
         """
         reads_all = self.reads_all_formats()
+        check_content(content)
+        own = {**self.reader_options, "content": content}
         binary = self.markup if formats.is_binary(self.markup) else formats.binary_format(path)
         if binary or (by_name and reads_all and self.markup == Chunker.markup):
             options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "data": data}
-            return files.read_documents(path, markup=binary or None, options=self.reader_options, **options)
+            return files.read_documents(path, markup=binary or None, options=own, **options)
         document = files.read_text(path, metadata=metadata, encoding=encoding, data=data)
-        return files.split_records(document, self.markup if reads_all else "auto") or [document]
+        if records := files.split_records(document, self.markup if reads_all else "auto"):
+            return records
+        return [formats.read(document, self.markup, own) if reads_all and content == "main" else document]
 
     @property
     def reader_options(self) -> Mapping[str, Any]:

@@ -18,6 +18,7 @@ from advchunk.cli.indexing import METHOD, make_reader, read_files
 from advchunk.cli.options import ChunkerCommand, budget_option, chunker_options, method_option
 from advchunk.errors import require
 from advchunk.readers import formats
+from advchunk.readers.writing import Content
 from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.index_file import is_index
 from advchunk.retrieval.library import Library
@@ -61,7 +62,7 @@ _to_json = partial(json.dumps, ensure_ascii=False)
 def ask_command(
     files: tuple[str, ...], question: str, budget: int, form: str, order: PassageOrder, min_tokens: int,
     max_passages: int | None, whole_chunks: bool, mode: SearchMode | None, index: str | None, color: bool | None, method: str,
-    pairs: tuple[str, ...], fallback: str | None, experimental: bool, encoding: str | None, **options: Any,
+    pairs: tuple[str, ...], fallback: str | None, experimental: bool, encoding: str | None, content: Content, **options: Any,
 ) -> None:  # fmt: skip
     """Print the passages of files that answer a question.
 
@@ -79,7 +80,9 @@ def ask_command(
         _check_arguments(files, question, index)
         rule = "--whole-chunks must be used without --min-tokens and --max-passages"
         require(not (whole_chunks and (min_tokens or max_passages)), rule, min_tokens or max_passages)
-    reader, resources = make_reader(method, pairs, fallback, experimental, encoding, options, mode != "lexical")
+    reader, resources = make_reader(
+        method, pairs, fallback, experimental, (encoding, content), options, mode != "lexical"
+    )
     resources["cutter"] = PassageCutter(min_tokens=min_tokens, max_passages=max_passages)
     language = options.get("language")
     with report_errors(), exit_on_termination():

@@ -19,6 +19,7 @@ from advchunk.cli.files import list_inputs, open_output, open_resumable, read_in
 from advchunk.cli.options import ChunkerCommand, chunker_options, estimate_option, method_option, print_estimate, set_up
 from advchunk.errors import require
 from advchunk.readers.sources import FileSource, Inventory, is_jsonl
+from advchunk.readers.writing import Content
 from advchunk.records import Chunk, Document
 
 _to_json = partial(json.dumps, ensure_ascii=False)
@@ -44,7 +45,7 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 def chunk_command(
     files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None,
     estimate: bool, explain: bool, experimental: bool, workers: int, jsonl: bool, resume: bool, quiet: bool,
-    encoding: str | None, **options: Any,
+    encoding: str | None, content: Content, **options: Any,
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
 
@@ -65,7 +66,7 @@ def chunk_command(
     with report_errors():
         rule = f"--workers must be 1 for {chunker.algorithm}, which chunks all documents together"
         require(workers == 1 or not chunker.is_corpus_level, rule, workers)
-    read = partial(read_input, by_name="markup" not in params, encoding=encoding)
+    read = partial(read_input, by_name="markup" not in params, encoding=encoding, content=content)
     convert = enriching(enricher, chunker, _FORMATS[form]) if enricher else _FORMATS[form]
     process, inventory = SourceChunker(chunker, keep_all if estimate else convert, read), Inventory()
     names = list_inputs(files, inventory, out)

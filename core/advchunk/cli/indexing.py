@@ -15,6 +15,7 @@ from advchunk.cli.files import list_inputs, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, chunker_options, estimate_option, method_option, print_estimate, set_up
 from advchunk.engine.runner import Failure
 from advchunk.readers.sources import Inventory
+from advchunk.readers.writing import Content
 from advchunk.records import Chunk, Document
 from advchunk.retrieval.library import FileReader, Library
 from advchunk.retrieval.retriever import Retriever
@@ -37,7 +38,7 @@ _MAX_TOKENS = 100  # of a chunk of this method
 @chunker_options(context=True)
 def index_command(
     files: tuple[str, ...], into: str, mode: SearchMode | None, method: str, estimate: bool, pairs: tuple[str, ...],
-    fallback: str | None, experimental: bool, encoding: str | None, **options: Any,
+    fallback: str | None, experimental: bool, encoding: str | None, content: Content, **options: Any,
 ) -> None:  # fmt: skip
     """Keep the chunks of files in an index, which 'advchunk ask --index' and StoredRetriever search.
 
@@ -48,7 +49,7 @@ def index_command(
     The exit code is 1 if a file fails.
     """
     embeds, options = mode != "lexical", {**options, "estimate": estimate}
-    reader, resources = make_reader(method, pairs, fallback, experimental, encoding, options, embeds)
+    reader, resources = make_reader(method, pairs, fallback, experimental, (encoding, content), options, embeds)
     with report_errors(), exit_on_termination():
         is_new = estimate and not Path(into).exists()
         library = Library(
@@ -63,14 +64,14 @@ def index_command(
 
 
 def make_reader(
-    method: str, pairs: Sequence[str], fallback: str | None, experimental: bool, encoding: str | None,
-    options: dict[str, Any], embeds: bool,
+    method: str, pairs: Sequence[str], fallback: str | None, experimental: bool,
+    reading: tuple[str | None, Content], options: dict[str, Any], embeds: bool,
 ) -> tuple[FileReader, dict[str, Any]]:  # fmt: skip
     """Return the reader of files that the options describe (`set_up`), and the models of a retriever."""
     chunker, enricher, params = set_up(
         method, pairs, fallback, experimental, options, defaults={METHOD: {"max_tokens": _MAX_TOKENS}}, embeds=embeds
     )
-    reader = FileReader(chunker, "markup" not in params, encoding, enricher, read_input, _with_progress, __version__)
+    reader = FileReader(chunker, "markup" not in params, *reading, enricher, read_input, _with_progress, __version__)
     return reader, {name: options.get(name) for name in ("embedder", "tokenizer")}
 
 

@@ -52,6 +52,12 @@ _OPTIONS = [
     click.option("--cache", metavar="PATH", help="Cache model outputs in this file."),
     click.option("--fallback", metavar="METHOD", help="Method for files that --method fails on."),
     click.option("--encoding", metavar="NAME", help="Encoding of the files, such as cp1252."),
+    click.option(
+        "--content",
+        type=click.Choice(["all", "main"]),
+        default="all",
+        help="Of web pages, all that they show, or only what they are about.",
+    ),
     click.option("--experimental", is_flag=True, help="Allow methods whose results may still change."),
 ]
 

@@ -1,16 +1,18 @@
 """Detect the format of a document, and read it with the reader for that format."""
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from inspect import signature
 from pathlib import Path, PurePath
 from typing import Any
 
 from advchunk import registry
 from advchunk.errors import ConfigurationError, MissingExtra, Unreadable, did_you_mean, first_line, require
 from advchunk.readers import PROLOGUE
+from advchunk.readers.noise import MARK, without_data
 from advchunk.records import Document
 from advchunk.registry import Registration
 
@@ -188,12 +190,16 @@ def check_markup(markup: str) -> None:
         raise ConfigurationError(msg)
 
 
-def read(document: Document, markup: str) -> Document:
+def read(document: Document, markup: str, options: Mapping[str, Any] | None = None) -> Document:
     """Add a layout to a document that does not have one.
 
     Markdown, plain text and source code are unchanged; in Markdown, other readers may find more blocks, such as turns of
     speakers. Other formats are converted to a new text without tags, and chunks are spans of
     that text. The result has blocks, and metadata from the source, which the document's own metadata overrides.
+
+    Parameters
+    ----------
+    options : further arguments, which only some readers have, such as ``content`` (`readers.html`).
 
     Raises
     ------
@@ -203,6 +209,8 @@ def read(document: Document, markup: str) -> Document:
     check_markup(markup)
     if document.blocks is not None:
         return document
+    if MARK in document.text:
+        document = without_data(document)
     if markup in {"auto", "markdown"} and document.metadata and (restored := _restore_layout(document)):
         return restored
     name = detect_document_format(document) if markup == "auto" else markup
@@ -225,8 +233,14 @@ def read(document: Document, markup: str) -> Document:
     )
     require(not is_binary(name), rule, markup)
     with report_reader(name, document.id):
-        derived = reader.read(document.text, id=document.id, metadata=document.metadata)
+        own_options = accepted(reader.read, options)
+        derived = reader.read(document.text, id=document.id, metadata=document.metadata, **own_options)
     return compose_offsets(document, check_read(derived, name, document.text))
+
+
+def accepted(read: Callable[..., Any], options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the options that a reader has."""
+    return {name: value for name, value in options.items() if name in signature(read).parameters} if options else {}
 
 
 @cache

@@ -10,6 +10,12 @@ _SUBSCRIPTS = str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉�
 _FORMULA = re.compile(r"[^\W\d_]|\(?\w{1,3}(?:\s*[+−*/=-]\s*\w{1,3})+\)?")
 _ORDINALS = frozenset("aeoºª")
 _NUMBER = re.compile(r"\s*[+−-]?\d+(?:\s*[.,;–-]\s*\d+)*\s*")  # or several, as in citations
+# A number of a note is raised after a word or the end of a sentence; an exponent after a unit or a function.
+_NOTED = re.compile(r"(?:[^\W\d_]{4,}|[.,;:!?”\"])\Z")
+_POWERED = re.compile(
+    r"(?i)\b(?:inch(?:es)?|foot|feet|yards?|miles?|(?:centi|milli|kilo)?met(?:er|re)s?|sec(?:onds?)?|m?mol)\Z"
+)
+_BEFORE = 40  # characters
 
 
 def inline_text(element: Element) -> str:
@@ -37,9 +43,12 @@ def join_scripts(pieces: Iterable[tuple[str, str]]) -> str:
 def format_script(tag: str, text: str, before: str, after: str) -> str:
     """Write a number in superscript or subscript digits where plain digits would change a neighboring number.
 
-    A raised letter, and a raised or lowered formula, is written with "^" or "_".
-    Text in tags other than "sup" and "sub" does not change. ``before`` is the text before, and ``after`` the character after.
+    The number of a note or reference is in brackets, apart from its word. A raised letter, and a raised or lowered formula,
+    is written with "^" or "_". Text in tags other than "sup" and "sub" does not change. ``before`` is the text before, and
+    ``after`` the character after.
 
+    >>> format_script("sup", "12,13", before="work", after=" "), format_script("sup", "2", before="m", after=" ")
+    ('[12,13]', '2')
     >>> format_script("sup", "9", before="0", after=" "), format_script("sub", "10", "g", "2"), format_script("sub", "2", "O", "")
     ('⁹', '₁₀', '2')
     >>> format_script("sup", "n+1", "x", ""), format_script("sub", "n-1", "x", " "), format_script("sub", "d", "K", " ")
@@ -47,12 +56,14 @@ def format_script(tag: str, text: str, before: str, after: str) -> str:
     """
     if tag not in {"sup", "sub"}:
         return text
-    last = before[-1:]
     if not _NUMBER.fullmatch(text):
-        return _mark_script(tag, text, last)
+        return _mark_script(tag, text, before[-1:])
+    is_after_digit, last = before[-1:].isdigit(), before[-_BEFORE:]
+    if tag == "sup" and text.lstrip()[:1].isdigit() and _NOTED.search(last) and not _POWERED.search(last):
+        return f"[{text.strip()}]"
     if tag == "sup":
-        return text.translate(SUPERSCRIPTS) if last.isdigit() else text
-    return text.translate(_SUBSCRIPTS) if last.isdigit() or after.isdigit() else text
+        return text.translate(SUPERSCRIPTS) if is_after_digit else text
+    return text.translate(_SUBSCRIPTS) if is_after_digit or after.isdigit() else text
 
 
 def _mark_script(tag: str, text: str, last: str) -> str:

@@ -6,10 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from advchunk.errors import require
 from advchunk.records import Block, BlockKind, Document, Place, Span
 
 Furniture: TypeAlias = Literal["drop", "keep"]
 """Whether content repeated on every page, such as running headers and navigation, is dropped or kept."""
+
+Content: TypeAlias = Literal["all", "main"]
+"""Of a web page, all that it shows, or only what it is about."""
+
+
+def check_content(content: Content) -> None:
+    """Raise `ConfigurationError` unless ``content`` is one."""
+    require(content in ("all", "main"), 'content must be "all" or "main"', content)
 
 
 class TextBlock(NamedTuple):

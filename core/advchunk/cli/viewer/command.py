@@ -1,18 +1,19 @@
 """``advchunk view``: show chunks as a page."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from advchunk.chunkers import catalog
-from advchunk.chunkers.base import Chunker
 from advchunk.cli.common import reason_of, report_errors, split_method
 from advchunk.cli.files import list_inputs, open_output, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, budget_option, chunker_options, set_up
 from advchunk.errors import ConfigurationError, MissingExtra, require
-from advchunk.readers.sources import Inventory, read_sources
+from advchunk.readers.sources import FileSource, Inventory, read_sources
+from advchunk.readers.writing import Content
 from advchunk.records import Document
 from advchunk.retrieval import PassageCutter
 
@@ -32,7 +33,7 @@ from advchunk.retrieval import PassageCutter
 @chunker_options(sizes=True)
 def view_command(
     files: tuple[str, ...], methods: str, out: str, question: str, budget: int, in_browser: bool, pairs: tuple[str, ...],
-    fallback: str | None, experimental: bool, encoding: str | None, **options: Any,
+    fallback: str | None, experimental: bool, encoding: str | None, content: Content, **options: Any,
 ) -> None:  # fmt: skip
     """Write a page that shows the chunks of files: the text in color, sizes, scores, and where methods differ.
 
@@ -60,8 +61,9 @@ def view_command(
     inventory = Inventory()
     names = list_inputs(files, inventory, out)
     documents, failures = list[Document](), list[str]()
+    read = partial(read_input, first, by_name="markup" not in options, encoding=encoding, content=content)
     for file in names:
-        documents += _read(first, "markup" not in options, encoding, file, inventory, failures)
+        documents += _read(read, file, inventory, failures)
     if failures and not documents:
         raise click.ClickException("\n".join(failures))
     for failure in failures:
@@ -83,7 +85,7 @@ def view_command(
 
 
 def _read(
-    chunker: Chunker, by_name: bool, encoding: str | None, file: str, inventory: Inventory, failures: list[str]
+    read: Callable[[FileSource], list[Document]], file: str, inventory: Inventory, failures: list[str]
 ) -> list[Document]:
     """Read the sources of a file, and add the name of each that fails, with the reason, to ``failures``."""
     documents, name, sources = list[Document](), file, read_sources(file, inventory)
@@ -92,7 +94,7 @@ def _read(
             if (source := next(sources, None)) is None:
                 return documents
             name = source.name
-            own = read_input(chunker, source, by_name=by_name, encoding=encoding)
+            own = read(source)
             inventory.settle(
                 name, {document.metadata["encoding"] for document in own if "encoding" in document.metadata}
             )
