@@ -36,7 +36,7 @@ def wrapped(text, width=46):
 def two_columns():
     paper = Paper(title="Of cats and courts").page()
     paper.text(150, 60, "Of cats and courts", 20, bold=True)
-    paper.lines(315, 122, RIGHT).lines(60, 120, LEFT)
+    paper.lines(60, 120, LEFT).lines(315, 122, RIGHT)
     return paper.lines(315, 170, BELOW)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from advchunk import ConfigurationError
 from advchunk.readers.pages.regions import results
 from advchunk.readers.pages.regions.assignment import build_regions
-from advchunk.readers.pages.regions.document import DetectedPage, Page, build_document, build_pages, mark_furniture
+from advchunk.readers.pages.regions.document import DetectedPage, Page, build_document, build_pages, mark_running
 from advchunk.readers.pages.regions.order import reading_order
 from advchunk.readers.pages.regions.prose import group_rows, join_lines
 from advchunk.readers.pages.regions.shapes import Detected, Font, Line, Region, Sheet

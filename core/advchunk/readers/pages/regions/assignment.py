@@ -1,14 +1,15 @@
 """Assign the lines of a page to its regions, and sort the regions into reading order."""
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from statistics import median
 
 from advchunk.readers.pages.regions import corrections, shapes
 from advchunk.readers.pages.regions.corrections import Part
 from advchunk.readers.pages.regions.grouping import FARTHEST, belong_together, cluster, cluster_rows, pairs
 from advchunk.readers.pages.regions.order import reading_order
-from advchunk.readers.pages.regions.prose import region_text, split_items, split_references
+from advchunk.readers.pages.regions.prose import is_marker, region_text, row_text, split_items, split_references
 from advchunk.readers.pages.regions.setting import Setting
 from advchunk.readers.pages.regions.shapes import (
     Box,
@@ -18,6 +19,7 @@ from advchunk.readers.pages.regions.shapes import (
     Sheet,
     box_area,
     fraction_inside,
+    interval_overlap,
 )
 from advchunk.records import BlockKind
 
@@ -26,6 +28,7 @@ _GROWING: frozenset[BlockKind] = frozenset({"paragraph", "item", "caption", "foo
 _PROSE = _GROWING - {"item"}
 _SAME = 0.75  # of one box inside another: both detect the same thing
 _SPECIFIC = 1.25  # score factor of labels other than text, which is unspecific
+_TAB = 1.5  # in line heights, between a label and its value
 _INSIDE = 0.5  # of a line inside a box that owns it
 
 
@@ -53,7 +56,7 @@ def build_regions(
         if detection.kind in _ATOMIC and not owned[i]
     ]
     parts = corrections.join_headings(corrections.correct([*_parts(detections, owned, setting)], setting))
-    regions = [_region(sheet, part, group, setting) for part in parts for group in _split(part, setting)]
+    regions = [region for part in parts for region in part_regions(sheet, part, setting)]
     return sort_regions(sheet, [*regions, *pictures], right_to_left=setting.right_to_left)
 
 
@@ -69,21 +72,66 @@ def _parts(detections: Sequence[Detected], owned: Mapping[int, list[Line]], sett
     return _merge_single_lines(parts, setting.near)
 
 
-def _split(part: Part, setting: Setting) -> list[list[Line]]:
-    if part.kind == "item":
-        return split_items(part.lines, right_to_left=setting.right_to_left)
-    if part.kind == "reference":
-        return split_references(part.lines, right_to_left=setting.right_to_left)
-    return [part.lines]
+def cut_rows(
+    rows: Iterable[list[Line]], detections: Iterable[Detected], found: Iterable[Part], setting: Setting
+) -> list[Part]:
+    """Cut the rows of a page, in reading order, into parts; ``found`` ones are in place of their first lines.
+
+    A row belongs to the detection that most of it is in, and begins a part where the detection changes, or where it does not
+    continue the paragraph above. Rows with gaps as those of fields have are lines of their own.
+    """
+    detections, places = _deduplicate(detections), {id(line): part for part in found for line in part.lines}
+    parts, owner, last = list[Part](), -1, None  # the detection and the row that the next one may continue
+    placed, was_field = set[int](), False
+    for row in rows:
+        for part in (places[id(line)] for line in row if id(line) in places):
+            if id(part) not in placed:
+                parts.append(part)
+            placed.add(id(part))
+            last = None
+        if not (rest := [line for line in row if id(line) not in places]):
+            continue
+        whole, is_field = Line(row_text(rest), shapes.bounding_box(line.box for line in rest)), _is_field(rest)
+        (new,) = _find_owners(detections, [whole])
+        kinds = [detections[i].kind if i >= 0 else "paragraph" for i in (owner, new)]
+        if last is None:
+            is_same = False
+        elif owner == new >= 0 and kinds[0] not in _PROSE:
+            is_same = True
+        elif is_field or was_field:
+            is_same = is_field and was_field and owner == new
+        else:
+            may_be = owner == new or (-1 in (owner, new) and _GROWING.issuperset(kinds))
+            is_same = may_be and whole.box[3] > last.box[3] and belong_together(last, whole, setting.reach)
+        owner, was_field = max(owner, new) if is_same else new, is_field
+        kind, level = shapes.label_kind(detections[owner].label) if owner >= 0 else ("paragraph", 0)
+        kind = "paragraph" if kind == "furniture" else kind  # what repeats is known already
+        if not is_same:
+            parts.append(Part(kind, level, detections[owner].score if owner >= 0 else 1.0, rest))
+        else:
+            above = parts[-1]
+            text = f"{above.text or last.text}\n{whole.text}" if last and is_field and kind in _PROSE else ""
+            parts[-1] = above._replace(kind=kind, lines=[*above.lines, *rest], text=text)
+        last = whole
+    return parts
 
 
-def _region(sheet: Sheet, part: Part, lines: list[Line], setting: Setting) -> Region:
-    if part.kind == "figure":
-        text = _figure_text(lines, setting)
-    else:
-        text = region_text(part.kind, lines, setting.hyphenated, right_to_left=setting.right_to_left)
-    box, size = shapes.bounding_box(line.box for line in lines), median(line.height for line in lines)
-    return Region(part.kind, sheet.page, box, text, part.score, part.level, size)
+def _is_field(row: Sequence[Line]) -> bool:
+    """Return True if a row has a gap as wide as that between a label and its value, but not just one after a marker."""
+    gaps = [-interval_overlap(a.box[::2], b.box[::2]) >= _TAB * b.height for a, b in pairwise(row)]
+    return any(gaps[1:] if is_marker(row[0].text) else gaps)
+
+
+def part_regions(sheet: Sheet, part: Part, setting: Setting) -> Iterator[Region]:
+    """Yield the regions of a part: each item of a list, each reference, or the whole part."""
+    split = {"item": split_items, "reference": split_references}.get(part.kind)
+    for lines in split(part.lines, right_to_left=setting.right_to_left) if split else [part.lines]:
+        if part.text or part.kind != "figure":
+            text = part.text or region_text(part.kind, lines, setting.words, right_to_left=setting.right_to_left)
+        else:
+            text = _figure_text(lines, setting)
+        box, size = shapes.bounding_box(line.box for line in lines), median(line.height for line in lines)
+        yield Region(part.kind, sheet.page, box, text, part.score, part.level, size)
 
 
 def sort_regions(sheet: Sheet, regions: Sequence[Region], *, right_to_left: bool = False) -> list[Region]:
@@ -101,7 +149,7 @@ def _figure_text(lines: Sequence[Line], setting: Setting) -> str:
     texts = cluster(lines, setting.reach)
     boxes, mirrored = [shapes.bounding_box(line.box for line in text) for text in texts], setting.right_to_left
     order = reading_order(boxes, right_to_left=mirrored)
-    return "\n".join(region_text("paragraph", texts[i], setting.hyphenated, right_to_left=mirrored) for i in order)
+    return "\n".join(region_text("paragraph", texts[i], setting.words, right_to_left=mirrored) for i in order)
 
 
 def _deduplicate(detections: Iterable[Detected]) -> list[Detected]:

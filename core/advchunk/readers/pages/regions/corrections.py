@@ -18,12 +18,13 @@ from advchunk.records import BlockKind
 
 
 class Part(NamedTuple):
-    """Lines of a page that a detector puts into one box, or that lie close together."""
+    """Lines of a page that a detector puts into one box, or that lie close together; with their text, they are not corrected."""
 
     kind: BlockKind
     level: int
     score: float
     lines: list[Line]
+    text: str = ""
 
 
 Rule: TypeAlias = Callable[[Part, Setting], Iterator[Part]]
@@ -43,7 +44,7 @@ def correct(parts: Sequence[Part], setting: Setting) -> list[Part]:
     """Apply all rules to the parts of a page."""
     corrected = list(parts)
     for rule in RULES:
-        corrected = [new for part in corrected for new in rule(part, setting)]
+        corrected = [new for part in corrected for new in ([part] if part.text else rule(part, setting))]
     return corrected
 
 

@@ -12,48 +12,58 @@ from advchunk.readers.pages.regions.shapes import Line, bounding_box, interval_o
 from advchunk.readers.writing import pipe_table, squeeze
 from advchunk.records import BlockKind
 
-_DIVIDED = re.compile(r"(?<!\w)(?P<left>\w++)(?P<hyphen>-) ?\n(?=(?P<right>\w++))")
+_DIVIDED = re.compile(r"(?<!\S)(?P<before>\S*?)(?<!\w)(?P<left>\w++)- ?\n(?=(?P<right>\w++)(?P<after>\S*+))")
+_SECOND_HALF = re.compile(r"-\n\w+")
+_ADDRESS = re.compile(r"[/@_\\=]|\w\.\w")
+_WORD = re.compile(r"\w+")
 _UNSPACED = frozenset("WF")  # East Asian wide characters: a line of them ends with a space only if it is intended
 _BULLET = re.compile(r"[•‣◦▪■□●○∙]")
 _MARKER = re.compile(r"\s*(?:[•‣◦▪■□●○∙–—*-]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)])\s")
 _REFERENCE = re.compile(r"\s*(?:\[\d{1,4}\]|\d{1,3}[.)])\s")
 _NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2})*")
+_FEWEST = 3  # rows of a table whose order is that of the file
+_ROW, _MOST_LINES = 0.3, 6  # in line heights, by which rows overlap; lines of a cell
 _SEEN_ROWS = 100  # of a table, in which its columns are seen
 _TIGHT = 1.15  # of the smallest distance of lines in a table: within a cell
 _MOST_WRAPPED, _LEAST_FILLED = 0.6, 0.7  # of the cells: of lines that continue a row, and of those that begin one
 _TOUCHING = 0.12  # gap between pieces of a line without a space, in line heights
 _BLANK_LINE = 1.7  # distances of lines of code: a larger one is a blank line
-_OPENERS, _CLOSERS = "\"'“«([", "\"'”’»)]}"
+OPENERS, _CLOSERS = "\"'“‘«([", "\"'”’»)]}"
 _ENDS = frozenset(".!?…:;。！？؟।")
 
 
-def join_lines(lines: Iterable[str], hyphenated: Collection[str] = ()) -> str:
+def join_lines(lines: Iterable[str], words: Collection[str] = ()) -> str:
     r"""Join the lines of a paragraph, and the words divided at line ends.
 
-    Hyphens are kept in the ``hyphenated`` words of the document (in lower case), before numbers and names, and after
-    first halves such as "well".
+    Hyphens are kept where the ``words`` of the document (in lower case, `words_of`) say so, before numbers and names, after
+    first halves such as "well", and in addresses and names of files.
 
-    >>> join_lines(["Weight in the pla-", "cebo group, a double-", "blind trial"], {"double-blind"})
-    'Weight in the placebo group, a double-blind trial'
+    >>> join_lines(["Weight in the pla-", "cebo group, a double-", "blind trial at https://tea-", "cup.org"])
+    'Weight in the placebo group, a double-blind trial at https://tea-cup.org'
     """
     text = "\n".join(squeeze(line) + " " * line[-1:].isspace() for line in lines if line.strip())
-    vocabulary = frozenset([*hyphenated, *HYPHENATED.findall(text.lower())])
-    text = _DIVIDED.sub(lambda match: match["left"] + "-" * keeps_hyphen(match, vocabulary), text)
+    vocabulary = words or frozenset(HYPHENATED.findall(text.lower()))
+
+    def join_halves(match: re.Match[str]) -> str:
+        token = "{before}{left}-{right}{after}".format_map(match.groupdict())
+        is_kept = _ADDRESS.search(token) or keeps_hyphen(match, vocabulary)
+        return match["before"] + match["left"] + "-" * bool(is_kept)
 
     def join_pair(match: re.Match[str]) -> str:
         widths = {east_asian_width(match[1]), east_asian_width(match[2])}
         return match[1] if match[1] == " " or widths <= _UNSPACED else f"{match[1]} "
 
-    return re.sub(r"(.)\n(?=(.))", join_pair, text).rstrip()
+    return re.sub(r"(.)\n(?=(.))", join_pair, _DIVIDED.sub(join_halves, text)).rstrip()
 
 
-def hyphenated_words(texts: Iterable[str]) -> set[str]:
-    """Return the hyphenated words of texts, in lower case.
+def words_of(lines: Iterable[str]) -> frozenset[str]:
+    """Return the words of lines, in lower case, and the hyphenated ones also whole; not the halves of those that are divided.
 
-    >>> hyphenated_words(["A double-blind trial."])
-    {'double-blind'}
+    >>> sorted(words_of(["A double-blind tri-", "al of tea"]))
+    ['a', 'blind', 'double', 'double-blind', 'of', 'tea']
     """
-    return set(HYPHENATED.findall("\n".join(texts).lower()))
+    text = _SECOND_HALF.sub(" ", _DIVIDED.sub("-\n", "\n".join(lines).lower()))
+    return frozenset([*_WORD.findall(text), *HYPHENATED.findall(text)])
 
 
 def continues_sentence(above: str, below: str) -> bool:
@@ -63,7 +73,7 @@ def continues_sentence(above: str, below: str) -> bool:
     (True, False)
     """
     end = above.rstrip().rstrip(_CLOSERS)[-1:]
-    return bool(end) and end not in _ENDS and below.lstrip(_OPENERS)[:1].islower()
+    return bool(end) and end not in _ENDS and below.lstrip(OPENERS)[:1].islower()
 
 
 def is_right_to_left(texts: Iterable[str]) -> bool:
@@ -91,17 +101,15 @@ def group_rows(lines: Iterable[Line], *, right_to_left: bool = False) -> list[li
     return [sorted(row, key=lambda line: sign * (line.box[0] + line.box[2])) for row in rows]
 
 
-def region_text(
-    kind: BlockKind, lines: Sequence[Line], hyphenated: Collection[str], *, right_to_left: bool = False
-) -> str:
+def region_text(kind: BlockKind, lines: Sequence[Line], words: Collection[str], *, right_to_left: bool = False) -> str:
     """Return the text of a region: a pipe table for a table, separate lines for code and formulas, else a paragraph."""
     rows = group_rows(lines, right_to_left=right_to_left)
     if kind == "table":
-        return _table(rows)
+        return _table(own if len(own := table_rows([[line] for line in lines])) >= _FEWEST else rows)
     if kind == "code" and all(line.font.mono for line in lines):
         return _code(rows)
-    texts = ["".join(_pieces(row)) for row in rows]
-    return "\n".join(map(squeeze, texts)) if kind in {"code", "formula"} else join_lines(texts, hyphenated)
+    texts = [row_text(row) for row in rows]
+    return "\n".join(map(squeeze, texts)) if kind in {"code", "formula"} else join_lines(texts, words)
 
 
 def _code(rows: Sequence[Sequence[Line]]) -> str:
@@ -120,8 +128,30 @@ def _code(rows: Sequence[Sequence[Line]]) -> str:
     return "\n".join(texts)
 
 
+def table_rows(rows: Iterable[Sequence[Line]]) -> list[list[Line]]:
+    """Join the rows of a table, in the order of the file, from the first line of a cell to the last one in other cells.
+
+    Where the file goes up again, to the next cell, the rows are one; not where it goes up many rows, to the next column.
+    """
+    joined = list[list[Line]]()
+    for row in rows:
+        top = min(line.box[1] for line in row)
+        start = len(joined)
+        while start and top < max(line.box[3] for line in joined[start - 1]) - _ROW * row[0].height:
+            start -= 1
+        if len(joined) - start <= _MOST_LINES:
+            joined[start:] = [[line for other in [*joined[start:], row] for line in other]]
+        else:
+            joined.append([*row])
+    return joined
+
+
+def row_text(row: Sequence[Line]) -> str:
+    """Return the text of a row, with a space for each visible gap: a raised digit is a piece of its own."""
+    return "".join(_pieces(row))
+
+
 def _pieces(row: Sequence[Line]) -> Iterator[str]:
-    """Yield the texts of a row, with a space before each visible gap: a raised digit is a piece of its own."""
     for i, line in enumerate(row):
         near = i and abs(interval_overlap(row[i - 1].box[::2], line.box[::2])) < _TOUCHING * line.height
         yield line.text if not i or near else f" {line.text}"

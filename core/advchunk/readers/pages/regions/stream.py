@@ -1,0 +1,234 @@
+"""The rows of a page of a PDF, in the order of the file unless the page disproves it.
+
+Three things do:
+
+1. The file jumps back: text above, or to the left on the same row, follows. A block after a jump goes into the white space where
+   it stands, if the text above and below that space follow each other in the file; else it stays.
+2. The file reads across columns of prose, line by line. They are read one after the other.
+3. The file reads a table with a column of numbers, or of labels, column by column. It is read row by row.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import TypeAlias
+
+from advchunk.readers.pages.regions.prose import OPENERS, group_rows, is_right_to_left
+from advchunk.readers.pages.regions.shapes import Box, Line, bounding_box, interval_overlap
+
+_Gap: TypeAlias = tuple[float, float]
+
+_MOST = 2_000  # texts of a page that are put in order; more are a drawing
+_ROW, _UP = (
+    0.3,
+    0.5,
+)  # in line heights: bottoms of texts on one row differ less; a text this far above the last is a jump
+_NEAR, _FAR = 1.5, 2.5  # in line heights: lines of one block; a single line and the column that it is in
+_APART = 0.7  # in line heights, of columns
+_FEWEST = 3  # rows of columns that prove something
+_NARROWEST, _FULL = 9.0, 0.7  # width of a column of prose in line heights; of a full line in column widths
+_FILLED, _RUN_ON, _GAPPED = 0.5, 0.3, 0.3  # shares of lines: that are full, begin in lower case, have gaps like cells
+_MOSTLY = 0.6  # of a column's texts, which are numbers, labels, or level with those beside
+_FEW = 0.1  # of the lines of a column, which may reach into the next; of the width of two texts that are in one column
+_DRAWN, _SHORT = 0.25, 6.0  # jumps back for each text, and median width of texts in line heights, of a drawing
+
+_UNIT = r"\s?(?:%|[$€£]|[A-Za-zµ°]{1,4})?"
+_NUMBER = re.compile(
+    rf"[(\[]?[-+−–±<>≈~]?\s?(?:[$€£¥]|[A-Z]{{3}}\s)?\s?\d[\d.,\s'’:/–-]*{_UNIT}[)\]]?\*?|[-–—]|n/?a", re.IGNORECASE
+)
+
+
+def read_rows(lines: Sequence[Line]) -> list[list[Line]]:
+    """Return the lines of a page in reading order, those that follow each other on a row together.
+
+    A line is divided into its cells where other text comes between them.
+    """
+    pieces = [piece for line in lines for piece in (line.cells if not line.font.mono and line.cells else (line,))]
+    whole = {id(piece): line for line in lines for piece in line.cells}
+    sign = -1 if is_right_to_left(line.text for line in lines) else 1
+    rows, parts = list[list[Line]](), list[Line]()  # parts: cells of one line
+    for piece in [*_order(pieces, is_mirrored=sign < 0), None]:
+        if parts and (piece is None or whole.get(id(piece)) is not whole.get(id(parts[0]))):
+            line = whole.get(id(parts[0]))
+            for part in [line] if line and len(parts) == len(line.cells) else parts:
+                last = rows[-1][-1] if rows else None
+                if last and _on_row(last, part) and sign * part.box[0] >= sign * last.box[0]:
+                    rows[-1].append(part)
+                else:
+                    rows.append([part])
+            parts = []
+        parts += [piece] if piece else []
+    return rows
+
+
+def _order(pieces: list[Line], *, is_mirrored: bool) -> list[Line]:
+    """Return the texts of a page in the order of the file, except where the page disproves it; a drawing as it is."""
+    if not 2 <= len(pieces) <= _MOST or not all(piece.is_level for piece in pieces):
+        return pieces
+    mirrored = [piece._replace(box=_mirror(piece.box)) if is_mirrored else piece for piece in pieces]
+    own = {id(a): b for a, b in zip(mirrored, pieces, strict=True)}
+    runs = _runs(_columns(mirrored))
+    if len(runs) > _DRAWN * len(pieces) and median(_width(piece) / piece.height for piece in pieces) < _SHORT:
+        return pieces
+    return [own[id(piece)] for piece in _tables(_insert(runs))]
+
+
+def _mirror(box: Box) -> Box:
+    return -box[2], box[1], -box[0], box[3]
+
+
+def _width(piece: Line) -> float:
+    return piece.box[2] - piece.box[0]
+
+
+def _on_row(a: Line, b: Line) -> bool:
+    return interval_overlap(a.box[1::2], b.box[1::2]) > min(a.height, b.height) / 2
+
+
+def _is_left(a: Line, b: Line) -> bool:
+    return a.box[2] <= b.box[0] + _ROW * b.height
+
+
+def _runs(pieces: Sequence[Line]) -> list[list[list[Line]]]:
+    """Return the runs of texts between jumps back, each in segments: one ends where the next is up, right of all beside it."""
+    runs = [[[pieces[0]]]]
+    for a, b in pairwise(pieces):
+        is_up = (b.box[1] + b.box[3]) / 2 < a.box[1] - _UP * min(a.height, b.height)
+        beside = [_is_left(c, b) for c in runs[-1][-1] if c.box[3] > b.box[1] + _ROW * b.height] if is_up else []
+        if (not is_up and _on_row(a, b) and _is_left(b, a)) or beside.count(False) > _FEW * len(beside):
+            runs.append([[b]])
+        elif is_up:
+            runs[-1].append([b])
+        else:
+            runs[-1][-1].append(b)
+    return runs
+
+
+def _insert(runs: Sequence[Sequence[Sequence[Line]]]) -> list[Line]:
+    """Move the blocks of all runs but the longest, each into the white space that it is in, if that is elsewhere in the file."""
+    flat = [[piece for segment in run for piece in segment] for run in runs]
+    longest = max(flat, key=lambda run: sum(len(piece.text) for piece in run))
+    ordered = [piece for run in flat for piece in run]
+    for block in (block for run in flat if run is not longest for block in _blocks(run)):
+        start = next(i for i, piece in enumerate(ordered) if piece is block[0])
+        end = start + len(block)
+        rest = ordered[:start] + ordered[end:]
+        i = _place(rest, bounding_box(piece.box for piece in block), block[-1].height)
+        beside = [(block[0], ordered[start - 1])] if start else []
+        beside += [(block[-1], ordered[end])] if end < len(ordered) else []
+        is_in_row = any(_on_row(a, b) for a, b in beside)
+        ordered = ordered if i is None or is_in_row else [*rest[:i], *block, *rest[i:]]
+    return ordered
+
+
+def _blocks(run: Sequence[Line]) -> list[list[Line]]:
+    """Return texts that follow each other below, or to the right on a row."""
+    blocks = [[run[0]]]
+    for a, b in pairwise(run):
+        is_below = interval_overlap(a.box[::2], b.box[::2]) > 0 and b.box[1] - a.box[3] < _NEAR * b.height
+        if is_below or (_on_row(a, b) and _is_left(a, b)):
+            blocks[-1].append(b)
+        else:
+            blocks.append([b])
+    return blocks
+
+
+def _place(rest: Sequence[Line], box: Box, height: float) -> int | None:
+    """Return the place of a block before the row right below it, if the text before that row leaves space for the block."""
+    least = _FEW * (box[2] - box[0])
+    over = (i for i, p in enumerate(rest) if interval_overlap(p.box[::2], box[::2]) > min(least, _FEW * _width(p)))
+    below = [i for i in over if rest[i].box[1] >= box[3] - rest[i].height / 2]
+    top = min((rest[i].box[1] for i in below), default=float("inf"))
+    if top - box[3] > _FAR * height:
+        return None
+    i = next(i for i in below if rest[i].box[1] <= top + _UP * height)
+    while i and _on_row(rest[i - 1], rest[i]) and rest[i - 1].box[2] <= rest[i].box[0] + rest[i].height:
+        i -= 1
+    fits = not i or rest[i - 1].box[3] <= box[1] + _ROW * height or rest[i - 1].box[1] > rest[i].box[3]
+    return i if fits else None
+
+
+def _tables(pieces: Sequence[Line]) -> list[Line]:
+    """Read row by row what is read column by column, if rows are level and a column has numbers, or labels before it."""
+    segments, ordered = [segment for run in _runs(pieces) for segment in run], list[Line]()
+    while segments:
+        columns, table = [segments.pop(0)], set[int]()
+        while segments and (beside := _beside(columns[-1], segments[0])):
+            table |= {id(piece) for piece in beside}
+            columns.append(segments.pop(0))
+        inner = {id(piece) for column in columns[1:-1] for piece in column}
+        inside = [piece for column in columns for piece in column if id(piece) in table | inner]
+        before, after = ([p for p in column if id(p) not in table] for column in (columns[0], columns[-1]))
+        rows = [piece for row in group_rows(inside) for piece in row]
+        ordered += [*before, *rows, *after] if len(columns) > 1 else before
+    return ordered
+
+
+def _beside(left: Sequence[Line], right: Sequence[Line]) -> list[Line]:
+    """Return the last texts of a column and the first ones of the next that are level, if they are those of a table."""
+    a = [p for p in left if p.box[3] > right[0].box[1] + _ROW * p.height]
+    bottom = max((p.box[3] for p in a), default=0.0)
+    b = [p for p in right if p.box[1] < bottom - _ROW * p.height]
+    level = sum(any(abs(p.box[3] - q.box[3]) <= _ROW * p.height for q in a) for p in b)
+    numbers = sum(_NUMBER.fullmatch(p.text) is not None for p in b)
+    labels = sum(p.text.rstrip().endswith(":") for p in a)
+    is_table = numbers >= _MOSTLY * len(b) or labels >= _MOSTLY * len(a)
+    return [*a, *b] if is_table and level >= max(_FEWEST, _MOSTLY * max(len(a), len(b))) else []
+
+
+def _columns(pieces: list[Line]) -> list[Line]:
+    """Read column by column what is read across columns of prose, on most of their rows."""
+    across = [(a, b) for a, b in pairwise(pieces) if _on_row(a, b) and b.box[0] - a.box[2] >= _APART * b.height]
+    if sum(min(_width(a), _width(b)) >= _NARROWEST * b.height for a, b in across) < _FEWEST:
+        return pieces
+    rows, start = group_rows(pieces), 0
+    while start + _FEWEST <= len(rows):
+        end, gaps = _gutters(rows, start)
+        band = {id(p) for row in rows[start:end] for p in row}
+        for middles in (sorted(sum(gap) / 2 for gap in chosen) for chosen in (gaps, gaps[:1])):  # all, then the widest
+            columns = [list[Line]() for _ in (*middles, None)]
+            for piece in (p for p in pieces if id(p) in band):
+                columns[sum(middle <= piece.box[0] for middle in middles)].append(piece)
+            both = sum(row[0].box[0] < middle <= row[-1].box[0] for row in rows[start:end] for middle in middles)
+            crossed = sum(a.box[2] <= middle <= b.box[0] for a, b in across if id(a) in band for middle in middles)
+            if 2 * crossed >= both and all(map(_is_prose, columns)):
+                parts = iter([piece for column in columns for piece in _columns(column)])
+                pieces, start = [next(parts) if id(p) in band else p for p in pieces], end - 1
+                break
+        start += 1
+    return pieces
+
+
+def _gutters(rows: Sequence[Sequence[Line]], start: int) -> tuple[int, list[_Gap]]:
+    """Return the end of the rows that share white space with a row, and where it is; the widest first."""
+    gaps, end = _gaps(rows[start])[1:-1], start + 1
+    while gaps and end < len(rows):
+        least = _APART * rows[end][0].height
+        shared = [(max(a[0], b[0]), min(a[1], b[1])) for a in gaps for b in _gaps(rows[end])]
+        if not (shared := [gap for gap in shared if gap[1] - gap[0] >= least]):
+            break
+        gaps, end = shared, end + 1
+    return end, sorted(gaps, key=lambda gap: gap[0] - gap[1])
+
+
+def _gaps(row: Sequence[Line]) -> list[_Gap]:
+    """Return the white space of a row: left of it, between its texts, right of it."""
+    ends = [max(p.box[2] for p in row[: i + 1]) for i in range(len(row))]
+    between = [(end, p.box[0]) for end, p in zip(ends, row[1:], strict=False) if p.box[0] - end >= _APART * p.height]
+    return [(float("-inf"), row[0].box[0]), *between, (ends[-1], float("inf"))]
+
+
+def _is_prose(pieces: Iterable[Line]) -> bool:
+    """Return True if texts are lines of a column of prose: they fill its width, begin in lower case, and have no gaps."""
+    rows = group_rows(pieces)
+    if len(rows) < _FEWEST:
+        return False
+    boxes, height = [bounding_box(p.box for p in row) for row in rows], median(row[0].height for row in rows)
+    width = max(box[2] for box in boxes) - min(box[0] for box in boxes)
+    full = sum(box[2] - box[0] >= _FULL * width for box in boxes)
+    starts = [row[0].text.lstrip(OPENERS)[:1] for row in rows]
+    going_on = sum(c.isalpha() and (c.islower() or c.lower() == c.upper()) for c in starts)  # or have no case
+    gapped = sum(len(_gaps(row)) > 2 for row in rows)
+    is_filled = width >= _NARROWEST * height and full >= _FILLED * len(rows)
+    return is_filled and gapped <= _GAPPED * len(rows) and going_on >= _RUN_ON * len(rows)
