@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from statistics import median
 from typing import NamedTuple, TypeAlias
 
@@ -40,28 +40,30 @@ class GridTable(NamedTuple):
 def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: Collection[str] = ()) -> GridTable | None:
     """Return the table in a grid on a page, given its rows; None if the grid has no two rows and columns with text.
 
-    A grid that frames something else, or a part of many rows, is no table.
+    A grid that frames something else, a part of many rows, or cells that the file reads line by line, is no table.
     """
     boxes = [box for row in grid for box in row if box]
     outer = bounding_box(boxes)
     parts = [[line for line in row if fraction_inside(line.box, outer) > 1 / 2] for row in page]
     inside, torn = [line for part in parts for line in part], [0 < len(a) < len(b) for a, b in zip(parts, page, strict=True)]
     pieces = [piece for line in inside for piece in line.cells or (line,)]
-    texts, outside, order = defaultdict[Box, list[Line]](list), 0, list[int]()
-    row_of = {box: i for i, row in enumerate(grid) for box in row if box}
+    texts, outside, order = defaultdict[Box, list[Line]](list), 0, list[tuple[int, int]]()
+    places = {box: (i, j) for i, row in enumerate(grid) for j, box in enumerate(row) if box}
     for piece, (place, fraction) in zip(pieces, _owners(pieces, boxes), strict=True):
         texts[boxes[place]].append(piece)
-        order.append(row_of[boxes[place]])
+        order.append(places[boxes[place]])
         outside += fraction < 1 / 2
     most = min(_MOST_ROWS, len(grid) - 2)  # that the file goes up to the next cell
-    jumps = [range(above + 1, below + 1) for below, above in pairwise(order) if 0 < below - above <= most]
+    jumps = [range(above + 1, below + 1) for (below, _), (above, _) in pairwise(order) if 0 < below - above <= most]
     continued = {i for jump in jumps for i in jump}
+    starts = list(accumulate(i not in continued for i in range(len(grid))))
+    cells = [(starts[i], j) for i, j in order]  # the file has them one after the other, unless lines between rows are missing
     merged = list[list[list[Line]]]()
     for i, row in enumerate(grid):
-        cells = [texts[box] if box else [] for box in row]
+        own = [texts[box] if box else [] for box in row]
         if i in continued:
-            cells = [[*above, *below] for above, below in zip(merged.pop(), cells, strict=True)]
-        merged.append(cells)
+            own = [[*above, *below] for above, below in zip(merged.pop(), own, strict=True)]
+        merged.append(own)
     rows = [[region_text("paragraph", cell, words) if cell else "" for cell in row] for row in merged]
     columns = [column for column in zip(*(row for row in rows if any(row)), strict=True) if any(column)]
     rows = [list(row) for row in zip(*columns, strict=True)]
@@ -70,6 +72,7 @@ def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: Collection[str]
         len(rows) > 1
         and len(columns) > 1
         and len(filled) >= _FILLED * len(boxes)
+        and sum(a != b for a, b in pairwise(cells)) <= (1 + _MOST_OUTSIDE) * len({*cells})
         and outside <= _MOST_OUTSIDE * len(pieces)
         and sum(torn) <= _MOST_OUTSIDE * sum(map(bool, parts))
         and sum(map(len, filled)) <= _LONGEST * len(filled)

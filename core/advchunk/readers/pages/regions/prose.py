@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
-from statistics import mean, median
+from statistics import median
 from unicodedata import bidirectional, east_asian_width
 
 from advchunk.readers.hyphens import HYPHENATED, keeps_hyphen
@@ -24,11 +24,9 @@ _NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2})*")
 _FEWEST = 3  # rows of a table whose order is that of the file
 _ROW, _MOST_LINES = 0.3, 6  # in line heights, by which rows overlap; lines of a cell
 _SEEN_ROWS = 100  # of a table, in which its columns are seen
-_TIGHT = 1.15  # of the smallest distance of lines in a table: within a cell
-_MOST_WRAPPED, _LEAST_FILLED = 0.6, 0.7  # of the cells: of lines that continue a row, and of those that begin one
 _TOUCHING = 0.12  # gap between pieces of a line without a space, in line heights
 _BLANK_LINE = 1.7  # distances of lines of code: a larger one is a blank line
-OPENERS, _CLOSERS = "\"'“‘«([", "\"'”’»)]}"
+OPENERS, _CLOSERS = "\"'“\u2018«([", "\"'”’»)]}"
 _ENDS = frozenset(".!?…:;。！？؟।")
 
 
@@ -205,35 +203,30 @@ def split_references(lines: Sequence[Line], *, right_to_left: bool = False) -> l
 def _table(rows: Sequence[Sequence[Line]]) -> str:
     """Write rows as a table with the columns of the fullest rows; a single column is written line by line."""
     rows = _split_cells(rows)
-    width = max(map(len, rows), default=0)
+    fields = [_fields(row) for row in rows]
+    width = max(map(len, fields), default=0)
     if width < 2:
         return "\n".join(squeeze(line.text) for row in rows for line in row)
-    full = (row for row in rows if len(row) == width)
-    columns = [bounding_box(line.box for line in column) for column in zip(*full, strict=True)]
+    full = (row for row in fields if len(row) == width)
+    columns = [(min(lefts), max(rights)) for lefts, rights in (zip(*column, strict=True) for column in zip(*full, strict=True))]
     cells = [[""] * width for _ in rows]
     for row, texts in zip(rows, cells, strict=True):
-        for line in row:
-            column = max(range(width), key=lambda i: interval_overlap(line.box[::2], columns[i][::2]))
+        column = 0
+        for line in row:  # in their order, whatever the columns
+            column = max(range(column, width), key=lambda i: interval_overlap(line.box[::2], columns[i]))
             texts[column] = squeeze(f"{texts[column]} {line.text}")
-    return pipe_table(_join_wrapped(cells, [bounding_box(line.box for line in row)[1] for row in rows]))
+    return pipe_table(cells)
 
 
-def _join_wrapped(cells: Sequence[list[str]], tops: Sequence[float]) -> list[list[str]]:
-    """Join the lines of each row, if cells have several: lines are closer than rows then, and most of their cells are empty."""
-    pitches = [below - above for above, below in pairwise(tops)]
-    tight = [pitch <= _TIGHT * min(pitches) for pitch in pitches]
-    filled = [sum(map(bool, row)) / len(row) for row in cells[1:]]
-    wrapped = [share for share, is_tight in zip(filled, tight, strict=True) if is_tight]
-    first = [share for share, is_tight in zip(filled, tight, strict=True) if not is_tight]
-    if not wrapped or not first or mean(wrapped) > _MOST_WRAPPED or mean(first) < _LEAST_FILLED:
-        return list(cells)
-    rows = [cells[0]]
-    for row, is_tight in zip(cells[1:], tight, strict=True):
-        if is_tight:
-            rows[-1] = [join_lines(texts) for texts in zip(rows[-1], row, strict=True)]
+def _fields(row: Iterable[Line]) -> list[tuple[float, float]]:
+    """Return where the cells of a row are, from left to right; lines above each other are in one cell."""
+    fields = list[tuple[float, float]]()
+    for left, right in sorted(line.box[::2] for line in row):
+        if fields and left < fields[-1][1]:
+            fields[-1] = fields[-1][0], max(fields[-1][1], right)
         else:
-            rows.append(row)
-    return rows
+            fields.append((left, right))
+    return fields
 
 
 def _split_cells(rows: Sequence[Sequence[Line]]) -> list[list[Line]]:

@@ -170,7 +170,7 @@ def _beside(left: Sequence[Line], right: Sequence[Line]) -> list[Line]:
     a = [p for p in left if p.box[3] > right[0].box[1] + _ROW * p.height]
     bottom = max((p.box[3] for p in a), default=0.0)
     b = [p for p in right if p.box[1] < bottom - _ROW * p.height]
-    level = sum(any(abs(p.box[3] - q.box[3]) <= _ROW * p.height for q in a) for p in b)
+    level = sum(any(abs(row[0].box[3] - q.box[3]) <= _ROW * q.height for q in a) for row in group_rows(b))
     numbers = sum(_NUMBER.fullmatch(p.text) is not None for p in b)
     labels = sum(p.text.rstrip().endswith(":") for p in a)
     is_table = numbers >= _MOSTLY * len(b) or labels >= _MOSTLY * len(a)
