@@ -1,15 +1,23 @@
 """Assign the lines of a page to its regions, and sort the regions into reading order."""
 
-from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
 from advchunk.readers.pages.regions import corrections, shapes
 from advchunk.readers.pages.regions.corrections import Part
-from advchunk.readers.pages.regions.grouping import FARTHEST, belong_together, cluster, cluster_rows, pairs
+from advchunk.readers.pages.regions.grouping import belong_together, cluster
 from advchunk.readers.pages.regions.order import reading_order
-from advchunk.readers.pages.regions.prose import is_marker, region_text, row_text, split_items, split_references
+from advchunk.readers.pages.regions.prose import (
+    group_rows,
+    is_marker,
+    join_rows,
+    region_text,
+    row_text,
+    split_items,
+    split_references,
+)
 from advchunk.readers.pages.regions.setting import Setting
 from advchunk.readers.pages.regions.shapes import (
     Box,
@@ -46,30 +54,29 @@ def build_regions(
     tables = [detection.box for detection in detections if detection.kind == "table"]
     prose = [line for line in lines if not any(fraction_inside(line.box, box) > _INSIDE for box in tables)]
     setting = (setting or Setting.of(lines)).on_page(prose or lines)
-    owners = _grow(detections, lines, _find_owners(detections, lines), setting.reach)
     owned = defaultdict[int, list[Line]](list)
-    for line, owner in zip(lines, owners, strict=True):
+    for line, owner in zip(lines, _find_owners(detections, lines), strict=True):
         owned[owner].append(line)
-    pictures = [
-        Region(detection.kind, sheet.page, detection.box, "", detection.score)
-        for i, detection in enumerate(detections)
-        if detection.kind in _ATOMIC and not owned[i]
+    groups = [*cluster(owned.pop(-1, []), setting.reach), *owned.values()]
+    boxes, mirrored = [shapes.bounding_box(line.box for line in group) for group in groups], setting.right_to_left
+    order = [
+        line
+        for i in reading_order(boxes, right_to_left=mirrored)
+        for row in group_rows(groups[i], right_to_left=mirrored)
+        for line in row
     ]
-    parts = corrections.join_headings(corrections.correct([*_parts(detections, owned, setting)], setting))
+    parts = corrections.correct(cut_rows(join_rows(order, right_to_left=mirrored), detections, (), setting), setting)
     regions = [region for part in parts for region in part_regions(sheet, part, setting)]
-    return sort_regions(sheet, [*regions, *pictures], right_to_left=setting.right_to_left)
+    return sort_regions(sheet, [*regions, *pictures(sheet, lines, detections)], right_to_left=mirrored)
 
 
-def _parts(detections: Sequence[Detected], owned: Mapping[int, list[Line]], setting: Setting) -> list[Part]:
-    """Return the lines of each detection, divided into paragraphs, and those of none, -1, as paragraphs."""
-    parts = list[Part]()
-    for i, detection in enumerate(detections):
-        kind, level = shapes.label_kind(detection.label)
-        if lines := owned.get(i):
-            groups = cluster_rows(lines, setting.reach) if kind in _PROSE else [lines]
-            parts += [Part(kind, level, detection.score, group) for group in groups]
-    parts += [Part("paragraph", 0, 1.0, group) for group in cluster(owned.get(-1, []), setting.reach)]
-    return _merge_single_lines(parts, setting.near)
+def pictures(sheet: Sheet, lines: Sequence[Line], detections: Iterable[Detected]) -> list[Region]:
+    """Return the tables and figures on a page that have no text."""
+    return [
+        Region(detection.kind, sheet.page, detection.box, "", detection.score)
+        for detection in _deduplicate(detections)
+        if detection.kind in _ATOMIC and not any(fraction_inside(line.box, detection.box) >= _INSIDE for line in lines)
+    ]
 
 
 def cut_rows(
@@ -105,7 +112,6 @@ def cut_rows(
             is_same = may_be and whole.box[3] > last.box[3] and belong_together(last, whole, setting.reach)
         owner, was_field = max(owner, new) if is_same else new, is_field
         kind, level = shapes.label_kind(detections[owner].label) if owner >= 0 else ("paragraph", 0)
-        kind = "paragraph" if kind == "furniture" else kind  # what repeats is known already
         if not is_same:
             parts.append(Part(kind, level, detections[owner].score if owner >= 0 else 1.0, rest))
         else:
@@ -175,38 +181,3 @@ def _find_owners(detections: Sequence[Detected], lines: Iterable[Line]) -> list[
         fraction, _, minus = max(fractions, default=(0.0, 0.0, 0))
         owners.append(-minus if fraction >= _INSIDE else -1)
     return owners
-
-
-def _grow(detections: Sequence[Detected], lines: Sequence[Line], owners: Sequence[int], leading: float) -> list[int]:
-    """Return the owners of lines after paragraphs absorb the lines that continue them, the most confident first."""
-    kinds = [detection.kind for detection in detections]
-    # A heading absorbs only pieces on its line, such as its number.
-    reach = {i: leading if kind in _GROWING else -FARTHEST for i, kind in enumerate(kinds) if kind not in _ATOMIC}
-    grown, neighbors = list(owners), defaultdict[int, list[int]](list)
-    for i, j in pairs(lines, leading):
-        neighbors[i].append(j)
-        neighbors[j].append(i)
-    queue = deque(sorted((i for i, owner in enumerate(owners) if owner in reach), key=owners.__getitem__))
-    while queue:
-        i = queue.popleft()
-        for j in neighbors[i]:
-            if grown[j] < 0 and belong_together(lines[i], lines[j], reach[grown[i]]):
-                grown[j] = grown[i]
-                queue.append(j)
-    return grown
-
-
-def _merge_single_lines(parts: Sequence[Part], leading: float) -> list[Part]:
-    """Merge each paragraph of a single line into a paragraph close to it."""
-    merged, single = list[Part](), list[Part]()
-    for part in parts:
-        (single if part.kind == "paragraph" and len(part.lines) == 1 else merged).append(part)
-    for part in single:
-        (line,) = part.lines
-        for other in merged:
-            if other.kind == "paragraph" and any(belong_together(line, near, leading) for near in other.lines):
-                other.lines.append(line)
-                break
-        else:
-            merged.append(part)
-    return merged

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from advchunk.readers.pages.regions.grouping import cluster
 from advchunk.readers.pages.regions.prose import group_rows, is_list, starts_with_bullet
 from advchunk.readers.pages.regions.setting import Setting
-from advchunk.readers.pages.regions.shapes import Line, bounding_box, interval_overlap
+from advchunk.readers.pages.regions.shapes import Line, bounding_box
 from advchunk.records import BlockKind
 
 
@@ -230,24 +230,3 @@ def _indented(rows: Sequence[Sequence[Line]], setting: Setting) -> Iterator[int]
         is_centered = abs(sum(boxes[i][::2]) - sum(boxes[i - 1][::2])) <= _EDGE * height
         if is_start and followed and abs(edges[i - 1] - usual) <= _EDGE * height and not is_centered:
             yield i
-
-
-def join_headings(parts: Sequence[Part]) -> list[Part]:
-    """Join headings on one row, such as a number and its title, for which detectors draw two boxes."""
-    joined = list[Part]()
-    for part in parts:
-        beside = (
-            i for i, other in enumerate(joined) if part.kind == other.kind == "heading" and _are_beside(other, part)
-        )
-        if (i := next(beside, None)) is None:
-            joined.append(part)
-        else:
-            joined[i] = joined[i]._replace(lines=[*joined[i].lines, *part.lines])
-    return joined
-
-
-def _are_beside(a: Part, b: Part) -> bool:
-    first, second = (bounding_box(line.box for line in part.lines) for part in (a, b))
-    height = min(first[3] - first[1], second[3] - second[1])
-    down, across = interval_overlap(first[1::2], second[1::2]), interval_overlap(first[::2], second[::2])
-    return down > height / 2 and across > -_TAB * height

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from statistics import median
 from typing import Any, NamedTuple
 
-from advchunk.readers.pages.regions.assignment import cut_rows, part_regions
+from advchunk.readers.pages.regions.assignment import cut_rows, part_regions, pictures
 from advchunk.readers.pages.regions.code import find_code
 from advchunk.readers.pages.regions.corrections import Part, correct
 from advchunk.readers.pages.regions.grids import Grid, aligned_tables, read_grid
 from advchunk.readers.pages.regions.prose import continues_sentence, group_rows, join_lines, region_text
-from advchunk.readers.pages.regions.running import running_heads
+from advchunk.readers.pages.regions.running import is_in_margin, running_heads
 from advchunk.readers.pages.regions.setting import Setting
 from advchunk.readers.pages.regions.shapes import (
     Detected,
@@ -73,8 +73,11 @@ def _build_page(page: DetectedPage, rows: Sequence[list[Line]], running: Set[int
     heads = [_found("furniture", row) for row in group_rows(line for line in page.lines if id(line) in running)]
     foot = [head for head in heads if head.lines[0].box[1] > page.sheet.height / 2]
     tilted = [_found("paragraph", [line]) for line in _tilted(page.lines) if id(line) not in running]
-    parts = [*heads[: len(heads) - len(foot)], *correct(cut_rows(rows, page.detections, found, setting), setting), *tilted, *foot]
-    return Page(page.sheet, [region for part in parts for region in part_regions(page.sheet, part, setting)])
+    body = correct(cut_rows(rows, page.detections, found, setting), setting)
+    body = [part._replace(kind="paragraph") if part.kind == "furniture" else part for part in body]  # repeats are known
+    parts = [*heads[: len(heads) - len(foot)], *body, *tilted, *foot]
+    regions = [region for part in parts for region in part_regions(page.sheet, part, setting)]
+    return Page(page.sheet, [*regions, *pictures(page.sheet, page.lines, page.detections)])
 
 
 def _found(kind: BlockKind, lines: list[Line]) -> Part:
@@ -139,17 +142,17 @@ def build_document(
 
 
 def mark_running(pages: Sequence[Page]) -> list[Page]:
-    """Return pages whose running heads are of the kind "furniture", as are those that a detector calls so."""
+    """Return pages whose running heads are of the kind "furniture", as are those in the margins that a detector calls so."""
     lines = [[Line(region.text, region.box) for region in regions] for _, regions in pages]
     running = running_heads((page.sheet, page_lines) for page, page_lines in zip(pages, lines, strict=True))
+
+    def mark(sheet: Sheet, region: Region, line: Line) -> Region:
+        if id(line) in running or (region.kind == "furniture" and is_in_margin(sheet, line)):
+            return region._replace(kind="furniture", level=0)
+        return region._replace(kind="paragraph") if region.kind == "furniture" else region
+
     return [
-        Page(
-            sheet,
-            [
-                region._replace(kind="furniture", level=0) if id(line) in running else region
-                for region, line in zip(regions, page_lines, strict=True)
-            ],
-        )
+        Page(sheet, [mark(sheet, region, line) for region, line in zip(regions, page_lines, strict=True)])
         for (sheet, regions), page_lines in zip(pages, lines, strict=True)
     ]
 

@@ -45,7 +45,10 @@ def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: Collection[str]
     boxes = [box for row in grid for box in row if box]
     outer = bounding_box(boxes)
     parts = [[line for line in row if fraction_inside(line.box, outer) > 1 / 2] for row in page]
-    inside, torn = [line for part in parts for line in part], [0 < len(a) < len(b) for a, b in zip(parts, page, strict=True)]
+    inside, torn = (
+        [line for part in parts for line in part],
+        [0 < len(a) < len(b) for a, b in zip(parts, page, strict=True)],
+    )
     pieces = [piece for line in inside for piece in line.cells or (line,)]
     texts, outside, order = defaultdict[Box, list[Line]](list), 0, list[tuple[int, int]]()
     places = {box: (i, j) for i, row in enumerate(grid) for j, box in enumerate(row) if box}
@@ -57,7 +60,9 @@ def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: Collection[str]
     jumps = [range(above + 1, below + 1) for (below, _), (above, _) in pairwise(order) if 0 < below - above <= most]
     continued = {i for jump in jumps for i in jump}
     starts = list(accumulate(i not in continued for i in range(len(grid))))
-    cells = [(starts[i], j) for i, j in order]  # the file has them one after the other, unless lines between rows are missing
+    cells = [
+        (starts[i], j) for i, j in order
+    ]  # the file has them one after the other, unless lines between rows are missing
     merged = list[list[list[Line]]]()
     for i, row in enumerate(grid):
         own = [texts[box] if box else [] for box in row]

@@ -24,6 +24,7 @@ _NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2})*")
 _FEWEST = 3  # rows of a table whose order is that of the file
 _ROW, _MOST_LINES = 0.3, 6  # in line heights, by which rows overlap; lines of a cell
 _SEEN_ROWS = 100  # of a table, in which its columns are seen
+_TIGHT = 0.8  # of the distance of rows: lines of a cell are nearer
 _TOUCHING = 0.12  # gap between pieces of a line without a space, in line heights
 _BLANK_LINE = 1.7  # distances of lines of code: a larger one is a blank line
 OPENERS, _CLOSERS = "\"'“\u2018«([", "\"'”’»)]}"
@@ -97,6 +98,22 @@ def group_rows(lines: Iterable[Line], *, right_to_left: bool = False) -> list[li
             band = top, bottom
     sign = -1 if right_to_left else 1
     return [sorted(row, key=lambda line: sign * (line.box[0] + line.box[2])) for row in rows]
+
+
+def is_on_row(a: Line, b: Line) -> bool:
+    """Return True if two lines are on one row."""
+    return interval_overlap(a.box[1::2], b.box[1::2]) > min(a.height, b.height) / 2
+
+
+def join_rows(lines: Iterable[Line], *, right_to_left: bool = False) -> list[list[Line]]:
+    """Join lines that follow each other on a row."""
+    rows, sign = list[list[Line]](), -1 if right_to_left else 1
+    for line in lines:
+        if rows and is_on_row(rows[-1][-1], line) and sign * line.box[0] >= sign * rows[-1][-1].box[0]:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return rows
 
 
 def region_text(kind: BlockKind, lines: Sequence[Line], words: Collection[str], *, right_to_left: bool = False) -> str:
@@ -208,14 +225,29 @@ def _table(rows: Sequence[Sequence[Line]]) -> str:
     if width < 2:
         return "\n".join(squeeze(line.text) for row in rows for line in row)
     full = (row for row in fields if len(row) == width)
-    columns = [(min(lefts), max(rights)) for lefts, rights in (zip(*column, strict=True) for column in zip(*full, strict=True))]
+    columns = [
+        (min(lefts), max(rights)) for lefts, rights in (zip(*column, strict=True) for column in zip(*full, strict=True))
+    ]
     cells = [[""] * width for _ in rows]
     for row, texts in zip(rows, cells, strict=True):
         column = 0
         for line in row:  # in their order, whatever the columns
             column = max(range(column, width), key=lambda i: interval_overlap(line.box[::2], columns[i]))
             texts[column] = squeeze(f"{texts[column]} {line.text}")
-    return pipe_table(cells)
+    return pipe_table(_join_wrapped(cells, [bounding_box(line.box for line in row)[1] for row in rows]))
+
+
+def _join_wrapped(cells: Sequence[list[str]], tops: Sequence[float]) -> list[list[str]]:
+    """Join rows with one cell, which is not the first, to the row above if they are nearer than other rows."""
+    pitches = [below - above for above, below in pairwise(tops)]
+    usual = median([pitch for pitch, row in zip(pitches, cells[1:], strict=True) if row[0]] or [0.0])
+    rows = [cells[0]]
+    for pitch, row in zip(pitches, cells[1:], strict=True):
+        if not row[0] and sum(map(bool, row)) == 1 and pitch < _TIGHT * usual:
+            rows[-1] = [join_lines(texts) for texts in zip(rows[-1], row, strict=True)]
+        else:
+            rows.append(row)
+    return rows
 
 
 def _fields(row: Iterable[Line]) -> list[tuple[float, float]]:

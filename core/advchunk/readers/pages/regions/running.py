@@ -37,6 +37,11 @@ def running_heads(pages: Iterable[tuple[Sheet, Sequence[Line]]]) -> set[int]:
     return {id(line) for group in proven for _, line in group}
 
 
+def is_in_margin(sheet: Sheet, line: Line) -> bool:
+    """Return True if a line is where headers and footers are."""
+    return line.box[3] <= _MARGIN * sheet.height or line.box[1] >= (1 - _MARGIN) * sheet.height
+
+
 def _value(number: str) -> int:
     """Return the value of a number, which may be Roman.
 
@@ -61,11 +66,11 @@ def _edge_lines(sheet: Sheet, lines: Iterable[Line]) -> Iterator[tuple[Line, boo
     apart = [
         i for i, gap in enumerate(gaps) if gap >= max(_APART * heights[i], min(_FARTHER * usual, _FAR * heights[i]))
     ]
-    top, bottom = _MARGIN * sheet.height, (1 - _MARGIN) * sheet.height
-    last = max((i for i in apart if boxes[i][3] <= top), default=-1)
-    first = min((i + 1 for i in apart if boxes[i + 1][1] >= bottom), default=len(rows))
+    here = [is_in_margin(sheet, row[0]) for row in rows]
+    half = sheet.height / 2
+    last = max((i for i in apart if here[i] and boxes[i][3] < half), default=-1)
+    first = min((i + 1 for i in apart if here[i + 1] and boxes[i + 1][1] > half), default=len(rows))
     for i, row in enumerate(rows):
         is_apart = i <= last or i >= first
-        is_alone = len(row) == 1 and ((i == 0 and boxes[i][3] <= top) or (i == len(rows) - 1 and boxes[i][1] >= bottom))
-        if is_apart or is_alone:
+        if is_apart or (len(row) == 1 and here[i] and i in {0, len(rows) - 1}):
             yield from ((line, is_apart) for line in row)

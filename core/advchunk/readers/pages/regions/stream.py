@@ -10,11 +10,11 @@ Three things do:
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median
 from typing import TypeAlias
 
-from advchunk.readers.pages.regions.prose import OPENERS, group_rows, is_right_to_left
+from advchunk.readers.pages.regions.prose import OPENERS, group_rows, is_on_row, is_right_to_left, join_rows
 from advchunk.readers.pages.regions.shapes import Box, Line, bounding_box, interval_overlap
 
 _Gap: TypeAlias = tuple[float, float]
@@ -46,20 +46,11 @@ def read_rows(lines: Sequence[Line]) -> list[list[Line]]:
     """
     pieces = [piece for line in lines for piece in (line.cells if not line.font.mono and line.cells else (line,))]
     whole = {id(piece): line for line in lines for piece in line.cells}
-    sign = -1 if is_right_to_left(line.text for line in lines) else 1
-    rows, parts = list[list[Line]](), list[Line]()  # parts: cells of one line
-    for piece in [*_order(pieces, is_mirrored=sign < 0), None]:
-        if parts and (piece is None or whole.get(id(piece)) is not whole.get(id(parts[0]))):
-            line = whole.get(id(parts[0]))
-            for part in [line] if line and len(parts) == len(line.cells) else parts:
-                last = rows[-1][-1] if rows else None
-                if last and _on_row(last, part) and sign * part.box[0] >= sign * last.box[0]:
-                    rows[-1].append(part)
-                else:
-                    rows.append([part])
-            parts = []
-        parts += [piece] if piece else []
-    return rows
+    mirrored, ordered = is_right_to_left(line.text for line in lines), list[Line]()
+    for line, group in groupby(_order(pieces, is_mirrored=mirrored), key=lambda piece: whole.get(id(piece), piece)):
+        parts = list(group)
+        ordered += [line] if len(parts) == len(line.cells) else parts
+    return join_rows(ordered, right_to_left=mirrored)
 
 
 def _order(pieces: list[Line], *, is_mirrored: bool) -> list[Line]:
@@ -82,10 +73,6 @@ def _width(piece: Line) -> float:
     return piece.box[2] - piece.box[0]
 
 
-def _on_row(a: Line, b: Line) -> bool:
-    return interval_overlap(a.box[1::2], b.box[1::2]) > min(a.height, b.height) / 2
-
-
 def _is_left(a: Line, b: Line) -> bool:
     return a.box[2] <= b.box[0] + _ROW * b.height
 
@@ -96,7 +83,7 @@ def _runs(pieces: Sequence[Line]) -> list[list[list[Line]]]:
     for a, b in pairwise(pieces):
         is_up = (b.box[1] + b.box[3]) / 2 < a.box[1] - _UP * min(a.height, b.height)
         beside = [_is_left(c, b) for c in runs[-1][-1] if c.box[3] > b.box[1] + _ROW * b.height] if is_up else []
-        if (not is_up and _on_row(a, b) and _is_left(b, a)) or beside.count(False) > _FEW * len(beside):
+        if (not is_up and is_on_row(a, b) and _is_left(b, a)) or beside.count(False) > _FEW * len(beside):
             runs.append([[b]])
         elif is_up:
             runs[-1].append([b])
@@ -117,7 +104,7 @@ def _insert(runs: Sequence[Sequence[Sequence[Line]]]) -> list[Line]:
         i = _place(rest, bounding_box(piece.box for piece in block), block[-1].height)
         beside = [(block[0], ordered[start - 1])] if start else []
         beside += [(block[-1], ordered[end])] if end < len(ordered) else []
-        is_in_row = any(_on_row(a, b) for a, b in beside)
+        is_in_row = any(is_on_row(a, b) for a, b in beside)
         ordered = ordered if i is None or is_in_row else [*rest[:i], *block, *rest[i:]]
     return ordered
 
@@ -127,7 +114,7 @@ def _blocks(run: Sequence[Line]) -> list[list[Line]]:
     blocks = [[run[0]]]
     for a, b in pairwise(run):
         is_below = interval_overlap(a.box[::2], b.box[::2]) > 0 and b.box[1] - a.box[3] < _NEAR * b.height
-        if is_below or (_on_row(a, b) and _is_left(a, b)):
+        if is_below or (is_on_row(a, b) and _is_left(a, b)):
             blocks[-1].append(b)
         else:
             blocks.append([b])
@@ -143,7 +130,7 @@ def _place(rest: Sequence[Line], box: Box, height: float) -> int | None:
     if top - box[3] > _FAR * height:
         return None
     i = next(i for i in below if rest[i].box[1] <= top + _UP * height)
-    while i and _on_row(rest[i - 1], rest[i]) and rest[i - 1].box[2] <= rest[i].box[0] + rest[i].height:
+    while i and is_on_row(rest[i - 1], rest[i]) and rest[i - 1].box[2] <= rest[i].box[0] + rest[i].height:
         i -= 1
     fits = not i or rest[i - 1].box[3] <= box[1] + _ROW * height or rest[i - 1].box[1] > rest[i].box[3]
     return i if fits else None
@@ -179,7 +166,7 @@ def _beside(left: Sequence[Line], right: Sequence[Line]) -> list[Line]:
 
 def _columns(pieces: list[Line]) -> list[Line]:
     """Read column by column what is read across columns of prose, on most of their rows."""
-    across = [(a, b) for a, b in pairwise(pieces) if _on_row(a, b) and b.box[0] - a.box[2] >= _APART * b.height]
+    across = [(a, b) for a, b in pairwise(pieces) if is_on_row(a, b) and b.box[0] - a.box[2] >= _APART * b.height]
     if sum(min(_width(a), _width(b)) >= _NARROWEST * b.height for a, b in across) < _FEWEST:
         return pieces
     rows, start = group_rows(pieces), 0
