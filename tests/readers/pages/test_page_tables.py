@@ -7,8 +7,8 @@ import pytest
 
 from advchunk.readers.pages import pdf, pdfium
 from advchunk.readers.pages.regions.grids import aligned_tables, read_grid
-from advchunk.readers.pages.regions.shapes import Line
 from advchunk.readers.pages.regions.prose import join_rows
+from advchunk.readers.pages.regions.shapes import Line
 from growing import check_growth
 from pdfs import Paper
 

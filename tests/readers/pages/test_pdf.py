@@ -15,7 +15,7 @@ from pdfs import Paper
 
 LEFT = ["The cat naps on the sofa in the sun, and the", "kitten purrs. A cat chases a mouse through", "the long gar-"]
 RIGHT = ["den behind the house. It never comes back", "to us."]
-BELOW = ["Judges ruled on the law in a court of appeal,", "and the lawyer agreed with all of them."]
+BELOW = ["Judges ruled on the law in a court of appeal,", "and the garden went to all of them."]
 
 
 PROSE = (
@@ -57,7 +57,8 @@ def test_columns_are_read_in_order_and_paragraphs_joined():
         ("paragraph", " ".join(BELOW)),
         ("paragraph", "On the next page."),
     ]
-    assert (document.id, dict(document.metadata)) == ("cats", {"title": "Of cats and courts", "page_count": 2})
+    expected = {"title": "Of cats and courts", "page_count": 2, "left_out": "hyphens: 1"}
+    assert (document.id, dict(document.metadata)) == ("cats", expected)
     story = document.blocks[1].places
     assert [place.page for place in story] == [1, 1]
     (left, top, right, bottom), (other, *_) = story[0].box, story[1].box

@@ -29,6 +29,7 @@ from advchunk.readers.pages.regions.shapes import (
     fraction_inside,
     interval_overlap,
 )
+from advchunk.readers.writing import cell_texts
 from advchunk.records import BlockKind
 
 _ATOMIC: frozenset[BlockKind] = frozenset({"table", "figure"})  # regions inside them are dropped
@@ -137,7 +138,9 @@ def part_regions(sheet: Sheet, part: Part, setting: Setting) -> Iterator[Region]
         else:
             text = _figure_text(lines, setting)
         box, size = shapes.bounding_box(line.box for line in lines), median(line.height for line in lines)
-        yield Region(part.kind, sheet.page, box, text, part.score, part.level, size)
+        written = cell_texts(text) if part.kind == "table" else text
+        hyphens = sum(line.text.count("-") for line in lines) - written.count("-")
+        yield Region(part.kind, sheet.page, box, text, part.score, part.level, size, hyphens)
 
 
 def sort_regions(sheet: Sheet, regions: Sequence[Region], *, right_to_left: bool = False) -> list[Region]:

@@ -10,7 +10,7 @@ from advchunk.readers.pages.regions.assignment import cut_rows, part_regions, pi
 from advchunk.readers.pages.regions.code import find_code
 from advchunk.readers.pages.regions.corrections import Part, correct
 from advchunk.readers.pages.regions.grids import Grid, aligned_tables, read_grid
-from advchunk.readers.pages.regions.prose import continues_sentence, group_rows, join_lines, region_text
+from advchunk.readers.pages.regions.prose import UNKNOWN, Words, continues_sentence, group_rows, join_lines, region_text
 from advchunk.readers.pages.regions.running import is_in_margin, running_heads
 from advchunk.readers.pages.regions.setting import Setting
 from advchunk.readers.pages.regions.shapes import (
@@ -42,10 +42,11 @@ class DetectedPage(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page and its regions in reading order."""
+    """A page and its regions in reading order, and the words of the document."""
 
     sheet: Sheet
     regions: list[Region]
+    words: Words = UNKNOWN
 
 
 def build_pages(pages: Sequence[DetectedPage]) -> list[Page]:
@@ -77,11 +78,11 @@ def _build_page(page: DetectedPage, rows: Sequence[list[Line]], running: Set[int
     body = [part._replace(kind="paragraph") if part.kind == "furniture" else part for part in body]  # repeats are known
     parts = [*heads[: len(heads) - len(foot)], *body, *tilted, *foot]
     regions = [region for part in parts for region in part_regions(page.sheet, part, setting)]
-    return Page(page.sheet, [*regions, *pictures(page.sheet, page.lines, page.detections)])
+    return Page(page.sheet, [*regions, *pictures(page.sheet, page.lines, page.detections)], usual.words)
 
 
 def _found(kind: BlockKind, lines: list[Line]) -> Part:
-    return Part(kind, 0, 1.0, lines, region_text(kind, lines, ()))
+    return Part(kind, 0, 1.0, lines, region_text(kind, lines))
 
 
 def _body(lines: Sequence[Line], running: Set[int]) -> list[Line]:
@@ -134,8 +135,9 @@ def build_document(
     if furniture == "drop":
         counts["running heads"] = sum(region.kind == "furniture" for region in regions)
         regions = [region for region in regions if region.kind != "furniture"]
+    counts["hyphens"] = sum(region.hyphens for region in regions)
     usual, writer = median([region.size for region in regions if region.kind == "heading"] or [0.0]), Writer("pages")
-    for region, places in _join_regions(regions, counts):
+    for region, places in _join_regions(regions, pages[0].words if pages else UNKNOWN, counts):
         title = squeeze(region.text) if region.kind == "heading" else None
         writer.add(region.kind, region.text, _level(region, usual), title=title, places=dict.fromkeys(places))
     return writer.document(id, {**left_out({**counts, **(unread or {})}), **(metadata or {})})
@@ -143,7 +145,7 @@ def build_document(
 
 def mark_running(pages: Sequence[Page]) -> list[Page]:
     """Return pages whose running heads are of the kind "furniture", as are those in the margins that a detector calls so."""
-    lines = [[Line(region.text, region.box) for region in regions] for _, regions in pages]
+    lines = [[Line(region.text, region.box) for region in regions] for _, regions, _ in pages]
     running = running_heads((page.sheet, page_lines) for page, page_lines in zip(pages, lines, strict=True))
 
     def mark(sheet: Sheet, region: Region, line: Line) -> Region:
@@ -152,8 +154,8 @@ def mark_running(pages: Sequence[Page]) -> list[Page]:
         return region._replace(kind="paragraph") if region.kind == "furniture" else region
 
     return [
-        Page(sheet, [mark(sheet, region, line) for region, line in zip(regions, page_lines, strict=True)])
-        for (sheet, regions), page_lines in zip(pages, lines, strict=True)
+        Page(sheet, [mark(sheet, region, line) for region, line in zip(regions, page_lines, strict=True)], words)
+        for (sheet, regions, words), page_lines in zip(pages, lines, strict=True)
     ]
 
 
@@ -166,7 +168,7 @@ def _level(region: Region, usual: float) -> int:
     return region.level or (1 if region.size > usual * _LARGE else 2)
 
 
-def _join_regions(regions: Iterable[Region], counts: Counter[str]) -> list[tuple[Region, list[Place]]]:
+def _join_regions(regions: Iterable[Region], words: Words, counts: Counter[str]) -> list[tuple[Region, list[Place]]]:
     """Return the regions that become blocks, and their places: paragraphs joined, and pictures as places of captions."""
     parts, pictures = list[tuple[Region, list[Place]]](), list[Region]()
     last = -1  # index of the paragraph that may continue
@@ -174,8 +176,9 @@ def _join_regions(regions: Iterable[Region], counts: Counter[str]) -> list[tuple
         if not region.text.strip():
             pictures.append(region)
         elif region.kind == "paragraph" and last >= 0 and _continues(above := parts[last][0], region):
-            places = [*parts[last][1], _place(region)]
-            parts[last] = above._replace(text=join_lines([above.text, region.text])), places
+            text, places = join_lines([above.text, region.text], words), [*parts[last][1], _place(region)]
+            counts["hyphens"] += above.text.count("-") + region.text.count("-") - text.count("-")
+            parts[last] = above._replace(text=text), places
         elif parts and _continues_table(*parts[-1], region):
             above, places = parts[-1]
             joined = _join_tables(above.text, region.text)

@@ -2,9 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
+from typing import NamedTuple
 from unicodedata import bidirectional, east_asian_width
 
 from advchunk.readers.hyphens import HYPHENATED, keeps_hyphen
@@ -31,38 +32,58 @@ OPENERS, _CLOSERS = "\"'“\u2018«([", "\"'”’»)]}"
 _ENDS = frozenset(".!?…:;。！？؟।")
 
 
-def join_lines(lines: Iterable[str], words: Collection[str] = ()) -> str:
+class Words(NamedTuple):
+    """The words of a document, in lower case, and whether it divides words at line ends."""
+
+    known: frozenset[str] = frozenset()
+    divides: bool = True
+
+    @classmethod
+    def of(cls, lines: Iterable[str]) -> "Words":
+        """Return the words of lines, hyphenated ones also whole, but not the halves of those at line ends.
+
+        The document divides words if it has more of those at line ends joined elsewhere than hyphenated, by two at least.
+
+        >>> words = Words.of(["The place-", "bo, a double-blind", "trial of placebo"])
+        >>> sorted(words.known), words.divides
+        (['a', 'blind', 'double', 'double-blind', 'of', 'placebo', 'the', 'trial'], False)
+        """
+        text = "\n".join(lines).lower()
+        halves = {(match["left"], match["right"]) for match in _DIVIDED.finditer(text)}
+        text = _SECOND_HALF.sub(" ", _DIVIDED.sub("-\n", text))
+        known = frozenset([*_WORD.findall(text), *HYPHENATED.findall(text)])
+        joined, hyphenated = (sum(f"{a}{hyphen}{b}" in known for a, b in halves) for hyphen in ("", "-"))
+        return cls(known, joined > hyphenated + 1)
+
+
+UNKNOWN = Words()
+"""Words of a document that is not known."""
+
+
+def join_lines(lines: Iterable[str], words: Words = UNKNOWN) -> str:
     r"""Join the lines of a paragraph, and the words divided at line ends.
 
-    Hyphens are kept where the ``words`` of the document (in lower case, `words_of`) say so, before numbers and names, after
-    first halves such as "well", and in addresses and names of files.
+    A hyphen is left out if the ``words`` of the document have the joined word, or if it divides words, except in words that
+    it has with the hyphen, or as two; before numbers and names; after first halves such as "well"; and in addresses and names of
+    files.
 
     >>> join_lines(["Weight in the pla-", "cebo group, a double-", "blind trial at https://tea-", "cup.org"])
     'Weight in the placebo group, a double-blind trial at https://tea-cup.org'
     """
     text = "\n".join(squeeze(line) + " " * line[-1:].isspace() for line in lines if line.strip())
-    vocabulary = words or frozenset(HYPHENATED.findall(text.lower()))
+    known = words.known or frozenset(HYPHENATED.findall(text.lower()))
 
     def join_halves(match: re.Match[str]) -> str:
-        token = "{before}{left}-{right}{after}".format_map(match.groupdict())
-        is_kept = _ADDRESS.search(token) or keeps_hyphen(match, vocabulary)
-        return match["before"] + match["left"] + "-" * bool(is_kept)
+        left, right = match["left"].lower(), match["right"].lower()
+        are_two = not words.divides or (left in known and right in known) or keeps_hyphen(match, known)
+        is_address = _ADDRESS.search("{before}{left}-{right}{after}".format_map(match.groupdict()))
+        return match["before"] + match["left"] + "-" * bool(is_address or (left + right not in known and are_two))
 
     def join_pair(match: re.Match[str]) -> str:
         widths = {east_asian_width(match[1]), east_asian_width(match[2])}
         return match[1] if match[1] == " " or widths <= _UNSPACED else f"{match[1]} "
 
     return re.sub(r"(.)\n(?=(.))", join_pair, _DIVIDED.sub(join_halves, text)).rstrip()
-
-
-def words_of(lines: Iterable[str]) -> frozenset[str]:
-    """Return the words of lines, in lower case, and the hyphenated ones also whole; not the halves of those that are divided.
-
-    >>> sorted(words_of(["A double-blind tri-", "al of tea"]))
-    ['a', 'blind', 'double', 'double-blind', 'of', 'tea']
-    """
-    text = _SECOND_HALF.sub(" ", _DIVIDED.sub("-\n", "\n".join(lines).lower()))
-    return frozenset([*_WORD.findall(text), *HYPHENATED.findall(text)])
 
 
 def continues_sentence(above: str, below: str) -> bool:
@@ -116,11 +137,11 @@ def join_rows(lines: Iterable[Line], *, right_to_left: bool = False) -> list[lis
     return rows
 
 
-def region_text(kind: BlockKind, lines: Sequence[Line], words: Collection[str], *, right_to_left: bool = False) -> str:
+def region_text(kind: BlockKind, lines: Sequence[Line], words: Words = UNKNOWN, *, right_to_left: bool = False) -> str:
     """Return the text of a region: a pipe table for a table, separate lines for code and formulas, else a paragraph."""
     rows = group_rows(lines, right_to_left=right_to_left)
     if kind == "table":
-        return _table(own if len(own := table_rows([[line] for line in lines])) >= _FEWEST else rows)
+        return _table(own if len(own := table_rows([[line] for line in lines])) >= _FEWEST else rows, words)
     if kind == "code" and all(line.font.mono for line in lines):
         return _code(rows)
     texts = [row_text(row) for row in rows]
@@ -217,7 +238,7 @@ def split_references(lines: Sequence[Line], *, right_to_left: bool = False) -> l
     return references
 
 
-def _table(rows: Sequence[Sequence[Line]]) -> str:
+def _table(rows: Sequence[Sequence[Line]], words: Words) -> str:
     """Write rows as a table with the columns of the fullest rows; a single column is written line by line."""
     rows = _split_cells(rows)
     fields = [_fields(row) for row in rows]
@@ -233,18 +254,18 @@ def _table(rows: Sequence[Sequence[Line]]) -> str:
         column = 0
         for line in row:  # in their order, whatever the columns
             column = max(range(column, width), key=lambda i: interval_overlap(line.box[::2], columns[i]))
-            texts[column] = squeeze(f"{texts[column]} {line.text}")
-    return pipe_table(_join_wrapped(cells, [bounding_box(line.box for line in row)[1] for row in rows]))
+            texts[column] = join_lines([texts[column], line.text], words)
+    return pipe_table(_join_wrapped(cells, [bounding_box(line.box for line in row)[1] for row in rows], words))
 
 
-def _join_wrapped(cells: Sequence[list[str]], tops: Sequence[float]) -> list[list[str]]:
+def _join_wrapped(cells: Sequence[list[str]], tops: Sequence[float], words: Words) -> list[list[str]]:
     """Join rows with one cell, which is not the first, to the row above if they are nearer than other rows."""
     pitches = [below - above for above, below in pairwise(tops)]
     usual = median([pitch for pitch, row in zip(pitches, cells[1:], strict=True) if row[0]] or [0.0])
     rows = [cells[0]]
     for pitch, row in zip(pitches, cells[1:], strict=True):
         if not row[0] and sum(map(bool, row)) == 1 and pitch < _TIGHT * usual:
-            rows[-1] = [join_lines(texts) for texts in zip(rows[-1], row, strict=True)]
+            rows[-1] = [join_lines(texts, words) for texts in zip(rows[-1], row, strict=True)]
         else:
             rows.append(row)
     return rows
