@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median
 
 from advchunk.readers.pages.regions import corrections, shapes
@@ -91,7 +91,7 @@ def cut_rows(
     detections, places = _deduplicate(detections), {id(line): part for part in found for line in part.lines}
     parts, owner, last = list[Part](), -1, None  # the detection and the row that the next one may continue
     placed, was_field = set[int](), False
-    for row in rows:
+    for row in (part for row in rows for part in _divide(row, detections)):
         for part in (places[id(line)] for line in row if id(line) in places):
             if id(part) not in placed:
                 parts.append(part)
@@ -109,7 +109,7 @@ def cut_rows(
         elif is_field or was_field:
             is_same = is_field and was_field and owner == new
         else:
-            may_be = owner == new or (-1 in (owner, new) and _GROWING.issuperset(kinds))
+            may_be = owner == new or (_GROWING.issuperset(kinds) and (-1 in (owner, new) or kinds[0] == kinds[1]))
             is_same = may_be and whole.box[3] > last.box[3] and belong_together(last, whole, setting.reach)
         owner, was_field = max(owner, new) if is_same else new, is_field
         kind, level = shapes.label_kind(detections[owner].label) if owner >= 0 else ("paragraph", 0)
@@ -121,6 +121,15 @@ def cut_rows(
             parts[-1] = above._replace(kind=kind, lines=[*above.lines, *rest], text=text)
         last = whole
     return parts
+
+
+def _divide(row: Sequence[Line], detections: Sequence[Detected]) -> Iterator[list[Line]]:
+    """Yield the parts of a row that are in different detections, as captions of two figures are."""
+    owners = dict(zip(map(id, row), _find_owners(detections, row), strict=True))
+    if len({*owners.values()} - {-1}) > 1 and {detections[i].kind for i in owners.values()} != {"heading"}:
+        yield from (list(lines) for _, lines in groupby(row, key=lambda line: owners[id(line)]))
+    else:
+        yield list(row)
 
 
 def _is_field(row: Sequence[Line]) -> bool:

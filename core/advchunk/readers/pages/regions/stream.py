@@ -10,7 +10,7 @@ Three things do:
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 from statistics import median
 from typing import TypeAlias
 
@@ -59,7 +59,7 @@ def _order(pieces: list[Line], *, is_mirrored: bool) -> list[Line]:
         return pieces
     mirrored = [piece._replace(box=_mirror(piece.box)) if is_mirrored else piece for piece in pieces]
     own = {id(a): b for a, b in zip(mirrored, pieces, strict=True)}
-    runs = _runs(_columns(mirrored))
+    runs = _runs(_title_first(_columns(mirrored)))
     if len(runs) > _DRAWN * len(pieces) and median(_width(piece) / piece.height for piece in pieces) < _SHORT:
         return pieces
     return [own[id(piece)] for piece in _tables(_insert(runs))]
@@ -90,6 +90,19 @@ def _runs(pieces: Sequence[Line]) -> list[list[list[Line]]]:
         else:
             runs[-1][-1].append(b)
     return runs
+
+
+def _title_first(pieces: list[Line]) -> list[Line]:
+    """Move what is after a jump back, and above all before it and over its first text, to the front."""
+    top = pieces[0].box[1]
+    for i in range(1, len(pieces)):
+        if pieces[i].box[3] <= top:
+            title = [*takewhile(lambda piece: piece.box[3] <= top + _ROW * piece.height, pieces[i:])]
+            if interval_overlap(bounding_box(piece.box for piece in title)[::2], pieces[0].box[::2]) > 0:
+                return [*title, *pieces[:i], *pieces[i + len(title) :]]
+            return pieces
+        top = min(top, pieces[i].box[1])
+    return pieces
 
 
 def _insert(runs: Sequence[Sequence[Sequence[Line]]]) -> list[Line]:
