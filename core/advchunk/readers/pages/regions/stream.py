@@ -2,8 +2,7 @@
 
 Three things do:
 
-1. The file jumps back: text above, or to the left on the same row, follows. A block after a jump goes into the white space where
-   it stands, if the text above and below that space follow each other in the file; else it stays.
+1. The file has the title last: what is above all other text goes before it.
 2. The file reads across columns of prose, line by line. They are read one after the other.
 3. The file reads a table with a column of numbers, or of labels, column by column. It is read row by row.
 """
@@ -30,8 +29,6 @@ _FEWEST = 3  # rows of columns that prove something
 _NARROWEST, _FULL = 9.0, 0.7  # width of a column of prose in line heights; of a full line in column widths
 _FILLED, _RUN_ON, _GAPPED = 0.8, 0.3, 0.3  # shares of lines: that are full, begin in lower case, have gaps like cells
 _MOSTLY = 0.6  # of a column's texts, which are numbers, labels, or level with those beside
-_FEW = 0.1  # of the lines of a column, which may reach into the next; of the width of two texts that are in one column
-_DRAWN, _SHORT = 0.25, 6.0  # jumps back for each text, and median width of texts in line heights, of a drawing
 
 _UNIT = r"\s?(?:%|[$€£]|[A-Za-zµ°]{1,4})?"
 _NUMBER = re.compile(
@@ -59,10 +56,7 @@ def _order(pieces: list[Line], *, is_mirrored: bool) -> list[Line]:
         return pieces
     mirrored = [piece._replace(box=_mirror(piece.box)) if is_mirrored else piece for piece in pieces]
     own = {id(a): b for a, b in zip(mirrored, pieces, strict=True)}
-    runs = _runs(_title_first(_columns(mirrored)))
-    if len(runs) > _DRAWN * len(pieces) and median(_width(piece) / piece.height for piece in pieces) < _SHORT:
-        return pieces
-    return [own[id(piece)] for piece in _tables(_insert(runs))]
+    return [own[id(piece)] for piece in _tables(_title_first(_columns(mirrored)))]
 
 
 def _mirror(box: Box) -> Box:
@@ -71,25 +65,6 @@ def _mirror(box: Box) -> Box:
 
 def _width(piece: Line) -> float:
     return piece.box[2] - piece.box[0]
-
-
-def _is_left(a: Line, b: Line) -> bool:
-    return a.box[2] <= b.box[0] + _ROW * b.height
-
-
-def _runs(pieces: Sequence[Line]) -> list[list[list[Line]]]:
-    """Return the runs of texts between jumps back, each in segments: one ends where the next is up, right of all beside it."""
-    runs = [[[pieces[0]]]]
-    for a, b in pairwise(pieces):
-        is_up = (b.box[1] + b.box[3]) / 2 < a.box[1] - _UP * min(a.height, b.height)
-        beside = [_is_left(c, b) for c in runs[-1][-1] if c.box[3] > b.box[1] + _ROW * b.height] if is_up else []
-        if (not is_up and is_on_row(a, b) and _is_left(b, a)) or beside.count(False) > _FEW * len(beside):
-            runs.append([[b]])
-        elif is_up:
-            runs[-1].append([b])
-        else:
-            runs[-1][-1].append(b)
-    return runs
 
 
 def _title_first(pieces: list[Line]) -> list[Line]:
@@ -105,53 +80,13 @@ def _title_first(pieces: list[Line]) -> list[Line]:
     return pieces
 
 
-def _insert(runs: Sequence[Sequence[Sequence[Line]]]) -> list[Line]:
-    """Move the blocks of all runs but the longest, each into the white space that it is in, if that is elsewhere in the file."""
-    flat = [[piece for segment in run for piece in segment] for run in runs]
-    longest = max(flat, key=lambda run: sum(len(piece.text) for piece in run))
-    ordered = [piece for run in flat for piece in run]
-    for block in (block for run in flat if run is not longest for block in _blocks(run)):
-        start = next(i for i, piece in enumerate(ordered) if piece is block[0])
-        end = start + len(block)
-        rest = ordered[:start] + ordered[end:]
-        i = _place(rest, bounding_box(piece.box for piece in block), block[-1].height)
-        beside = [(block[0], ordered[start - 1])] if start else []
-        beside += [(block[-1], ordered[end])] if end < len(ordered) else []
-        is_in_row = any(is_on_row(a, b) for a, b in beside)
-        ordered = ordered if i is None or is_in_row else [*rest[:i], *block, *rest[i:]]
-    return ordered
-
-
-def _blocks(run: Sequence[Line]) -> list[list[Line]]:
-    """Return texts that follow each other below, or to the right on a row."""
-    blocks = [[run[0]]]
-    for a, b in pairwise(run):
-        is_below = interval_overlap(a.box[::2], b.box[::2]) > 0 and b.box[1] - a.box[3] < _NEAR * b.height
-        if is_below or (is_on_row(a, b) and _is_left(a, b)):
-            blocks[-1].append(b)
-        else:
-            blocks.append([b])
-    return blocks
-
-
-def _place(rest: Sequence[Line], box: Box, height: float) -> int | None:
-    """Return the place of a block before the row right below it, if the text before that row leaves space for the block."""
-    least = _FEW * (box[2] - box[0])
-    over = (i for i, p in enumerate(rest) if interval_overlap(p.box[::2], box[::2]) > min(least, _FEW * _width(p)))
-    below = [i for i in over if rest[i].box[1] >= box[3] - rest[i].height / 2]
-    top = min((rest[i].box[1] for i in below), default=float("inf"))
-    if top - box[3] > _FAR * height:
-        return None
-    i = next(i for i in below if rest[i].box[1] <= top + _UP * height)
-    while i and is_on_row(rest[i - 1], rest[i]) and rest[i - 1].box[2] <= rest[i].box[0] + rest[i].height:
-        i -= 1
-    fits = not i or rest[i - 1].box[3] <= box[1] + _ROW * height or rest[i - 1].box[1] > rest[i].box[3]
-    return i if fits else None
-
-
 def _tables(pieces: Sequence[Line]) -> list[Line]:
     """Read row by row what is read column by column, if rows are level and a column has numbers, or labels before it."""
-    segments, ordered = [segment for run in _runs(pieces) for segment in run], list[Line]()
+    segments, ordered = [[pieces[0]]], list[Line]()
+    for a, b in pairwise(pieces):
+        if (b.box[1] + b.box[3]) / 2 < a.box[1] - _UP * min(a.height, b.height):
+            segments.append([])
+        segments[-1].append(b)
     while segments:
         columns, table = [segments.pop(0)], set[int]()
         while segments and (beside := _beside(columns[-1], segments[0])):
@@ -168,6 +103,8 @@ def _tables(pieces: Sequence[Line]) -> list[Line]:
 def _beside(left: Sequence[Line], right: Sequence[Line]) -> list[Line]:
     """Return the last texts of a column and the first ones of the next that are level, if they are those of a table."""
     a = [p for p in left if p.box[3] > right[0].box[1] + _ROW * p.height]
+    if any(p.box[2] > right[0].box[0] + _ROW * p.height for p in a):
+        return []
     bottom = max((p.box[3] for p in a), default=0.0)
     b = [p for p in right if p.box[1] < bottom - _ROW * p.height]
     level = sum(any(abs(row[0].box[3] - q.box[3]) <= _ROW * q.height for q in a) for row in group_rows(b))
