@@ -183,6 +183,21 @@ def test_grids_with_missing_lines_are_left():
     assert read_grid([whole[0], [(0, 15, 50, 35), (145, 15, 150, 35)]], join_rows(cells)) is None
 
 
+def test_lines_that_are_drawn_tear_no_row_of_the_text():
+    names = ["Bulgaria", "Cyprus", "Estonia", "Hungary"]
+    rows = [(name, str(i), str(10 * i)) for i, name in enumerate(names)]
+    between_groups = rows_on(Paper().page(), [("Country", "2025", "2026"), *rows])
+    for y in (754, 740, 684):
+        between_groups.raw(f"70 {y} m 370 {y} l S ")
+    for x in (70, 170, 270, 370):
+        between_groups.raw(f"{x} 754 m {x} 684 l S ")
+    without_labels = grid_on(rows_on(Paper().page(), TEAS), len(TEAS), edges=(170, 225, 270, 370))
+    for paper, texts in ((between_groups, rows), (without_labels, TEAS)):
+        ((kind, table),) = blocks(paper)
+        assert kind == "table"
+        assert [f"| {' | '.join(row)} |" in table.splitlines() for row in texts] == [True] * len(texts)
+
+
 def test_three_rows_are_fewest():
     rows = [[Line(f"t{i}{j}", (100 * j, 14 * i, 100 * j + 20, 14 * i + 10)) for j in range(3)] for i in range(3)]
     assert len(aligned_tables(rows)) == 1

@@ -318,19 +318,12 @@ def test_number_and_title_in_two_boxes_are_one_heading():
     assert outlined(lines, *detections) == [("heading", "2.1 Overview")]
 
 
-def test_list_in_a_table_or_bibliography_or_below_its_first_sentence_is_a_list():
+def test_list_in_a_bibliography_or_below_its_first_sentence_is_a_list():
     lines = [line("•", 50, 100, 4.0), line("green", 70, 100), line("•", 50, 120, 4.0), line("black", 70, 120)]
     items = [("item", "• green"), ("item", "• black")]
-    for label in "table", "reference":
-        assert outlined(lines, Detected(label, (45, 95, 180, 135))) == items
+    assert outlined(lines, Detected("reference", (45, 95, 180, 135))) == items
     above = [line("There is:", 50, 88)]
     assert outlined([*above, *lines], Detected("text", (45, 85, 180, 135))) == [("paragraph", "There is:"), *items]
-
-
-def test_rows_of_equal_numbers_of_cells_in_a_formula_are_a_table():
-    lines = [line(f"{i}{j}", 50 + 40 * j, 100 + 12 * i, 10.0) for i in range(3) for j in range(3)]
-    assert [kind for kind, _ in outlined(lines, Detected("equation", (45, 95, 180, 140)))] == ["table"]
-    assert [kind for kind, _ in outlined(lines[:6], Detected("equation", (45, 95, 180, 140)))] == ["formula"]
 
 
 def test_references_have_years_and_are_divided_at_their_numbers():

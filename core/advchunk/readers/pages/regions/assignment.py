@@ -91,7 +91,7 @@ def cut_rows(
     detections, places = _deduplicate(detections), {id(line): part for part in found for line in part.lines}
     parts, owner, last = list[Part](), -1, None  # the detection and the row that the next one may continue
     placed, was_field = set[int](), False
-    for row in (part for row in rows for part in _divide(row, detections)):
+    for row in (part for whole_row in rows for part in _divide(whole_row, detections)):
         for part in (places[id(line)] for line in row if id(line) in places):
             if id(part) not in placed:
                 parts.append(part)

@@ -49,35 +49,13 @@ def correct(parts: Sequence[Part], setting: Setting) -> list[Part]:
 
 
 def prose_in_figures(part: Part, setting: Setting) -> Iterator[Part]:
-    """Read a figure as text if most of it is full lines: dense pages and foreign scripts are taken for figures."""
-    if part.kind == "figure" and _is_mostly_full(part.lines):
+    """Read a figure, or a table with one column, as text if most of it is full lines, which dense pages have."""
+    may_be = part.kind == "figure" or (part.kind == "table" and max(map(len, _rows(part, setting))) == 1)
+    if may_be and _is_mostly_full(part.lines):
         for lines in cluster(part.lines, setting.reach):
             yield Part("paragraph", 0, part.score, lines)
     else:
         yield part
-
-
-def tables_without_columns(part: Part, setting: Setting) -> Iterator[Part]:
-    """Read a table as text if its first column is bullets, or its rows are single full lines: lists are taken for tables."""
-    if part.kind != "table":
-        yield part
-        return
-    rows = _rows(part, setting)
-    bulleted = sum(starts_with_bullet(row[0].text) for row in rows)
-    if bulleted > 1 and starts_with_bullet(rows[0][0].text):
-        yield part._replace(kind="item")
-    elif max(map(len, rows)) == 1 and _is_mostly_full(part.lines):
-        for lines in cluster(part.lines, setting.reach):
-            yield Part("paragraph", 0, part.score, lines)
-    else:
-        yield part
-
-
-def tables_in_formulas(part: Part, setting: Setting) -> Iterator[Part]:
-    """Read a formula as a table if it has rows with the same number of cells: tables of numbers are taken for formulas."""
-    widths = [len(row) for row in _rows(part, setting)]
-    is_table = part.kind == "formula" and len(widths) > 2 and len(set(widths)) == 1 and widths[0] > 2
-    yield part._replace(kind="table") if is_table else part
 
 
 def contents(part: Part, setting: Setting) -> Iterator[Part]:
@@ -172,8 +150,6 @@ def indented_paragraphs(part: Part, setting: Setting) -> Iterator[Part]:
 RULES: tuple[Rule, ...] = (
     prose_in_figures,
     contents,
-    tables_without_columns,
-    tables_in_formulas,
     headings_of_prose,
     references_of_prose,
     lists,

@@ -15,7 +15,7 @@ _MARGIN, _SHIFT = 0.12, 0.01  # of the height of a page: where running heads are
 _APART, _FARTHER = 0.7, 1.3  # in line heights, and times the usual distance of rows: the first row of a table is nearer
 _FAR = 4.0  # in line heights: a distance that is enough on any page
 _COUNT = re.compile(
-    r"(?:[\W_]|page|p\.|seite|s\.|página|pagina)*(?P<number>\d{1,4}|[ivxl]{1,7})(?:\s*(?:/|of|von|de|sur)\s*\d{1,4})?[\W_]*",
+    r"(?:[\s|(\[·•–—-]|page|p\.|seite|s\.|página|pagina)*(?P<number>\d{1,4}|[ivxl]{1,7})(?:\s*(?:/|of|von|de|sur)\s*\d{1,4})?[\W_]*",
     re.IGNORECASE,
 )
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50}

@@ -9,7 +9,7 @@ Three things do:
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import groupby, pairwise, takewhile
+from itertools import accumulate, groupby, pairwise
 from statistics import median
 from typing import TypeAlias
 
@@ -69,15 +69,12 @@ def _width(piece: Line) -> float:
 
 def _title_first(pieces: list[Line]) -> list[Line]:
     """Move what is after a jump back, and above all before it and over its first text, to the front."""
-    top = pieces[0].box[1]
-    for i in range(1, len(pieces)):
-        if pieces[i].box[3] <= top:
-            title = [*takewhile(lambda piece: piece.box[3] <= top + _ROW * piece.height, pieces[i:])]
-            if interval_overlap(bounding_box(piece.box for piece in title)[::2], pieces[0].box[::2]) > 0:
-                return [*title, *pieces[:i], *pieces[i + len(title) :]]
-            return pieces
-        top = min(top, pieces[i].box[1])
-    return pieces
+    tops = [*accumulate((piece.box[1] for piece in pieces), min)]
+    start = next((i for i in range(1, len(pieces)) if pieces[i].box[3] <= tops[i - 1]), len(pieces))
+    end = next((i for i in range(start, len(pieces)) if pieces[i].box[1] >= tops[start - 1]), len(pieces))
+    title = pieces[start:end]
+    is_over = title and interval_overlap(bounding_box(piece.box for piece in title)[::2], pieces[0].box[::2]) > 0
+    return [*title, *pieces[:start], *pieces[end:]] if is_over else pieces
 
 
 def _tables(pieces: Sequence[Line]) -> list[Line]:
