@@ -70,11 +70,12 @@ def _width(piece: Line) -> float:
 def _title_first(pieces: list[Line]) -> list[Line]:
     """Move what is after a jump back, and above all before it and over its first text, to the front."""
     tops = [*accumulate((piece.box[1] for piece in pieces), min)]
-    start = next((i for i in range(1, len(pieces)) if pieces[i].box[3] <= tops[i - 1]), len(pieces))
-    end = next((i for i in range(start, len(pieces)) if pieces[i].box[1] >= tops[start - 1]), len(pieces))
-    title = pieces[start:end]
-    is_over = title and interval_overlap(bounding_box(piece.box for piece in title)[::2], pieces[0].box[::2]) > 0
-    return [*title, *pieces[:start], *pieces[end:]] if is_over else pieces
+    for start in (i for i in range(1, len(pieces)) if pieces[i].box[3] <= tops[i - 1]):
+        end = next((i for i in range(start, len(pieces)) if pieces[i].box[1] >= tops[start - 1]), len(pieces))
+        title = pieces[start:end]
+        if interval_overlap(bounding_box(piece.box for piece in title)[::2], pieces[0].box[::2]) > 0:
+            return [*title, *pieces[:start], *pieces[end:]]
+    return pieces
 
 
 def _tables(pieces: Sequence[Line]) -> list[Line]:
