@@ -14,7 +14,7 @@ from advchunk.readers.pages.regions import results
 from advchunk.readers.pages.regions.assignment import build_regions
 from advchunk.readers.pages.regions.document import DetectedPage, Page, build_document, build_pages, mark_running
 from advchunk.readers.pages.regions.order import reading_order
-from advchunk.readers.pages.regions.prose import Words, group_rows, join_lines
+from advchunk.readers.pages.regions.prose import WordList, group_rows, join_lines
 from advchunk.readers.pages.regions.shapes import Detected, Font, Line, Region, Sheet
 from growing import check_growth
 
@@ -203,7 +203,7 @@ def test_a_picture_has_a_place_and_no_text():
 def test_a_figure_that_is_really_a_page_is_read_by_its_columns():
     lines = [line(f"a{i}", 50, 100 + 11 * i) for i in range(3)] + [line(f"b{i}", 200, 100 + 11 * i) for i in range(3)]
     (region,) = build_regions(SHEET, lines, [Detected("figure", (40, 90, 400, 400))])
-    assert region.text == "a0 a1 a2\nb0 b1 b2"
+    assert region.text == "a0\na1\na2\nb0\nb1\nb2"
 
 
 def test_list_is_split_into_items_under_any_label():
@@ -393,12 +393,12 @@ def test_lines_are_joined(lines, text):
 
 
 def test_a_hyphen_is_left_out_where_the_document_says_so():
-    said, divided = ["Drug-", "free days of place-", "bo, see drug-free"], "the placebo was drug-free"
-    assert join_lines(said, Words.of(said)) == "Drug-free days of place-bo, see drug-free"
-    assert join_lines(said, Words.of([*said, divided])) == "Drug-free days of placebo, see drug-free"
-    other = [*said[1:2], "bo, a run, a time, a kitt-", "en, a run-", "time of placebo and tea-", "pots, a teapots"]
-    assert join_lines(other[2:4], Words.of(other)) == "en, a run-time of placebo and tea-"
-    assert join_lines(["kitt-", "en"], Words.of(other)) == "kitten"
+    lines, divided = ["Drug-", "free days of place-", "bo, see drug-free"], "the placebo was drug-free"
+    assert join_lines(lines, WordList.of(lines)) == "Drug-free days of place-bo, see drug-free"
+    assert join_lines(lines, WordList.of([*lines, divided])) == "Drug-free days of placebo, see drug-free"
+    other = [*lines[1:2], "bo, a run, a time, a kitt-", "en, a run-", "time of placebo and tea-", "pots, a teapots"]
+    assert join_lines(other[2:4], WordList.of(other)) == "en, a run-time of placebo and tea-"
+    assert join_lines(["kitt-", "en"], WordList.of(other)) == "kitten"
 
 
 def test_rows_follow_the_script_direction():

@@ -58,7 +58,10 @@ def build_regions(
     owned = defaultdict[int, list[Line]](list)
     for line, owner in zip(lines, _find_owners(detections, lines), strict=True):
         owned[owner].append(line)
-    groups = [*cluster(owned.pop(-1, []), setting.reach), *owned.values()]
+    groups = list[list[Line]]()
+    for i, group in owned.items():  # a figure may be a whole page
+        is_one = i >= 0 and detections[i].kind != "figure"
+        groups += [group] if is_one else cluster(group, setting.reach)
     boxes, mirrored = [shapes.bounding_box(line.box for line in group) for group in groups], setting.right_to_left
     order = [
         line
@@ -81,14 +84,14 @@ def pictures(sheet: Sheet, lines: Sequence[Line], detections: Iterable[Detected]
 
 
 def cut_rows(
-    rows: Iterable[list[Line]], detections: Iterable[Detected], found: Iterable[Part], setting: Setting
+    rows: Iterable[list[Line]], detections: Iterable[Detected], fixed: Iterable[Part], setting: Setting
 ) -> list[Part]:
-    """Cut the rows of a page, in reading order, into parts; ``found`` ones are in place of their first lines.
+    """Cut the rows of a page, in reading order, into parts; ``fixed`` ones are in place of their first lines.
 
     A row belongs to the detection that most of it is in, and begins a part where the detection changes, or where it does not
     continue the paragraph above. Rows with gaps as those of fields have are lines of their own.
     """
-    detections, places = _deduplicate(detections), {id(line): part for part in found for line in part.lines}
+    detections, places = _deduplicate(detections), {id(line): part for part in fixed for line in part.lines}
     parts, owner, last = list[Part](), -1, None  # the detection and the row that the next one may continue
     placed, was_field = set[int](), False
     for row in (part for whole_row in rows for part in _divide(whole_row, detections)):
@@ -145,7 +148,7 @@ def part_regions(sheet: Sheet, part: Part, setting: Setting) -> Iterator[Region]
         if part.text or part.kind != "figure":
             text = part.text or region_text(part.kind, lines, setting.words, right_to_left=setting.right_to_left)
         else:
-            text = _figure_text(lines, setting)
+            text = "\n".join(map(row_text, join_rows(lines, right_to_left=setting.right_to_left)))
         box, size = shapes.bounding_box(line.box for line in lines), median(line.height for line in lines)
         written = cell_texts(text) if part.kind == "table" else text
         hyphens = sum(line.text.count("-") for line in lines) - written.count("-")
@@ -160,14 +163,6 @@ def sort_regions(sheet: Sheet, regions: Sequence[Region], *, right_to_left: bool
         parts[0 if is_header else {"furniture": 3, "footnote": 2}.get(region.kind, 1)].append(region)
     orders = (reading_order([region.box for region in part], right_to_left=right_to_left) for part in parts)
     return [part[i] for part, order in zip(parts, orders, strict=True) for i in order]
-
-
-def _figure_text(lines: Sequence[Line], setting: Setting) -> str:
-    """Return the texts of a figure, one per line; a figure that is really a whole page is read by its columns."""
-    texts = cluster(lines, setting.reach)
-    boxes, mirrored = [shapes.bounding_box(line.box for line in text) for text in texts], setting.right_to_left
-    order = reading_order(boxes, right_to_left=mirrored)
-    return "\n".join(region_text("paragraph", texts[i], setting.words, right_to_left=mirrored) for i in order)
 
 
 def _deduplicate(detections: Iterable[Detected]) -> list[Detected]:

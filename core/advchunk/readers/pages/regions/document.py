@@ -10,7 +10,14 @@ from advchunk.readers.pages.regions.assignment import cut_rows, part_regions, pi
 from advchunk.readers.pages.regions.code import find_code
 from advchunk.readers.pages.regions.corrections import Part, correct
 from advchunk.readers.pages.regions.grids import Grid, aligned_tables, read_grid
-from advchunk.readers.pages.regions.prose import UNKNOWN, Words, continues_sentence, group_rows, join_lines, region_text
+from advchunk.readers.pages.regions.prose import (
+    UNKNOWN,
+    WordList,
+    continues_sentence,
+    group_rows,
+    join_lines,
+    region_text,
+)
 from advchunk.readers.pages.regions.running import is_in_margin, running_heads
 from advchunk.readers.pages.regions.setting import Setting
 from advchunk.readers.pages.regions.shapes import (
@@ -46,7 +53,7 @@ class Page(NamedTuple):
 
     sheet: Sheet
     regions: list[Region]
-    words: Words = UNKNOWN
+    words: WordList = UNKNOWN
 
 
 def build_pages(pages: Sequence[DetectedPage]) -> list[Page]:
@@ -65,23 +72,23 @@ def build_pages(pages: Sequence[DetectedPage]) -> list[Page]:
 
 
 def _build_page(page: DetectedPage, rows: Sequence[list[Line]], running: Set[int], usual: Setting) -> Page:
-    setting, found, rest = usual.on_page([line for row in rows for line in row]), list[Part](), rows
+    setting, fixed, rest = usual.on_page([line for row in rows for line in row]), list[Part](), rows
     for grid in page.grids:
         if table := read_grid(grid, rest, usual.words):
-            found.append(Part("table", 0, 1.0, table.lines, table.text))
+            fixed.append(Part("table", 0, 1.0, table.lines, table.text))
             rest = [_without(row, table.lines) for row in rest]
-    found += [_found("code", piece) for piece in find_code([line for row in rest for line in row], setting)]
-    heads = [_found("furniture", row) for row in group_rows(line for line in page.lines if id(line) in running)]
+    fixed += [_fixed_part("code", piece) for piece in find_code([line for row in rest for line in row], setting)]
+    heads = [_fixed_part("furniture", row) for row in group_rows(line for line in page.lines if id(line) in running)]
     foot = [head for head in heads if head.lines[0].box[1] > page.sheet.height / 2]
-    tilted = [_found("paragraph", [line]) for line in _tilted(page.lines) if id(line) not in running]
-    body = correct(cut_rows(rows, page.detections, found, setting), setting)
+    tilted = [_fixed_part("paragraph", [line]) for line in _tilted(page.lines) if id(line) not in running]
+    body = correct(cut_rows(rows, page.detections, fixed, setting), setting)
     body = [part._replace(kind="paragraph") if part.kind == "furniture" else part for part in body]  # repeats are known
     parts = [*heads[: len(heads) - len(foot)], *body, *tilted, *foot]
     regions = [region for part in parts for region in part_regions(page.sheet, part, setting)]
     return Page(page.sheet, [*regions, *pictures(page.sheet, page.lines, page.detections)], usual.words)
 
 
-def _found(kind: BlockKind, lines: list[Line]) -> Part:
+def _fixed_part(kind: BlockKind, lines: list[Line]) -> Part:
     return Part(kind, 0, 1.0, lines, region_text(kind, lines))
 
 
@@ -168,7 +175,7 @@ def _level(region: Region, usual: float) -> int:
     return region.level or (1 if region.size > usual * _LARGE else 2)
 
 
-def _join_regions(regions: Iterable[Region], words: Words, counts: Counter[str]) -> list[tuple[Region, list[Place]]]:
+def _join_regions(regions: Iterable[Region], words: WordList, counts: Counter[str]) -> list[tuple[Region, list[Place]]]:
     """Return the regions that become blocks, and their places: paragraphs joined, and pictures as places of captions."""
     parts, pictures = list[tuple[Region, list[Place]]](), list[Region]()
     last = -1  # index of the paragraph that may continue

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from advchunk.readers.pages.regions.prose import UNKNOWN, Words, is_marker, region_text, table_rows
+from advchunk.readers.pages.regions.prose import UNKNOWN, WordList, is_marker, region_text, table_rows
 from advchunk.readers.pages.regions.shapes import Box, Detected, Line, bounding_box, box_area, fraction_inside
 from advchunk.readers.writing import pipe_table
 
@@ -37,7 +37,7 @@ class GridTable(NamedTuple):
     text: str
 
 
-def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: Words = UNKNOWN) -> GridTable | None:
+def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: WordList = UNKNOWN) -> GridTable | None:
     """Return the table in a grid on a page, given its rows; None if the grid has no two rows and columns with text.
 
     A grid that frames something else, a part of many rows, or cells that the file reads line by line, is no table.

@@ -32,35 +32,35 @@ OPENERS, _CLOSERS = "\"'“\u2018«([", "\"'”’»)]}"
 _ENDS = frozenset(".!?…:;。！？؟।")
 
 
-class Words(NamedTuple):
+class WordList(NamedTuple):
     """The words of a document, in lower case, and whether it divides words at line ends."""
 
-    known: frozenset[str] = frozenset()
+    forms: frozenset[str] = frozenset()
     divides: bool = True
 
     @classmethod
-    def of(cls, lines: Iterable[str]) -> "Words":
+    def of(cls, lines: Iterable[str]) -> "WordList":
         """Return the words of lines, hyphenated ones also whole, but not the halves of those at line ends.
 
         The document divides words if it has more of those at line ends joined elsewhere than hyphenated, by two at least.
 
-        >>> words = Words.of(["The place-", "bo, a double-blind", "trial of placebo"])
-        >>> sorted(words.known), words.divides
+        >>> words = WordList.of(["The place-", "bo, a double-blind", "trial of placebo"])
+        >>> sorted(words.forms), words.divides
         (['a', 'blind', 'double', 'double-blind', 'of', 'placebo', 'the', 'trial'], False)
         """
         text = "\n".join(lines).lower()
         halves = {(match["left"], match["right"]) for match in _DIVIDED.finditer(text)}
         text = _SECOND_HALF.sub(" ", _DIVIDED.sub("-\n", text))
-        known = frozenset([*_WORD.findall(text), *HYPHENATED.findall(text)])
-        joined, hyphenated = (sum(f"{a}{hyphen}{b}" in known for a, b in halves) for hyphen in ("", "-"))
-        return cls(known, joined > hyphenated + 1)
+        forms = frozenset([*_WORD.findall(text), *HYPHENATED.findall(text)])
+        joined, hyphenated = (sum(f"{a}{hyphen}{b}" in forms for a, b in halves) for hyphen in ("", "-"))
+        return cls(forms, joined > hyphenated + 1)
 
 
-UNKNOWN = Words()
-"""Words of a document that is not known."""
+UNKNOWN = WordList()
+"""The words of a document that is not known."""
 
 
-def join_lines(lines: Iterable[str], words: Words = UNKNOWN) -> str:
+def join_lines(lines: Iterable[str], words: WordList = UNKNOWN) -> str:
     r"""Join the lines of a paragraph, and the words divided at line ends.
 
     A hyphen is left out if the ``words`` of the document have the joined word, or if it divides words, except in words that
@@ -71,13 +71,13 @@ def join_lines(lines: Iterable[str], words: Words = UNKNOWN) -> str:
     'Weight in the placebo group, a double-blind trial at https://tea-cup.org'
     """
     text = "\n".join(squeeze(line) + " " * line[-1:].isspace() for line in lines if line.strip())
-    known = words.known or frozenset(HYPHENATED.findall(text.lower()))
+    forms = words.forms or frozenset(HYPHENATED.findall(text.lower()))
 
     def join_halves(match: re.Match[str]) -> str:
         left, right = match["left"].lower(), match["right"].lower()
-        are_two = not words.divides or (left in known and right in known) or keeps_hyphen(match, known)
+        are_two = not words.divides or (left in forms and right in forms) or keeps_hyphen(match, forms)
         is_address = _ADDRESS.search("{before}{left}-{right}{after}".format_map(match.groupdict()))
-        return match["before"] + match["left"] + "-" * bool(is_address or (left + right not in known and are_two))
+        return match["before"] + match["left"] + "-" * bool(is_address or (left + right not in forms and are_two))
 
     def join_pair(match: re.Match[str]) -> str:
         widths = {east_asian_width(match[1]), east_asian_width(match[2])}
@@ -137,7 +137,9 @@ def join_rows(lines: Iterable[Line], *, right_to_left: bool = False) -> list[lis
     return rows
 
 
-def region_text(kind: BlockKind, lines: Sequence[Line], words: Words = UNKNOWN, *, right_to_left: bool = False) -> str:
+def region_text(
+    kind: BlockKind, lines: Sequence[Line], words: WordList = UNKNOWN, *, right_to_left: bool = False
+) -> str:
     """Return the text of a region: a pipe table for a table, separate lines for code and formulas, else a paragraph."""
     rows = group_rows(lines, right_to_left=right_to_left)
     if kind == "table":
@@ -238,7 +240,7 @@ def split_references(lines: Sequence[Line], *, right_to_left: bool = False) -> l
     return references
 
 
-def _table(rows: Sequence[Sequence[Line]], words: Words) -> str:
+def _table(rows: Sequence[Sequence[Line]], words: WordList) -> str:
     """Write rows as a table with the columns of the fullest rows; a single column is written line by line."""
     rows = _split_cells(rows)
     fields = [_fields(row) for row in rows]
@@ -258,7 +260,7 @@ def _table(rows: Sequence[Sequence[Line]], words: Words) -> str:
     return pipe_table(_join_wrapped(cells, [bounding_box(line.box for line in row)[1] for row in rows], words))
 
 
-def _join_wrapped(cells: Sequence[list[str]], tops: Sequence[float], words: Words) -> list[list[str]]:
+def _join_wrapped(cells: Sequence[list[str]], tops: Sequence[float], words: WordList) -> list[list[str]]:
     """Join rows with one cell, which is not the first, to the row above if they are nearer than other rows."""
     pitches = [below - above for above, below in pairwise(tops)]
     usual = median([pitch for pitch, row in zip(pitches, cells[1:], strict=True) if row[0]] or [0.0])
@@ -272,7 +274,7 @@ def _join_wrapped(cells: Sequence[list[str]], tops: Sequence[float], words: Word
 
 
 def _fields(row: Iterable[Line]) -> list[tuple[float, float]]:
-    """Return where the cells of a row are, from left to right; lines above each other are in one cell."""
+    """Return the left and right edge of each cell of a row, in order; lines above each other are in one cell."""
     fields = list[tuple[float, float]]()
     for left, right in sorted(line.box[::2] for line in row):
         if fields and left < fields[-1][1]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from advchunk.readers.pages.regions.grouping import LOOSE, LOOSEST, TIGHT, line_spacing
-from advchunk.readers.pages.regions.prose import UNKNOWN, Words, is_right_to_left
+from advchunk.readers.pages.regions.prose import UNKNOWN, WordList, is_right_to_left
 from advchunk.readers.pages.regions.shapes import Font, Line
 
 _FEWEST = 5  # lines of a document that show what is usual in it
@@ -25,7 +25,7 @@ class Setting(NamedTuple):
 
     font: Font = Font()
     height: float = 0.0
-    words: Words = UNKNOWN
+    words: WordList = UNKNOWN
     right_to_left: bool = False
     leading: float = 0.0
 
@@ -41,7 +41,7 @@ class Setting(NamedTuple):
         if len(texts) < _FEWEST:
             fonts, heights = Counter({Font(): 0}), Counter({0.0: 0})
         font, height = fonts.most_common(1)[0][0], heights.most_common(1)[0][0]
-        return cls(font, height, Words.of(texts), is_right_to_left(texts))
+        return cls(font, height, WordList.of(texts), is_right_to_left(texts))
 
     @property
     def reach(self) -> float:
