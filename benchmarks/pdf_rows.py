@@ -13,11 +13,10 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-
-import pypdfium2
 
 from advchunk.readers.pages import pdf
 
@@ -26,31 +25,25 @@ _WORD, _RULE = re.compile(r"[^\W_]+"), re.compile(r"(?m)^\|(?: --- \|)+$")
 
 def plain(path: Path) -> str:
     """Return PDFium's plain text."""
-    with pypdfium2.PdfDocument(path) as document:
+    with import_module("pypdfium2").PdfDocument(path) as document:
         pages = [page.get_textpage().get_text_range() for page in document]
     return re.sub("[\ufffe\x02]\r?\n?", "-", "\n".join(pages))
 
 
 def with_pypdf(path: Path) -> str:
     """Return the text of pypdf."""
-    from pypdf import PdfReader
-
-    return "\n".join(page.extract_text() for page in PdfReader(path).pages)
+    return "\n".join(page.extract_text() for page in import_module("pypdf").PdfReader(path).pages)
 
 
 def with_pdfplumber(path: Path) -> str:
     """Return the text of pdfplumber."""
-    import pdfplumber
-
-    with pdfplumber.open(path) as document:
+    with import_module("pdfplumber").open(path) as document:
         return "\n".join(page.extract_text() for page in document.pages)
 
 
 def with_markitdown(path: Path) -> str:
     """Return the text of markitdown."""
-    from markitdown import MarkItDown
-
-    return str(MarkItDown().convert(path).markdown)
+    return str(import_module("markitdown").MarkItDown().convert(path).markdown)
 
 
 READERS: Mapping[str, Callable[[Path], str]] = {
@@ -91,7 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     paths = sorted(parser.parse_args().folder.glob("*.pdf"))
-    pages = sum(len(pypdfium2.PdfDocument(path)) for path in paths)
+    pages = sum(len(import_module("pypdfium2").PdfDocument(path)) for path in paths)
     print(
         f"{len(paths)} files, {pages} pages\n\n| | rows whole, % | words lost | ms a page |\n| --- | --- | --- | --- |"
     )
