@@ -30,9 +30,8 @@ _FILLED = 1 / 3  # of the cells: those of a drawing are mostly empty
 
 
 class GridTable(NamedTuple):
-    """A table: its box, the lines in it, and its rows as a pipe table."""
+    """A table: the lines in it, and its rows as a pipe table."""
 
-    box: Box
     lines: list[Line]
     text: str
 
@@ -82,7 +81,7 @@ def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: WordList = UNKN
         and sum(torn) <= _MOST_OUTSIDE * sum(map(bool, parts))
         and sum(map(len, filled)) <= _LONGEST * len(filled)
     )
-    return GridTable(outer, inside, pipe_table(rows)) if is_table else None
+    return GridTable(inside, pipe_table(rows)) if is_table else None
 
 
 def _owners(pieces: Sequence[Line], boxes: Sequence[Box]) -> Iterator[tuple[int, float]]:
