@@ -7,6 +7,7 @@ import pytest
 
 from advchunk.readers.pages import pdf, pdfium
 from advchunk.readers.pages.regions.grids import aligned_tables, read_grid
+from advchunk.readers.pages.regions.prose import join_rows
 from advchunk.readers.pages.regions.shapes import Line
 from growing import check_growth
 from pdfs import Paper
@@ -178,14 +179,29 @@ def test_grids_with_missing_lines_are_left():
         Line(text, (x, y, x + 20, y + 10)) for text, x, y in (("a", 0, 0), ("b", 100, 0), ("c", 0, 20), ("d", 100, 20))
     ]
     whole = [[(0, 0, 50, 15), (90, 0, 150, 15)], [(0, 15, 50, 35), (90, 15, 150, 35)]]
-    assert read_grid(whole, cells).text == "| a | b |\n| --- | --- |\n| c | d |"
-    assert read_grid([whole[0], [(0, 15, 50, 35), (145, 15, 150, 35)]], cells) is None
+    assert read_grid(whole, join_rows(cells)).text == "| a | b |\n| --- | --- |\n| c | d |"
+    assert read_grid([whole[0], [(0, 15, 50, 35), (145, 15, 150, 35)]], join_rows(cells)) is None
+
+
+def test_lines_that_are_drawn_tear_no_row_of_the_text():
+    names = ["Bulgaria", "Cyprus", "Estonia", "Hungary"]
+    rows = [(name, str(i), str(10 * i)) for i, name in enumerate(names)]
+    between_groups = rows_on(Paper().page(), [("Country", "2025", "2026"), *rows])
+    for y in (754, 740, 684):
+        between_groups.raw(f"70 {y} m 370 {y} l S ")
+    for x in (70, 170, 270, 370):
+        between_groups.raw(f"{x} 754 m {x} 684 l S ")
+    without_labels = grid_on(rows_on(Paper().page(), TEAS), len(TEAS), edges=(170, 225, 270, 370))
+    for paper, texts in ((between_groups, rows), (without_labels, TEAS)):
+        ((kind, table),) = blocks(paper)
+        assert kind == "table"
+        assert [f"| {' | '.join(row)} |" in table.splitlines() for row in texts] == [True] * len(texts)
 
 
 def test_three_rows_are_fewest():
     rows = [[Line(f"t{i}{j}", (100 * j, 14 * i, 100 * j + 20, 14 * i + 10)) for j in range(3)] for i in range(3)]
-    assert len(aligned_tables([line for row in rows for line in row])) == 1
-    assert aligned_tables([line for row in rows[:2] for line in row]) == []
+    assert len(aligned_tables(rows)) == 1
+    assert aligned_tables(rows[:2]) == []
 
 
 def test_time_grows_with_the_text_of_a_grid_and_of_columns():
@@ -194,11 +210,11 @@ def test_time_grows_with_the_text_of_a_grid_and_of_columns():
             Line(f"t{i}", (100 * (i % 5), 14 * (i // 5), 100 * (i % 5) + 20, 14 * (i // 5) + 10)) for i in range(length)
         ]
 
-    check_growth(aligned_tables, lines, 4_000)
+    check_growth(aligned_tables, lambda length: join_rows(lines(length)), 4_000)
 
     def read(own):
         boxes = [(line.box[0] - 5, line.box[1] - 2, line.box[0] + 95, line.box[1] + 12) for line in own]
-        return read_grid([boxes[i : i + 5] for i in range(0, len(boxes), 5)], own)
+        return read_grid([boxes[i : i + 5] for i in range(0, len(boxes), 5)], join_rows(own))
 
     start = time.process_time()
     assert read(lines(pdfium.MOST_LINES)).text.count("\n") == 1_000

@@ -38,11 +38,11 @@ def read(
     pages: Iterable[int] | None = None,
     password: str | None = None,
 ) -> Document:
-    """Read a PDF column by column; each region is a block with its places.
+    """Read a PDF in the order of its text, except where the page disproves it; each region is a block with its places.
 
-    The text is the one embedded in the file, not OCR. It has every line once, except for dropped headers, footers and
-    page numbers, and for characters that have no Unicode value, which a warning counts. Words divided at line ends are
-    joined, and the dots of a table of contents shortened. Lines in a monospaced font are code. Tables become pipe tables: their
+    The text is the one embedded in the file, not OCR. It has every line once, except for running heads and page numbers
+    that three pages prove, and for characters that have no Unicode value; ``left_out`` in the metadata counts them. Words
+    divided at line ends are joined, and the dots of a table of contents shortened. Lines in a monospaced font are code. Tables become pipe tables: their
     cells are those that are drawn, by pdfplumber, or else found by position; one that continues on the next page is one table,
     with its header once. Docling recognizes tables better. The metadata has the file's ``title`` and ``authors``; a heading that repeats the
     title is left out of section paths.
@@ -86,9 +86,12 @@ def read(
         cause = "has fonts without a map to Unicode" if notes.unreadable else "may be a scan"
         msg = f"a PDF must have text, and this one {cause}: run OCR such as docTR, and pass its export"
         raise ConfigurationError(msg)
-    document = build_document(build_pages(contents), furniture=furniture)
+    unread = {"unreadable characters": sum(notes.unreadable.values())}
+    document = build_document(build_pages(contents), furniture=furniture, unread=unread)
     origin = {"source": name} if name else {}
-    return _set_metadata(document, id, {**info, **origin, "page_count": len(numbers), **(metadata or {})})
+    return _set_metadata(
+        document, id, {**document.metadata, **info, **origin, "page_count": len(numbers), **(metadata or {})}
+    )
 
 
 class _Notes:

@@ -47,6 +47,11 @@ _BOLD_NAME = re.compile(r"(?i)bold|black|heavy|demi|cmb|[.-]b$")
 _MONO_NAME = re.compile(r"(?i)mono|courier|typewriter|cmtt|consol|menlo")
 _NARROW = frozenset("fijlt")  # lower-case letters narrower than the others, unless the font is monospaced
 _LETTERS = frozenset(ascii_lowercase)
+# Words and numbers, as codes spell them that are characters in fonts without a map, such as those of figures by matplotlib.
+_SPELT = re.compile(
+    r"[(\[]?(?:[A-Z]?[a-z]+|[A-Z]+|[-+−]?\d[\d.,/%:−–]*[A-Za-z]{0,2})(?:[-/'][A-Za-z\d]+)*[)\].,:;?!%]*"
+)
+_MOSTLY = 0.7  # of the words
 _TILTED = 2.0  # times the height of its letters: a higher line runs up or down the page
 _PURE = 0.9  # of a monospaced line; the rest may be symbols
 
@@ -141,12 +146,15 @@ def scan_page(pdf: Any, number: int, *, render: bool) -> Scan:
 
 
 def _characters(page: Any, textpage: Any, number: int) -> _Characters:
-    """Return the characters of a page, with boxes from the top left; those whose code has no character are `UNMAPPED`."""
+    """Return the characters of a page, with boxes from the top left; those whose code has no character are `UNMAPPED`.
+
+    Codes that spell words are characters all the same.
+    """
     raw, count = import_extra("pypdfium2.raw", "pdf"), textpage.count_chars()
     rule = f"page {number} must have at most {MOST_CHARACTERS:,} characters"
     require(count <= MOST_CHARACTERS, rule, count)
     values, boxes, rect = list[str](), np.zeros((count, 4)), raw.FS_RECTF()
-    handles, unmapped = list[Any](), False  # of fonts
+    handles, unmapped, guesses = list[Any](), False, list[str]()  # of fonts; codes without a character, between spaces
     for i in range(count):
         values.append(chr(raw.FPDFText_GetUnicode(textpage, i)))
         if raw.FPDFText_GetLooseCharBox(textpage, i, rect):
@@ -156,8 +164,10 @@ def _characters(page: Any, textpage: Any, number: int) -> _Characters:
             font = raw.FPDFTextObj_GetFont(text_object) if text_object else None
             unmapped = bool(font) and raw.FPDFText_HasUnicodeMapError(textpage, i) == 1
         handles.append(font)
-        if unmapped and not values[i].isspace():
-            values[i] = UNMAPPED
+        guesses.append(values[i] if unmapped else " ")
+    words = "".join(guesses).split()
+    if sum(bool(_SPELT.fullmatch(word)) for word in words) < _MOSTLY * len(words):  # else the codes are characters
+        values = [value if guess.isspace() else UNMAPPED for value, guess in zip(values, guesses, strict=True)]
     # A page may be rotated and cropped: three mapped points determine the transformation.
     origin = _to_device(raw, page, 0, 0)
     axes = np.array([_to_device(raw, page, _FAR, 0) - origin, _to_device(raw, page, 0, _FAR) - origin]) / _FAR

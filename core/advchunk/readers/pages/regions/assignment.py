@@ -1,14 +1,23 @@
 """Assign the lines of a page to its regions, and sort the regions into reading order."""
 
-from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
 from statistics import median
 
 from advchunk.readers.pages.regions import corrections, shapes
 from advchunk.readers.pages.regions.corrections import Part
-from advchunk.readers.pages.regions.grouping import FARTHEST, belong_together, cluster, cluster_rows, pairs
+from advchunk.readers.pages.regions.grouping import belong_together, cluster
 from advchunk.readers.pages.regions.order import reading_order
-from advchunk.readers.pages.regions.prose import region_text, split_items, split_references
+from advchunk.readers.pages.regions.prose import (
+    group_rows,
+    is_marker,
+    join_rows,
+    region_text,
+    row_text,
+    split_items,
+    split_references,
+)
 from advchunk.readers.pages.regions.setting import Setting
 from advchunk.readers.pages.regions.shapes import (
     Box,
@@ -18,7 +27,9 @@ from advchunk.readers.pages.regions.shapes import (
     Sheet,
     box_area,
     fraction_inside,
+    interval_overlap,
 )
+from advchunk.readers.writing import cell_texts
 from advchunk.records import BlockKind
 
 _ATOMIC: frozenset[BlockKind] = frozenset({"table", "figure"})  # regions inside them are dropped
@@ -26,6 +37,7 @@ _GROWING: frozenset[BlockKind] = frozenset({"paragraph", "item", "caption", "foo
 _PROSE = _GROWING - {"item"}
 _SAME = 0.75  # of one box inside another: both detect the same thing
 _SPECIFIC = 1.25  # score factor of labels other than text, which is unspecific
+_TAB = 1.5  # in line heights, between a label and its value
 _INSIDE = 0.5  # of a line inside a box that owns it
 
 
@@ -43,47 +55,104 @@ def build_regions(
     tables = [detection.box for detection in detections if detection.kind == "table"]
     prose = [line for line in lines if not any(fraction_inside(line.box, box) > _INSIDE for box in tables)]
     setting = (setting or Setting.of(lines)).on_page(prose or lines)
-    owners = _grow(detections, lines, _find_owners(detections, lines), setting.reach)
     owned = defaultdict[int, list[Line]](list)
-    for line, owner in zip(lines, owners, strict=True):
+    for line, owner in zip(lines, _find_owners(detections, lines), strict=True):
         owned[owner].append(line)
-    pictures = [
-        Region(detection.kind, sheet.page, detection.box, "", detection.score)
-        for i, detection in enumerate(detections)
-        if detection.kind in _ATOMIC and not owned[i]
+    groups = list[list[Line]]()
+    for i, group in owned.items():  # a figure may be a whole page
+        is_one = i >= 0 and detections[i].kind != "figure"
+        groups += [group] if is_one else cluster(group, setting.reach)
+    boxes, mirrored = [shapes.bounding_box(line.box for line in group) for group in groups], setting.right_to_left
+    order = [
+        line
+        for i in reading_order(boxes, right_to_left=mirrored)
+        for row in group_rows(groups[i], right_to_left=mirrored)
+        for line in row
     ]
-    parts = corrections.join_headings(corrections.correct([*_parts(detections, owned, setting)], setting))
-    regions = [_region(sheet, part, group, setting) for part in parts for group in _split(part, setting)]
-    return sort_regions(sheet, [*regions, *pictures], right_to_left=setting.right_to_left)
+    parts = corrections.correct(cut_rows(join_rows(order, right_to_left=mirrored), detections, (), setting), setting)
+    regions = [region for part in parts for region in part_regions(sheet, part, setting)]
+    return sort_regions(sheet, [*regions, *pictures(sheet, lines, detections)], right_to_left=mirrored)
 
 
-def _parts(detections: Sequence[Detected], owned: Mapping[int, list[Line]], setting: Setting) -> list[Part]:
-    """Return the lines of each detection, divided into paragraphs, and those of none, -1, as paragraphs."""
-    parts = list[Part]()
-    for i, detection in enumerate(detections):
-        kind, level = shapes.label_kind(detection.label)
-        if lines := owned.get(i):
-            groups = cluster_rows(lines, setting.reach) if kind in _PROSE else [lines]
-            parts += [Part(kind, level, detection.score, group) for group in groups]
-    parts += [Part("paragraph", 0, 1.0, group) for group in cluster(owned.get(-1, []), setting.reach)]
-    return _merge_single_lines(parts, setting.near)
+def pictures(sheet: Sheet, lines: Sequence[Line], detections: Iterable[Detected]) -> list[Region]:
+    """Return the tables and figures on a page that have no text."""
+    return [
+        Region(detection.kind, sheet.page, detection.box, "", detection.score)
+        for detection in _deduplicate(detections)
+        if detection.kind in _ATOMIC and not any(fraction_inside(line.box, detection.box) >= _INSIDE for line in lines)
+    ]
 
 
-def _split(part: Part, setting: Setting) -> list[list[Line]]:
-    if part.kind == "item":
-        return split_items(part.lines, right_to_left=setting.right_to_left)
-    if part.kind == "reference":
-        return split_references(part.lines, right_to_left=setting.right_to_left)
-    return [part.lines]
+def cut_rows(
+    rows: Iterable[list[Line]], detections: Iterable[Detected], fixed: Iterable[Part], setting: Setting
+) -> list[Part]:
+    """Cut the rows of a page, in reading order, into parts; ``fixed`` ones are in place of their first lines.
+
+    A row belongs to the detection that most of it is in, and begins a part where the detection changes, or where it does not
+    continue the paragraph above. Rows with gaps as those of fields have are lines of their own.
+    """
+    detections, places = _deduplicate(detections), {id(line): part for part in fixed for line in part.lines}
+    parts, owner, last = list[Part](), -1, None  # the detection and the row that the next one may continue
+    placed, was_field = set[int](), False
+    for row in (part for whole_row in rows for part in _divide(whole_row, detections)):
+        for part in (places[id(line)] for line in row if id(line) in places):
+            if id(part) not in placed:
+                parts.append(part)
+            placed.add(id(part))
+            last = None
+        if not (rest := [line for line in row if id(line) not in places]):
+            continue
+        whole, is_field = Line(row_text(rest), shapes.bounding_box(line.box for line in rest)), _is_field(rest)
+        (new,) = _find_owners(detections, [whole])
+        kinds = [detections[i].kind if i >= 0 else "paragraph" for i in (owner, new)]
+        if last is None:
+            is_same = False
+        elif owner == new >= 0 and kinds[0] not in _PROSE:
+            is_same = True
+        elif is_field or was_field:
+            is_same = is_field and was_field and owner == new
+        else:
+            may_be = owner == new or (_GROWING.issuperset(kinds) and (-1 in (owner, new) or kinds[0] == kinds[1]))
+            is_same = may_be and whole.box[3] > last.box[3] and belong_together(last, whole, setting.reach)
+        owner, was_field = max(owner, new) if is_same else new, is_field
+        kind, level = shapes.label_kind(detections[owner].label) if owner >= 0 else ("paragraph", 0)
+        if not is_same:
+            parts.append(Part(kind, level, detections[owner].score if owner >= 0 else 1.0, rest))
+        else:
+            above = parts[-1]
+            text = f"{above.text or last.text}\n{whole.text}" if last and is_field and kind in _PROSE else ""
+            parts[-1] = above._replace(kind=kind, lines=[*above.lines, *rest], text=text)
+        last = whole
+    return parts
 
 
-def _region(sheet: Sheet, part: Part, lines: list[Line], setting: Setting) -> Region:
-    if part.kind == "figure":
-        text = _figure_text(lines, setting)
+def _divide(row: Sequence[Line], detections: Sequence[Detected]) -> Iterator[list[Line]]:
+    """Yield the parts of a row that are in different detections, as captions of two figures are."""
+    owners = dict(zip(map(id, row), _find_owners(detections, row), strict=True))
+    if len({*owners.values()} - {-1}) > 1 and {detections[i].kind for i in owners.values()} != {"heading"}:
+        yield from (list(lines) for _, lines in groupby(row, key=lambda line: owners[id(line)]))
     else:
-        text = region_text(part.kind, lines, setting.hyphenated, right_to_left=setting.right_to_left)
-    box, size = shapes.bounding_box(line.box for line in lines), median(line.height for line in lines)
-    return Region(part.kind, sheet.page, box, text, part.score, part.level, size)
+        yield list(row)
+
+
+def _is_field(row: Sequence[Line]) -> bool:
+    """Return True if a row has a gap as wide as that between a label and its value, but not just one after a marker."""
+    gaps = [-interval_overlap(a.box[::2], b.box[::2]) >= _TAB * b.height for a, b in pairwise(row)]
+    return any(gaps[1:] if is_marker(row[0].text) else gaps)
+
+
+def part_regions(sheet: Sheet, part: Part, setting: Setting) -> Iterator[Region]:
+    """Yield the regions of a part: each item of a list, each reference, or the whole part."""
+    split = {"item": split_items, "reference": split_references}.get(part.kind)
+    for lines in split(part.lines, right_to_left=setting.right_to_left) if split else [part.lines]:
+        if part.text or part.kind != "figure":
+            text = part.text or region_text(part.kind, lines, setting.words, right_to_left=setting.right_to_left)
+        else:
+            text = "\n".join(map(row_text, join_rows(lines, right_to_left=setting.right_to_left)))
+        box, size = shapes.bounding_box(line.box for line in lines), median(line.height for line in lines)
+        written = cell_texts(text) if part.kind == "table" else text
+        hyphens = sum(line.text.count("-") for line in lines) - written.count("-")
+        yield Region(part.kind, sheet.page, box, text, part.score, part.level, size, hyphens)
 
 
 def sort_regions(sheet: Sheet, regions: Sequence[Region], *, right_to_left: bool = False) -> list[Region]:
@@ -94,14 +163,6 @@ def sort_regions(sheet: Sheet, regions: Sequence[Region], *, right_to_left: bool
         parts[0 if is_header else {"furniture": 3, "footnote": 2}.get(region.kind, 1)].append(region)
     orders = (reading_order([region.box for region in part], right_to_left=right_to_left) for part in parts)
     return [part[i] for part, order in zip(parts, orders, strict=True) for i in order]
-
-
-def _figure_text(lines: Sequence[Line], setting: Setting) -> str:
-    """Return the texts of a figure, one per line; a figure that is really a whole page is read by its columns."""
-    texts = cluster(lines, setting.reach)
-    boxes, mirrored = [shapes.bounding_box(line.box for line in text) for text in texts], setting.right_to_left
-    order = reading_order(boxes, right_to_left=mirrored)
-    return "\n".join(region_text("paragraph", texts[i], setting.hyphenated, right_to_left=mirrored) for i in order)
 
 
 def _deduplicate(detections: Iterable[Detected]) -> list[Detected]:
@@ -127,38 +188,3 @@ def _find_owners(detections: Sequence[Detected], lines: Iterable[Line]) -> list[
         fraction, _, minus = max(fractions, default=(0.0, 0.0, 0))
         owners.append(-minus if fraction >= _INSIDE else -1)
     return owners
-
-
-def _grow(detections: Sequence[Detected], lines: Sequence[Line], owners: Sequence[int], leading: float) -> list[int]:
-    """Return the owners of lines after paragraphs absorb the lines that continue them, the most confident first."""
-    kinds = [detection.kind for detection in detections]
-    # A heading absorbs only pieces on its line, such as its number.
-    reach = {i: leading if kind in _GROWING else -FARTHEST for i, kind in enumerate(kinds) if kind not in _ATOMIC}
-    grown, neighbors = list(owners), defaultdict[int, list[int]](list)
-    for i, j in pairs(lines, leading):
-        neighbors[i].append(j)
-        neighbors[j].append(i)
-    queue = deque(sorted((i for i, owner in enumerate(owners) if owner in reach), key=owners.__getitem__))
-    while queue:
-        i = queue.popleft()
-        for j in neighbors[i]:
-            if grown[j] < 0 and belong_together(lines[i], lines[j], reach[grown[i]]):
-                grown[j] = grown[i]
-                queue.append(j)
-    return grown
-
-
-def _merge_single_lines(parts: Sequence[Part], leading: float) -> list[Part]:
-    """Merge each paragraph of a single line into a paragraph close to it."""
-    merged, single = list[Part](), list[Part]()
-    for part in parts:
-        (single if part.kind == "paragraph" and len(part.lines) == 1 else merged).append(part)
-    for part in single:
-        (line,) = part.lines
-        for other in merged:
-            if other.kind == "paragraph" and any(belong_together(line, near, leading) for near in other.lines):
-                other.lines.append(line)
-                break
-        else:
-            merged.append(part)
-    return merged

@@ -13,17 +13,18 @@ from typing import NamedTuple, TypeAlias
 from advchunk.readers.pages.regions.grouping import cluster
 from advchunk.readers.pages.regions.prose import group_rows, is_list, starts_with_bullet
 from advchunk.readers.pages.regions.setting import Setting
-from advchunk.readers.pages.regions.shapes import Line, bounding_box, interval_overlap
+from advchunk.readers.pages.regions.shapes import Line, bounding_box
 from advchunk.records import BlockKind
 
 
 class Part(NamedTuple):
-    """Lines of a page that a detector puts into one box, or that lie close together."""
+    """Lines of a page that a detector puts into one box, or that lie close together; with their text, they are not corrected."""
 
     kind: BlockKind
     level: int
     score: float
     lines: list[Line]
+    text: str = ""
 
 
 Rule: TypeAlias = Callable[[Part, Setting], Iterator[Part]]
@@ -43,40 +44,18 @@ def correct(parts: Sequence[Part], setting: Setting) -> list[Part]:
     """Apply all rules to the parts of a page."""
     corrected = list(parts)
     for rule in RULES:
-        corrected = [new for part in corrected for new in rule(part, setting)]
+        corrected = [new for part in corrected for new in ([part] if part.text else rule(part, setting))]
     return corrected
 
 
 def prose_in_figures(part: Part, setting: Setting) -> Iterator[Part]:
-    """Read a figure as text if most of it is full lines: dense pages and foreign scripts are taken for figures."""
-    if part.kind == "figure" and _is_mostly_full(part.lines):
+    """Read a figure, or a table with one column, as text if most of it is full lines, which dense pages have."""
+    may_be = part.kind == "figure" or (part.kind == "table" and max(map(len, _rows(part, setting))) == 1)
+    if may_be and _is_mostly_full(part.lines):
         for lines in cluster(part.lines, setting.reach):
             yield Part("paragraph", 0, part.score, lines)
     else:
         yield part
-
-
-def tables_without_columns(part: Part, setting: Setting) -> Iterator[Part]:
-    """Read a table as text if its first column is bullets, or its rows are single full lines: lists are taken for tables."""
-    if part.kind != "table":
-        yield part
-        return
-    rows = _rows(part, setting)
-    bulleted = sum(starts_with_bullet(row[0].text) for row in rows)
-    if bulleted > 1 and starts_with_bullet(rows[0][0].text):
-        yield part._replace(kind="item")
-    elif max(map(len, rows)) == 1 and _is_mostly_full(part.lines):
-        for lines in cluster(part.lines, setting.reach):
-            yield Part("paragraph", 0, part.score, lines)
-    else:
-        yield part
-
-
-def tables_in_formulas(part: Part, setting: Setting) -> Iterator[Part]:
-    """Read a formula as a table if it has rows with the same number of cells: tables of numbers are taken for formulas."""
-    widths = [len(row) for row in _rows(part, setting)]
-    is_table = part.kind == "formula" and len(widths) > 2 and len(set(widths)) == 1 and widths[0] > 2
-    yield part._replace(kind="table") if is_table else part
 
 
 def contents(part: Part, setting: Setting) -> Iterator[Part]:
@@ -171,8 +150,6 @@ def indented_paragraphs(part: Part, setting: Setting) -> Iterator[Part]:
 RULES: tuple[Rule, ...] = (
     prose_in_figures,
     contents,
-    tables_without_columns,
-    tables_in_formulas,
     headings_of_prose,
     references_of_prose,
     lists,
@@ -229,24 +206,3 @@ def _indented(rows: Sequence[Sequence[Line]], setting: Setting) -> Iterator[int]
         is_centered = abs(sum(boxes[i][::2]) - sum(boxes[i - 1][::2])) <= _EDGE * height
         if is_start and followed and abs(edges[i - 1] - usual) <= _EDGE * height and not is_centered:
             yield i
-
-
-def join_headings(parts: Sequence[Part]) -> list[Part]:
-    """Join headings on one row, such as a number and its title, for which detectors draw two boxes."""
-    joined = list[Part]()
-    for part in parts:
-        beside = (
-            i for i, other in enumerate(joined) if part.kind == other.kind == "heading" and _are_beside(other, part)
-        )
-        if (i := next(beside, None)) is None:
-            joined.append(part)
-        else:
-            joined[i] = joined[i]._replace(lines=[*joined[i].lines, *part.lines])
-    return joined
-
-
-def _are_beside(a: Part, b: Part) -> bool:
-    first, second = (bounding_box(line.box for line in part.lines) for part in (a, b))
-    height = min(first[3] - first[1], second[3] - second[1])
-    down, across = interval_overlap(first[1::2], second[1::2]), interval_overlap(first[::2], second[::2])
-    return down > height / 2 and across > -_TAB * height

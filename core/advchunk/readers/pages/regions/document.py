@@ -1,16 +1,24 @@
 """Build a document from the regions of its pages."""
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
 from statistics import median
 from typing import Any, NamedTuple
 
-from advchunk.readers.pages.regions.assignment import build_regions, sort_regions
+from advchunk.readers.pages.regions.assignment import cut_rows, part_regions, pictures
 from advchunk.readers.pages.regions.code import find_code
-from advchunk.readers.pages.regions.grids import Grid, GridTable, aligned_tables, read_grid
-from advchunk.readers.pages.regions.prose import continues_sentence, group_rows, join_lines, region_text
+from advchunk.readers.pages.regions.corrections import Part, correct
+from advchunk.readers.pages.regions.grids import Grid, aligned_tables, read_grid
+from advchunk.readers.pages.regions.prose import (
+    UNKNOWN,
+    WordList,
+    continues_sentence,
+    group_rows,
+    join_lines,
+    region_text,
+)
+from advchunk.readers.pages.regions.running import is_in_margin, running_heads
 from advchunk.readers.pages.regions.setting import Setting
 from advchunk.readers.pages.regions.shapes import (
     Detected,
@@ -19,19 +27,11 @@ from advchunk.readers.pages.regions.shapes import (
     Sheet,
     bounding_box,
     fraction_inside,
-    interval_overlap,
 )
-from advchunk.readers.writing import Furniture, Writer, squeeze
+from advchunk.readers.pages.regions.stream import read_rows
+from advchunk.readers.writing import Furniture, Writer, left_out, squeeze
 from advchunk.records import BlockKind, Document, Place
 
-_MARGIN = 0.12  # of a page, at its top and bottom, where headers and footers are
-_RUNNING = 3  # rows of a header or footer
-_SHIFT = 0.02  # of a page, by which their height may differ between pages
-_DIGITS = re.compile(r"\d+")
-_PAGE_NUMBER = re.compile(
-    r"[\W_]*(?:(?:page|p\.|seite|página|pagina)\s*)?(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:/|of|von|de)\s*\d{1,4})?[\W_]*",
-    re.IGNORECASE,
-)
 _NUMBERED = re.compile(r"(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2})*(?=[.)]?\s)")
 _EDGE = 0.05  # of the width of a table, by which the edges of its parts may differ
 _LEAST_PROSE = 0.2  # of the characters of a file
@@ -49,39 +49,53 @@ class DetectedPage(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page and its regions in reading order."""
+    """A page and its regions in reading order, and the words of the document."""
 
     sheet: Sheet
     regions: list[Region]
+    words: WordList = UNKNOWN
 
 
 def build_pages(pages: Sequence[DetectedPage]) -> list[Page]:
-    """Find the regions of all pages of a file.
+    """Find the regions of all pages of a PDF, in the order of its text (`stream`).
 
-    Running headers, tables that are drawn with lines, code, and lines that run up or down the page are found first, by what
-    repeats, by the drawing, by fonts and by heights, because detectors find them badly.
+    Running heads, tables that are drawn with lines, code, and lines that run up or down the page are found first, by what
+    repeats, by the drawing, by fonts and by heights, because detectors find them badly; tables without lines by their
+    columns, where a detector finds none.
     """
-    pages = [page if page.detections else page._replace(detections=aligned_tables(page.lines)) for page in pages]
-    usual, built = _usual(pages), list[Page]()
-    for page, running in zip(pages, _running_lines(pages, usual), strict=True):
-        setting = usual.on_page(page.lines)
-        tilted = _tilted_lines(page.lines)
-        lines = _without(page.lines, [*running, *tilted])
-        drawn = list[GridTable]()
-        for grid in page.grids:
-            if table := read_grid(grid, lines, usual.hyphenated):
-                drawn.append(table)
-                lines = _without(lines, table.lines)
-        code = find_code(lines, setting)
-        for piece in code:
-            lines = _without(lines, piece)
-        regions = build_regions(page.sheet, lines, page.detections, usual)
-        regions += [_fixed_region("furniture", page.sheet, row) for row in group_rows(running)]
-        regions += [_fixed_region("paragraph", page.sheet, [line]) for line in tilted]
-        regions += [_fixed_region("code", page.sheet, piece) for piece in code]
-        regions += [Region("table", page.sheet.page, table.box, table.text) for table in drawn]
-        built.append(Page(page.sheet, sort_regions(page.sheet, regions, right_to_left=setting.right_to_left)))
-    return built
+    running = running_heads((page.sheet, page.lines) for page in pages)
+    rows, read = [read_rows(_body(page.lines, running)) for page in pages], list[DetectedPage]()
+    for page, page_rows in zip(pages, rows, strict=True):
+        read.append(page._replace(detections=[*page.detections, *aligned_tables(page_rows)]))
+    usual = _usual(read)
+    return [_build_page(page, page_rows, running, usual) for page, page_rows in zip(read, rows, strict=True)]
+
+
+def _build_page(page: DetectedPage, rows: Sequence[list[Line]], running: Set[int], usual: Setting) -> Page:
+    setting, fixed, rest = usual.on_page([line for row in rows for line in row]), list[Part](), rows
+    for grid in page.grids:
+        if table := read_grid(grid, rest, usual.words):
+            fixed.append(Part("table", 0, 1.0, table.lines, table.text))
+            rest = [_without(row, table.lines) for row in rest]
+    fixed += [_fixed_part("code", piece) for piece in find_code([line for row in rest for line in row], setting)]
+    heads = [_fixed_part("furniture", row) for row in group_rows(line for line in page.lines if id(line) in running)]
+    foot = [head for head in heads if head.lines[0].box[1] > page.sheet.height / 2]
+    tilted = [_fixed_part("paragraph", [line]) for line in _tilted(page.lines) if id(line) not in running]
+    body = correct(cut_rows(rows, page.detections, fixed, setting), setting)
+    body = [part._replace(kind="paragraph") if part.kind == "furniture" else part for part in body]  # repeats are known
+    parts = [*heads[: len(heads) - len(foot)], *body, *tilted, *foot]
+    regions = [region for part in parts for region in part_regions(page.sheet, part, setting)]
+    return Page(page.sheet, [*regions, *pictures(page.sheet, page.lines, page.detections)], usual.words)
+
+
+def _fixed_part(kind: BlockKind, lines: list[Line]) -> Part:
+    return Part(kind, 0, 1.0, lines, region_text(kind, lines))
+
+
+def _body(lines: Sequence[Line], running: Set[int]) -> list[Line]:
+    """Return the lines of a page that are its text: without running heads, and lines that run up or down."""
+    tilted = {id(line) for line in _tilted(lines)}
+    return [line for line in lines if id(line) not in running | tilted]
 
 
 def _usual(pages: Sequence[DetectedPage]) -> Setting:
@@ -97,14 +111,10 @@ def _usual(pages: Sequence[DetectedPage]) -> Setting:
     return everything if is_rare or not usual.height else everything._replace(font=usual.font, height=usual.height)
 
 
-def _tilted_lines(lines: Sequence[Line]) -> list[Line]:
+def _tilted(lines: Sequence[Line]) -> list[Line]:
     """Return the lines that run up or down the page, such as stamps; none if most lines do, as on a turned page."""
     tilted = [line for line in lines if not line.is_level]
     return tilted if 2 * len(tilted) < len(lines) else []
-
-
-def _row_kind(row: Sequence[Line], setting: Setting) -> BlockKind:
-    return "heading" if all(map(setting.is_large, row)) else "paragraph"
 
 
 def _without(lines: Sequence[Line], taken: Sequence[Line]) -> list[Line]:
@@ -112,110 +122,48 @@ def _without(lines: Sequence[Line], taken: Sequence[Line]) -> list[Line]:
     return [line for line in lines if id(line) not in ids]
 
 
-def _fixed_region(kind: BlockKind, sheet: Sheet, lines: Sequence[Line]) -> Region:
-    box, size = bounding_box(line.box for line in lines), median(line.height for line in lines)
-    return Region(kind, sheet.page, box, region_text(kind, lines, ()), 1.0, 0, size)
-
-
-def _running_lines(pages: Sequence[DetectedPage], setting: Setting) -> list[list[Line]]:
-    """Return the lines of each page that are headers, footers or page numbers: its first or last rows that repeat.
-
-    A row that repeats inside a page, or a row of several numbers, may be one of a table.
-    """
-    rows = [group_rows(line for line in page.lines if line.is_level) for page in pages]
-    ends = [
-        page_rows if len(page_rows) <= 2 * _RUNNING else page_rows[:_RUNNING] + page_rows[-_RUNNING:]
-        for page_rows in rows
-    ]
-    marked = mark_furniture(
-        [
-            Page(page.sheet, [_fixed_region(_row_kind(row, setting), page.sheet, row) for row in page_ends])
-            for page, page_ends in zip(pages, ends, strict=True)
-        ]
-    )
-    running = list[list[Line]]()
-    for page_ends, page in zip(ends, marked, strict=True):
-        repeated = [
-            region.kind == "furniture" and (len(row) <= 2 or any(map(str.isalpha, region.text)))
-            for row, region in zip(page_ends, page.regions, strict=True)
-        ]
-        first = len([*takewhile(bool, repeated)])
-        last = len([*takewhile(bool, reversed(repeated[first:]))])
-        running.append([line for row in page_ends[:first] + page_ends[len(page_ends) - last :] for line in row])
-    return running
-
-
 def build_document(
-    pages: Sequence[Page], *, furniture: Furniture = "drop", id: str = "", metadata: Mapping[str, Any] | None = None
+    pages: Sequence[Page],
+    *,
+    furniture: Furniture = "drop",
+    id: str = "",
+    metadata: Mapping[str, Any] | None = None,
+    unread: Mapping[str, int] | None = None,
 ) -> Document:
     """Build a document from the regions of all pages, and join paragraphs across columns and pages, and tables across pages.
 
     A paragraph that does not end a sentence continues in the next one if that begins in lower case, also across floating
     regions; both are one block with several places. The level of a heading is that of its number, else the detector's, else
-    2, or 1 for a larger one. The place of a picture without text is added to its caption. Headers, footers and page numbers
-    are dropped, or kept as blocks.
+    2, or 1 for a larger one. The place of a picture without text is added to its caption. Running heads are dropped, or kept
+    as blocks; ``left_out`` in the metadata counts them, and repeated headers of tables.
     """
-    regions = [region for page in mark_furniture(pages) for region in page.regions]
+    regions = [region for page in pages for region in page.regions]
+    counts = Counter[str]()
     if furniture == "drop":
+        counts["running heads"] = sum(region.kind == "furniture" for region in regions)
         regions = [region for region in regions if region.kind != "furniture"]
+    counts["hyphens"] = sum(region.hyphens for region in regions)
     usual, writer = median([region.size for region in regions if region.kind == "heading"] or [0.0]), Writer("pages")
-    for region, places in _join_regions(regions):
+    for region, places in _join_regions(regions, pages[0].words if pages else UNKNOWN, counts):
         title = squeeze(region.text) if region.kind == "heading" else None
         writer.add(region.kind, region.text, _level(region, usual), title=title, places=dict.fromkeys(places))
-    return writer.document(id, metadata)
+    return writer.document(id, {**left_out({**counts, **(unread or {})}), **(metadata or {})})
 
 
-def mark_furniture(pages: Sequence[Page]) -> list[Page]:
-    """Return pages whose headers, footers and page numbers are of the kind "furniture".
+def mark_running(pages: Sequence[Page]) -> list[Page]:
+    """Return pages whose running heads are of the kind "furniture", as are those in the margins that a detector calls so."""
+    lines = [[Line(region.text, region.box) for region in regions] for _, regions, _ in pages]
+    running = running_heads((page.sheet, page_lines) for page, page_lines in zip(pages, lines, strict=True))
 
-    These are texts in the margin that, apart from the digits of those that are not headings, are at the same height on three pages, or on most pages;
-    texts that a detector labels as furniture, here or on another page; and numbers without other text beside them. Furniture
-    outside the margin becomes a paragraph.
-    """
-    repeats = defaultdict[str, list[tuple[float, int, bool]]](list)  # height, page, and whether a detector says so
-    for sheet, regions in pages:
-        for region in regions:
-            if _in_margin(sheet, region) and region.text:
-                repeats[_pattern(region)].append((region.box[1] / sheet.height, sheet.page, region.kind == "furniture"))
-    minimum = min(3, max(len(pages) // 2 + 1, 2))
+    def mark(sheet: Sheet, region: Region, line: Line) -> Region:
+        if id(line) in running or (region.kind == "furniture" and is_in_margin(sheet, line)):
+            return region._replace(kind="furniture", level=0)
+        return region._replace(kind="paragraph") if region.kind == "furniture" else region
 
-    def is_repeated(sheet: Sheet, region: Region) -> bool:
-        top = region.box[1] / sheet.height
-        level = [repeat for repeat in repeats[_pattern(region)] if abs(repeat[0] - top) <= _SHIFT]
-        return len({page for _, page, _ in level}) >= minimum or any(detected for *_, detected in level)
-
-    def mark(sheet: Sheet, regions: list[Region]) -> Iterator[Region]:
-        may_be = [_in_margin(sheet, region) and region.kind not in {"table", "figure"} for region in regions]
-        repeated = [here and is_repeated(sheet, region) for here, region in zip(may_be, regions, strict=True)]
-        sure = [
-            here and (region.kind == "furniture" or any(map(str.isalpha, region.text)))
-            for here, region in zip(repeated, regions, strict=True)
-        ]
-        for i, region in enumerate(regions):
-            is_number = repeated[i] or (may_be[i] and _PAGE_NUMBER.fullmatch(region.text))
-            if sure[i] or (is_number and not _has_neighbor(i, regions, sure)):
-                yield region._replace(kind="furniture", level=0)
-            else:
-                yield region._replace(kind="paragraph") if region.kind == "furniture" else region
-
-    return [Page(sheet, [*mark(sheet, regions)]) for sheet, regions in pages]
-
-
-def _has_neighbor(i: int, regions: Sequence[Region], furniture: Sequence[bool]) -> bool:
-    """Return True if a region has another on its row that is not furniture, as the numbers of a table have."""
-    top, bottom = regions[i].box[1::2]
-    others = (other for j, other in enumerate(regions) if j != i and not furniture[j])
-    return any(interval_overlap((top, bottom), other.box[1::2]) > (bottom - top) / 2 for other in others)
-
-
-def _in_margin(sheet: Sheet, region: Region) -> bool:
-    return region.box[3] <= _MARGIN * sheet.height or region.box[1] >= (1 - _MARGIN) * sheet.height
-
-
-def _pattern(region: Region) -> str:
-    """Return the text by which a region repeats: without its digits, unless it is a heading, such as that of a chapter."""
-    text = squeeze(region.text).casefold()
-    return text if region.kind == "heading" else _DIGITS.sub("0", text)
+    return [
+        Page(sheet, [mark(sheet, region, line) for region, line in zip(regions, page_lines, strict=True)], words)
+        for (sheet, regions, words), page_lines in zip(pages, lines, strict=True)
+    ]
 
 
 def _level(region: Region, usual: float) -> int:
@@ -227,7 +175,7 @@ def _level(region: Region, usual: float) -> int:
     return region.level or (1 if region.size > usual * _LARGE else 2)
 
 
-def _join_regions(regions: Iterable[Region]) -> list[tuple[Region, list[Place]]]:
+def _join_regions(regions: Iterable[Region], words: WordList, counts: Counter[str]) -> list[tuple[Region, list[Place]]]:
     """Return the regions that become blocks, and their places: paragraphs joined, and pictures as places of captions."""
     parts, pictures = list[tuple[Region, list[Place]]](), list[Region]()
     last = -1  # index of the paragraph that may continue
@@ -235,11 +183,14 @@ def _join_regions(regions: Iterable[Region]) -> list[tuple[Region, list[Place]]]
         if not region.text.strip():
             pictures.append(region)
         elif region.kind == "paragraph" and last >= 0 and _continues(above := parts[last][0], region):
-            places = [*parts[last][1], _place(region)]
-            parts[last] = above._replace(text=join_lines([above.text, region.text])), places
+            text, places = join_lines([above.text, region.text], words), [*parts[last][1], _place(region)]
+            counts["hyphens"] += above.text.count("-") + region.text.count("-") - text.count("-")
+            parts[last] = above._replace(text=text), places
         elif parts and _continues_table(*parts[-1], region):
             above, places = parts[-1]
-            parts[-1] = above._replace(text=_join_tables(above.text, region.text)), [*places, _place(region)]
+            joined = _join_tables(above.text, region.text)
+            counts["repeated table headers"] += joined.count("\n") < f"{above.text}\n{region.text}".count("\n") - 1
+            parts[-1] = above._replace(text=joined), [*places, _place(region)]
         else:
             parts.append((region, [_place(region)]))
             if region.kind not in _FLOATING:

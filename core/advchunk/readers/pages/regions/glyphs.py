@@ -22,7 +22,7 @@ class Cleaned(NamedTuple):
 
 
 def clean(lines: Iterable[Line]) -> Cleaned:
-    r"""Leave out unreadable characters, and the lines that are mostly made of them.
+    r"""Replace unreadable characters with spaces, and the lines that are mostly made of them.
 
     An unreadable character at the start of a line, followed by a space or nothing, is a bullet: word processors take
     bullets from fonts of symbols.
@@ -35,8 +35,8 @@ def clean(lines: Iterable[Line]) -> Cleaned:
     kept, left_out = list[Line](), 0
     for line in lines:
         text = _BULLET + line.text[1:] if _is_bullet(line.text) else line.text
-        readable = "".join(c for c in text if not is_unreadable(c))
-        visible, lost = sum(not c.isspace() for c in text), len(text) - len(readable)
+        readable = "".join(" " if is_unreadable(c) else c for c in text)  # without, words would run together
+        visible, lost = sum(not c.isspace() for c in text), sum(map(is_unreadable, text))
         if lost > visible / 2:
             left_out += visible
         else:

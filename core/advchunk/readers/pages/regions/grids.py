@@ -1,15 +1,14 @@
 """Find and read tables without a model: those whose cells are drawn with lines, and those whose columns are apart."""
 
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
 from statistics import median
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from advchunk.readers.pages.regions.prose import group_rows, is_marker, region_text
+from advchunk.readers.pages.regions.prose import UNKNOWN, WordList, is_marker, region_text, table_rows
 from advchunk.readers.pages.regions.shapes import Box, Detected, Line, bounding_box, box_area, fraction_inside
 from advchunk.readers.writing import pipe_table
 
@@ -23,47 +22,66 @@ _FAR = 2.5  # distance of the rows of a table, in line heights
 _SIMILAR = 1.15  # times the height of a row: a larger line is a heading
 _GUTTER = 0.8  # narrowest space between two columns, in line heights
 _LONG = 12.0  # median length of texts, in line heights, that are not in more than one column
-_LINE = 16.0  # length of a line of prose, in line heights: columns of a page are as wide
-_APART = 10.0  # in line heights: columns of a table are nearer than those of a page may be
 _EDGE = 0.3  # in line heights, by which texts that begin or end alike differ
 _MOSTLY = 0.75  # of the texts of a column, or of the rows
 _MOST_OUTSIDE = 0.1  # of the texts: lines between some cells are missing
+_MOST_ROWS = 2  # of a grid, over which a cell of several lines may reach
 _FILLED = 1 / 3  # of the cells: those of a drawing are mostly empty
 
 
 class GridTable(NamedTuple):
-    """A table: its box, the lines in it, and its rows as a pipe table."""
+    """A table: the lines in it, and its rows as a pipe table."""
 
-    box: Box
     lines: list[Line]
     text: str
 
 
-def read_grid(grid: Grid, lines: Sequence[Line], hyphenated: Collection[str] = ()) -> GridTable | None:
-    """Return the table in a grid; None if the grid has no two rows and columns with text, or frames something else."""
+def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: WordList = UNKNOWN) -> GridTable | None:
+    """Return the table in a grid on a page, given its rows; None if the grid has no two rows and columns with text.
+
+    A grid that frames something else, a part of many rows, or cells that the file reads line by line, is no table.
+    """
     boxes = [box for row in grid for box in row if box]
     outer = bounding_box(boxes)
-    inside = [line for line in lines if fraction_inside(line.box, outer) > 1 / 2]
+    parts = [[line for line in row if fraction_inside(line.box, outer) > 1 / 2] for row in page]
+    inside, torn = (
+        [line for part in parts for line in part],
+        [0 < len(a) < len(b) for a, b in zip(parts, page, strict=True)],
+    )
     pieces = [piece for line in inside for piece in line.cells or (line,)]
-    texts, outside = defaultdict[Box, list[Line]](list), 0
+    texts, outside, order = defaultdict[Box, list[Line]](list), 0, list[tuple[int, int]]()
+    places = {box: (i, j) for i, row in enumerate(grid) for j, box in enumerate(row) if box}
     for piece, (place, fraction) in zip(pieces, _owners(pieces, boxes), strict=True):
         texts[boxes[place]].append(piece)
+        order.append(places[boxes[place]])
         outside += fraction < 1 / 2
-    rows = [
-        [region_text("paragraph", texts[box], hyphenated) if box and box in texts else "" for box in row]
-        for row in grid
-    ]
-    rows = [row for row in rows if any(row)]
-    columns = [column for column in zip(*rows, strict=True) if any(column)]
+    most = min(_MOST_ROWS, len(grid) - 2)  # that the file goes up to the next cell
+    jumps = [range(above + 1, below + 1) for (below, _), (above, _) in pairwise(order) if 0 < below - above <= most]
+    continued = {i for jump in jumps for i in jump}
+    starts = list(accumulate(i not in continued for i in range(len(grid))))
+    cells = [
+        (starts[i], j) for i, j in order
+    ]  # the file has them one after the other, unless lines between rows are missing
+    merged = list[list[list[Line]]]()
+    for i, row in enumerate(grid):
+        own = [texts[box] if box else [] for box in row]
+        if i in continued:
+            own = [[*above, *below] for above, below in zip(merged.pop(), own, strict=True)]
+        merged.append(own)
+    rows = [[region_text("paragraph", cell, words) if cell else "" for cell in row] for row in merged]
+    columns = [column for column in zip(*(row for row in rows if any(row)), strict=True) if any(column)]
+    rows = [list(row) for row in zip(*columns, strict=True)]
     filled = [cell for row in rows for cell in row if cell]
     is_table = (
         len(rows) > 1
         and len(columns) > 1
         and len(filled) >= _FILLED * len(boxes)
+        and sum(a != b for a, b in pairwise(cells)) <= (1 + _MOST_OUTSIDE) * len({*cells})
         and outside <= _MOST_OUTSIDE * len(pieces)
+        and sum(torn) <= _MOST_OUTSIDE * sum(map(bool, parts))
         and sum(map(len, filled)) <= _LONGEST * len(filled)
     )
-    return GridTable(outer, inside, pipe_table(rows)) if is_table else None
+    return GridTable(inside, pipe_table(rows)) if is_table else None
 
 
 def _owners(pieces: Sequence[Line], boxes: Sequence[Box]) -> Iterator[tuple[int, float]]:
@@ -76,34 +94,14 @@ def _owners(pieces: Sequence[Line], boxes: Sequence[Box]) -> Iterator[tuple[int,
         yield place, float(areas[place]) / (box_area(piece.box) or 1.0)
 
 
-def aligned_tables(lines: Sequence[Line]) -> list[Detected]:
-    """Return the tables of a page without lines: rows with text in the same columns, except columns of prose or code.
-
-    Tables as wide as the page are looked for first, then those in its columns.
-    """
-    lines = [piece for line in lines if not line.font.mono for piece in line.cells or (line,)]
-    gutter = _page_gutter(lines)
-    boxes = list(_search(lines, gutter))
-    if gutter is not None:
-        left = [line for line in lines if line.box[2] <= gutter]
-        right = [line for line in lines if line.box[0] >= gutter]
-        for side in (left, right):
-            boxes += [box for box in _search(side) if not any(fraction_inside(other, box) for other in boxes)]
-    return [Detected("table", box) for box in boxes]
+def aligned_tables(rows: Sequence[Sequence[Line]]) -> list[Detected]:
+    """Return the tables without lines among the rows of a page, which have text in the same columns; code is none."""
+    rows = [[piece for line in row if not line.font.mono for piece in line.cells or (line,)] for row in rows]
+    return [Detected("table", box) for box in _search(table_rows(row for row in rows if row))]
 
 
-def _page_gutter(lines: Sequence[Line]) -> float | None:
-    """Return the left edge of the space between two columns of a page, by its long lines; None if it has one column."""
-    long = [line.box for line in lines if line.box[2] - line.box[0] > _LINE * line.height]
-    lefts, rights = sorted(box[0] for box in long), sorted(box[2] for box in long)
-    sides = {x: (bisect_right(rights, x), len(lefts) - bisect_left(lefts, x)) for x in rights}
-    best = max(sides, key=lambda x: (min(sides[x]), sum(sides[x])), default=None)
-    is_gutter = best is not None and min(sides[best]) >= _FEWEST and sum(sides[best]) >= _MOSTLY * len(long)
-    return best if is_gutter else None
-
-
-def _search(lines: Sequence[Line], gutter: float | None = None) -> Iterator[Box]:
-    rows, start = group_rows(lines), 0
+def _search(rows: Sequence[list[Line]]) -> Iterator[Box]:
+    start = 0
     while start < len(rows):
         columns, end = _columns(rows[start]), start + 1
         while end < len(rows) and _is_near(rows[end - 1], rows[end]):
@@ -112,7 +110,7 @@ def _search(lines: Sequence[Line], gutter: float | None = None) -> Iterator[Box]
                 break
             columns, end = wider, end + 1
         table = _trim(rows[start:end])
-        if len(columns) > 1 and _is_table(table, columns, gutter):
+        if len(columns) > 1 and _is_table(table, columns):
             yield bounding_box(piece.box for row in table for piece in row)
         start = end if len(columns) > 1 else start + 1
 
@@ -120,7 +118,7 @@ def _search(lines: Sequence[Line], gutter: float | None = None) -> Iterator[Box]
 def _is_near(above: Sequence[Line], below: Sequence[Line]) -> bool:
     gap = min(piece.box[1] for piece in below) - max(piece.box[3] for piece in above)
     smaller, larger = sorted([_height(above), _height(below)])
-    return gap <= _FAR * _height(below) and larger <= _SIMILAR * smaller
+    return -_height(below) <= gap <= _FAR * _height(below) and larger <= _SIMILAR * smaller
 
 
 def _height(row: Sequence[Line]) -> float:
@@ -153,7 +151,7 @@ def _trim(rows: Sequence[list[Line]]) -> list[list[Line]]:
     return list(rows[several[0] : last + 1])
 
 
-def _is_table(rows: Sequence[Sequence[Line]], columns: Sequence[Interval], gutter: float | None) -> bool:
+def _is_table(rows: Sequence[Sequence[Line]], columns: Sequence[Interval]) -> bool:
     """Return True if rows begin on one line in all columns, one of which at most has long texts, and most have an edge.
 
     Columns of a page have long texts, and those of its authors are centered. A column of marks before another is a list.
@@ -165,10 +163,9 @@ def _is_table(rows: Sequence[Sequence[Line]], columns: Sequence[Interval], gutte
     several = [row for row in starts if len(row) > 1]
     level = sum(
         max(piece.box[3] for piece in row) - min(piece.box[3] for piece in row) <= _EDGE * _height(row)
+        or max(piece.box[1] for piece in row) >= min(piece.box[3] for piece in row)  # cells of several lines
         for row in several
     )
-    if not rows or (gutter is not None and _is_divided(columns, gutter, _APART * _height(rows[0]), any(is_long))):
-        return False
     if len(cells) == 2 and (is_long[0] or 2 * sum(is_marker(piece.text) for piece in cells[0]) > len(cells[0])):
         return False
     return (
@@ -178,12 +175,6 @@ def _is_table(rows: Sequence[Sequence[Line]], columns: Sequence[Interval], gutte
         and level >= _MOSTLY * len(several)
         and 2 * sum(map(_has_edge, cells)) > len(cells)
     )
-
-
-def _is_divided(columns: Sequence[Interval], gutter: float, widest: float, is_long: bool) -> bool:
-    """Return True if columns on both sides of a page's gutter are far apart, or have long texts."""
-    gaps = (b[0] - a[1] for a, b in pairwise(columns) if a[0] < gutter <= b[0])
-    return any(is_long or gap > widest for gap in gaps)
 
 
 def _is_in(piece: Line, column: Interval) -> bool:

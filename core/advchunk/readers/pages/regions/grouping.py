@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from advchunk.readers.pages.regions.prose import group_rows, is_marker, is_right_to_left
-from advchunk.readers.pages.regions.shapes import Line, bounding_box, interval_overlap
+from advchunk.readers.pages.regions.prose import is_marker, is_right_to_left
+from advchunk.readers.pages.regions.shapes import Line, interval_overlap
 
 TIGHT, LOOSE, LOOSEST = 0.15, 0.3, 0.4
 """Distances beyond the usual line spacing, in line heights: of lines surely of one paragraph, at most, and at most on scans."""
@@ -59,16 +59,6 @@ def cluster(lines: Sequence[Line], leading: float) -> list[list[Line]]:
     for i, line in enumerate(lines):
         clusters[find(i)].append(line)
     return list(clusters.values())
-
-
-def cluster_rows(lines: Sequence[Line], leading: float) -> list[list[Line]]:
-    """Group the lines of one box into paragraphs; pieces side by side are one row, unless most rows have several, as columns do."""
-    rows = group_rows(lines)
-    if sum(len(row) > 1 for row in rows) * 2 > len(rows):
-        return cluster(lines, leading)
-    wholes = [Line(row[0].text, bounding_box(line.box for line in row)) for row in rows]
-    places = {id(whole): row for whole, row in zip(wholes, rows, strict=True)}
-    return [[line for whole in group for line in places[id(whole)]] for group in cluster(wholes, leading)]
 
 
 def pairs(lines: Sequence[Line], leading: float) -> Iterator[tuple[int, int]]:

@@ -2,9 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from statistics import mean, median
+from statistics import median
+from typing import NamedTuple
 from unicodedata import bidirectional, east_asian_width
 
 from advchunk.readers.hyphens import HYPHENATED, keeps_hyphen
@@ -12,48 +13,77 @@ from advchunk.readers.pages.regions.shapes import Line, bounding_box, interval_o
 from advchunk.readers.writing import pipe_table, squeeze
 from advchunk.records import BlockKind
 
-_DIVIDED = re.compile(r"(?<!\w)(?P<left>\w++)(?P<hyphen>-) ?\n(?=(?P<right>\w++))")
+_DIVIDED = re.compile(r"(?<!\S)(?P<before>\S*?)(?<!\w)(?P<left>\w++)- ?\n(?=(?P<right>\w++)(?P<after>\S*+))")
+_SECOND_HALF = re.compile(r"-\n\w+")
+_ADDRESS = re.compile(r"[/@_\\=]|\w\.\w")
+_WORD = re.compile(r"\w+")
 _UNSPACED = frozenset("WF")  # East Asian wide characters: a line of them ends with a space only if it is intended
 _BULLET = re.compile(r"[•‣◦▪■□●○∙]")
 _MARKER = re.compile(r"\s*(?:[•‣◦▪■□●○∙–—*-]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)])\s")
 _REFERENCE = re.compile(r"\s*(?:\[\d{1,4}\]|\d{1,3}[.)])\s")
 _NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2})*")
+_FEWEST = 3  # rows of a table whose order is that of the file
+_ROW, _MOST_LINES = 0.3, 6  # in line heights, by which rows overlap; lines of a cell
 _SEEN_ROWS = 100  # of a table, in which its columns are seen
-_TIGHT = 1.15  # of the smallest distance of lines in a table: within a cell
-_MOST_WRAPPED, _LEAST_FILLED = 0.6, 0.7  # of the cells: of lines that continue a row, and of those that begin one
+_TIGHT = 0.8  # of the distance of rows: lines of a cell are nearer
 _TOUCHING = 0.12  # gap between pieces of a line without a space, in line heights
 _BLANK_LINE = 1.7  # distances of lines of code: a larger one is a blank line
-_OPENERS, _CLOSERS = "\"'“«([", "\"'”’»)]}"
+OPENERS, _CLOSERS = "\"'“\u2018«([", "\"'”’»)]}"
 _ENDS = frozenset(".!?…:;。！？؟।")
 
 
-def join_lines(lines: Iterable[str], hyphenated: Collection[str] = ()) -> str:
+class WordList(NamedTuple):
+    """The words of a document, in lower case, and whether it divides words at line ends."""
+
+    forms: frozenset[str] = frozenset()
+    divides: bool = True
+
+    @classmethod
+    def of(cls, lines: Iterable[str]) -> "WordList":
+        """Return the words of lines, hyphenated ones also whole, but not the halves of those at line ends.
+
+        The document divides words if it has more of those at line ends joined elsewhere than hyphenated, by two at least.
+
+        >>> words = WordList.of(["The place-", "bo, a double-blind", "trial of placebo"])
+        >>> sorted(words.forms), words.divides
+        (['a', 'blind', 'double', 'double-blind', 'of', 'placebo', 'the', 'trial'], False)
+        """
+        text = "\n".join(lines).lower()
+        halves = {(match["left"], match["right"]) for match in _DIVIDED.finditer(text)}
+        text = _SECOND_HALF.sub(" ", _DIVIDED.sub("-\n", text))
+        forms = frozenset([*_WORD.findall(text), *HYPHENATED.findall(text)])
+        joined, hyphenated = (sum(f"{a}{hyphen}{b}" in forms for a, b in halves) for hyphen in ("", "-"))
+        return cls(forms, joined > hyphenated + 1)
+
+
+UNKNOWN = WordList()
+"""The words of a document that is not known."""
+
+
+def join_lines(lines: Iterable[str], words: WordList = UNKNOWN) -> str:
     r"""Join the lines of a paragraph, and the words divided at line ends.
 
-    Hyphens are kept in the ``hyphenated`` words of the document (in lower case), before numbers and names, and after
-    first halves such as "well".
+    A hyphen is left out if the ``words`` of the document have the joined word, or if it divides words, except in words that
+    it has with the hyphen, or as two; before numbers and names; after first halves such as "well"; and in addresses and names of
+    files.
 
-    >>> join_lines(["Weight in the pla-", "cebo group, a double-", "blind trial"], {"double-blind"})
-    'Weight in the placebo group, a double-blind trial'
+    >>> join_lines(["Weight in the pla-", "cebo group, a double-", "blind trial at https://tea-", "cup.org"])
+    'Weight in the placebo group, a double-blind trial at https://tea-cup.org'
     """
     text = "\n".join(squeeze(line) + " " * line[-1:].isspace() for line in lines if line.strip())
-    vocabulary = frozenset([*hyphenated, *HYPHENATED.findall(text.lower())])
-    text = _DIVIDED.sub(lambda match: match["left"] + "-" * keeps_hyphen(match, vocabulary), text)
+    forms = words.forms or frozenset(HYPHENATED.findall(text.lower()))
+
+    def join_halves(match: re.Match[str]) -> str:
+        left, right = match["left"].lower(), match["right"].lower()
+        are_two = not words.divides or (left in forms and right in forms) or keeps_hyphen(match, forms)
+        is_address = _ADDRESS.search("{before}{left}-{right}{after}".format_map(match.groupdict()))
+        return match["before"] + match["left"] + "-" * bool(is_address or (left + right not in forms and are_two))
 
     def join_pair(match: re.Match[str]) -> str:
         widths = {east_asian_width(match[1]), east_asian_width(match[2])}
         return match[1] if match[1] == " " or widths <= _UNSPACED else f"{match[1]} "
 
-    return re.sub(r"(.)\n(?=(.))", join_pair, text).rstrip()
-
-
-def hyphenated_words(texts: Iterable[str]) -> set[str]:
-    """Return the hyphenated words of texts, in lower case.
-
-    >>> hyphenated_words(["A double-blind trial."])
-    {'double-blind'}
-    """
-    return set(HYPHENATED.findall("\n".join(texts).lower()))
+    return re.sub(r"(.)\n(?=(.))", join_pair, _DIVIDED.sub(join_halves, text)).rstrip()
 
 
 def continues_sentence(above: str, below: str) -> bool:
@@ -63,7 +93,7 @@ def continues_sentence(above: str, below: str) -> bool:
     (True, False)
     """
     end = above.rstrip().rstrip(_CLOSERS)[-1:]
-    return bool(end) and end not in _ENDS and below.lstrip(_OPENERS)[:1].islower()
+    return bool(end) and end not in _ENDS and below.lstrip(OPENERS)[:1].islower()
 
 
 def is_right_to_left(texts: Iterable[str]) -> bool:
@@ -91,17 +121,33 @@ def group_rows(lines: Iterable[Line], *, right_to_left: bool = False) -> list[li
     return [sorted(row, key=lambda line: sign * (line.box[0] + line.box[2])) for row in rows]
 
 
+def is_on_row(a: Line, b: Line) -> bool:
+    """Return True if two lines are on one row."""
+    return interval_overlap(a.box[1::2], b.box[1::2]) > min(a.height, b.height) / 2
+
+
+def join_rows(lines: Iterable[Line], *, right_to_left: bool = False) -> list[list[Line]]:
+    """Join lines that follow each other on a row."""
+    rows, sign = list[list[Line]](), -1 if right_to_left else 1
+    for line in lines:
+        if rows and is_on_row(rows[-1][-1], line) and sign * line.box[0] >= sign * rows[-1][-1].box[0]:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return rows
+
+
 def region_text(
-    kind: BlockKind, lines: Sequence[Line], hyphenated: Collection[str], *, right_to_left: bool = False
+    kind: BlockKind, lines: Sequence[Line], words: WordList = UNKNOWN, *, right_to_left: bool = False
 ) -> str:
     """Return the text of a region: a pipe table for a table, separate lines for code and formulas, else a paragraph."""
     rows = group_rows(lines, right_to_left=right_to_left)
     if kind == "table":
-        return _table(rows)
+        return _table(own if len(own := table_rows([[line] for line in lines])) >= _FEWEST else rows, words)
     if kind == "code" and all(line.font.mono for line in lines):
         return _code(rows)
-    texts = ["".join(_pieces(row)) for row in rows]
-    return "\n".join(map(squeeze, texts)) if kind in {"code", "formula"} else join_lines(texts, hyphenated)
+    texts = [row_text(row) for row in rows]
+    return "\n".join(map(squeeze, texts)) if kind in {"code", "formula"} else join_lines(texts, words)
 
 
 def _code(rows: Sequence[Sequence[Line]]) -> str:
@@ -120,8 +166,30 @@ def _code(rows: Sequence[Sequence[Line]]) -> str:
     return "\n".join(texts)
 
 
+def table_rows(rows: Iterable[Sequence[Line]]) -> list[list[Line]]:
+    """Join the rows of a table, in the order of the file, from the first line of a cell to the last one in other cells.
+
+    Where the file goes up again, to the next cell, the rows are one; not where it goes up many rows, to the next column.
+    """
+    joined = list[list[Line]]()
+    for row in rows:
+        top = min(line.box[1] for line in row)
+        start = len(joined)
+        while start and top < max(line.box[3] for line in joined[start - 1]) - _ROW * row[0].height:
+            start -= 1
+        if len(joined) - start <= _MOST_LINES:
+            joined[start:] = [[line for other in [*joined[start:], row] for line in other]]
+        else:
+            joined.append([*row])
+    return joined
+
+
+def row_text(row: Sequence[Line]) -> str:
+    """Return the text of a row, with a space for each visible gap: a raised digit is a piece of its own."""
+    return "".join(_pieces(row))
+
+
 def _pieces(row: Sequence[Line]) -> Iterator[str]:
-    """Yield the texts of a row, with a space before each visible gap: a raised digit is a piece of its own."""
     for i, line in enumerate(row):
         near = i and abs(interval_overlap(row[i - 1].box[::2], line.box[::2])) < _TOUCHING * line.height
         yield line.text if not i or near else f" {line.text}"
@@ -172,38 +240,48 @@ def split_references(lines: Sequence[Line], *, right_to_left: bool = False) -> l
     return references
 
 
-def _table(rows: Sequence[Sequence[Line]]) -> str:
+def _table(rows: Sequence[Sequence[Line]], words: WordList) -> str:
     """Write rows as a table with the columns of the fullest rows; a single column is written line by line."""
     rows = _split_cells(rows)
-    width = max(map(len, rows), default=0)
+    fields = [_fields(row) for row in rows]
+    width = max(map(len, fields), default=0)
     if width < 2:
         return "\n".join(squeeze(line.text) for row in rows for line in row)
-    full = (row for row in rows if len(row) == width)
-    columns = [bounding_box(line.box for line in column) for column in zip(*full, strict=True)]
+    full = (row for row in fields if len(row) == width)
+    columns = [
+        (min(lefts), max(rights)) for lefts, rights in (zip(*column, strict=True) for column in zip(*full, strict=True))
+    ]
     cells = [[""] * width for _ in rows]
     for row, texts in zip(rows, cells, strict=True):
-        for line in row:
-            column = max(range(width), key=lambda i: interval_overlap(line.box[::2], columns[i][::2]))
-            texts[column] = squeeze(f"{texts[column]} {line.text}")
-    return pipe_table(_join_wrapped(cells, [bounding_box(line.box for line in row)[1] for row in rows]))
+        column = 0
+        for line in row:  # in their order, whatever the columns
+            column = max(range(column, width), key=lambda i: interval_overlap(line.box[::2], columns[i]))
+            texts[column] = join_lines([texts[column], line.text], words)
+    return pipe_table(_join_wrapped(cells, [bounding_box(line.box for line in row)[1] for row in rows], words))
 
 
-def _join_wrapped(cells: Sequence[list[str]], tops: Sequence[float]) -> list[list[str]]:
-    """Join the lines of each row, if cells have several: lines are closer than rows then, and most of their cells are empty."""
+def _join_wrapped(cells: Sequence[list[str]], tops: Sequence[float], words: WordList) -> list[list[str]]:
+    """Join rows with one cell, which is not the first, to the row above if they are nearer than other rows."""
     pitches = [below - above for above, below in pairwise(tops)]
-    tight = [pitch <= _TIGHT * min(pitches) for pitch in pitches]
-    filled = [sum(map(bool, row)) / len(row) for row in cells[1:]]
-    wrapped = [share for share, is_tight in zip(filled, tight, strict=True) if is_tight]
-    first = [share for share, is_tight in zip(filled, tight, strict=True) if not is_tight]
-    if not wrapped or not first or mean(wrapped) > _MOST_WRAPPED or mean(first) < _LEAST_FILLED:
-        return list(cells)
+    usual = median([pitch for pitch, row in zip(pitches, cells[1:], strict=True) if row[0]] or [0.0])
     rows = [cells[0]]
-    for row, is_tight in zip(cells[1:], tight, strict=True):
-        if is_tight:
-            rows[-1] = [join_lines(texts) for texts in zip(rows[-1], row, strict=True)]
+    for pitch, row in zip(pitches, cells[1:], strict=True):
+        if not row[0] and sum(map(bool, row)) == 1 and pitch < _TIGHT * usual:
+            rows[-1] = [join_lines(texts, words) for texts in zip(rows[-1], row, strict=True)]
         else:
             rows.append(row)
     return rows
+
+
+def _fields(row: Iterable[Line]) -> list[tuple[float, float]]:
+    """Return the left and right edge of each cell of a row, in order; lines above each other are in one cell."""
+    fields = list[tuple[float, float]]()
+    for left, right in sorted(line.box[::2] for line in row):
+        if fields and left < fields[-1][1]:
+            fields[-1] = fields[-1][0], max(fields[-1][1], right)
+        else:
+            fields.append((left, right))
+    return fields
 
 
 def _split_cells(rows: Sequence[Sequence[Line]]) -> list[list[Line]]:

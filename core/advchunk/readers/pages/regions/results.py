@@ -14,7 +14,7 @@ from advchunk.readers import json
 from advchunk.readers.json import Object
 from advchunk.readers.pages import docling
 from advchunk.readers.pages.regions.assignment import build_regions, sort_regions
-from advchunk.readers.pages.regions.document import Page, build_document
+from advchunk.readers.pages.regions.document import Page, build_document, mark_running
 from advchunk.readers.pages.regions.prose import is_right_to_left, join_lines
 from advchunk.readers.pages.regions.setting import Setting
 from advchunk.readers.pages.regions.shapes import (
@@ -94,7 +94,7 @@ def _build(
     pages: Sequence[Page], source: Source, id: str, metadata: Mapping[str, Any] | None, furniture: Furniture
 ) -> Document:
     metadata = {"page_count": len(pages), **(metadata or {})}
-    document = build_document(pages, furniture=furniture, id=id, metadata=metadata)
+    document = build_document(mark_running(pages), furniture=furniture, id=id, metadata=metadata)
     rule = f"a result of {source} must have text: run its OCR, or read the PDF itself (readers.pdf.read)"
     require(bool(document.text) or not any(page.regions for page in pages), rule, f"{len(pages)} pages of boxes")
     return document

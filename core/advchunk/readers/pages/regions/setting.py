@@ -1,11 +1,11 @@
-"""The typography of a document: its usual font and line height, its direction, its hyphenated words."""
+"""The typography of a document: its usual font and line height, its direction, its words."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from advchunk.readers.pages.regions.grouping import LOOSE, LOOSEST, TIGHT, line_spacing
-from advchunk.readers.pages.regions.prose import hyphenated_words, is_right_to_left
+from advchunk.readers.pages.regions.prose import UNKNOWN, WordList, is_right_to_left
 from advchunk.readers.pages.regions.shapes import Font, Line
 
 _FEWEST = 5  # lines of a document that show what is usual in it
@@ -18,14 +18,14 @@ class Setting(NamedTuple):
     Parameters
     ----------
     font, height : of most characters; `Font` () and 0 if fonts are unknown, or the lines too few to tell.
-    hyphenated : hyphenated words, in lower case (`prose.join_lines`).
+    words : all words (`prose.join_lines`).
     right_to_left : whether most letters are of a script written from right to left.
     leading : usual distance from a line to the next, in line heights; negative if their boxes overlap.
     """
 
     font: Font = Font()
     height: float = 0.0
-    hyphenated: frozenset[str] = frozenset()
+    words: WordList = UNKNOWN
     right_to_left: bool = False
     leading: float = 0.0
 
@@ -41,7 +41,7 @@ class Setting(NamedTuple):
         if len(texts) < _FEWEST:
             fonts, heights = Counter({Font(): 0}), Counter({0.0: 0})
         font, height = fonts.most_common(1)[0][0], heights.most_common(1)[0][0]
-        return cls(font, height, frozenset(hyphenated_words(texts)), is_right_to_left(texts))
+        return cls(font, height, WordList.of(texts), is_right_to_left(texts))
 
     @property
     def reach(self) -> float:

@@ -53,6 +53,7 @@ class Region(NamedTuple):
     score : confidence of the detector, 0..1.
     level : depth of a heading according to the detector, 0 if unknown.
     size : height of the lines in the unit of the box, 0 if unknown; it ranks headings.
+    hyphens : of divided words, that the text is without.
     """
 
     kind: BlockKind
@@ -62,6 +63,7 @@ class Region(NamedTuple):
     score: float = 1.0
     level: int = 0
     size: float = 0.0
+    hyphens: int = 0
 
 
 class Detected(NamedTuple):
