@@ -1,4 +1,4 @@
-"""Pack the results of Chroma's ClusterSemanticChunker for tests/chunkers/reference/test_chroma_cluster.py.
+"""Pack the results of Chroma's ClusterSemanticChunker for tests/benchmarks/test_reference_chroma_cluster.py.
 
 Numbers only, no text:
 

@@ -35,8 +35,8 @@ class BiomedicalAbstractParams(Params):
     The defaults are the strategy's; ``layout_weight`` has no effect here, and ``preset="published"`` switches ``outline`` off.
     Departs from the strategy always: only known names are headings, because its pattern also matches "Double-blind"; labels
     stay in the text; MeSH terms, its suffix, are in the context, which stands before the text, since text is verbatim;
-    environment variables count only where `settings.Settings.from_environment` reads them, so that equal parameters give
-    equal chunks; and its open choices (which neighbor to merge with, where windows end) are optimized over the whole abstract.
+    environment variables count only where `settings.chunker_settings` and `settings.boosts` read them, so that equal
+    parameters give equal chunks; and its open choices (which neighbor to merge with, where windows end) are optimized over the whole abstract.
 
     Parameters
     ----------
