@@ -196,7 +196,7 @@ def biomedical(data: Path | None) -> Json:
 
 def rank_all(texts: list[str], queries: list[str]) -> dict[str, list[list[int]]]:
     """Return the numbers of all texts for each query, best first, by words, and by words and vectors."""
-    words, embed = LexicalIndex(texts, "en"), as_embedder().embed
+    words, embed = LexicalIndex(texts), as_embedder().embed
     lexical = [rest_after(words.search(query).chunks.tolist(), len(texts)) for query in queries]
     dense = np.argsort(-embed(queries) @ embed(texts).T, axis=1, kind="stable").tolist()
     return {"BM25": lexical, "hybrid": [fuse(*pair) for pair in zip(lexical, dense, strict=True)]}

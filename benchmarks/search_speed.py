@@ -2,8 +2,7 @@
 
 python benchmarks/search_speed.py [--chunks 100000] [--queries 200]
 
-Texts are random words with Zipf's frequencies, 70 to a chunk (about 90 tokens), 50 chunks to a document. The same texts are
-indexed by bm25s with its own tokenizer, stemmer and stop words. A store's answer is a random ranking of a hundred chunks of
+Texts are random words with Zipf's frequencies, 70 to a chunk (about 90 tokens), 50 chunks to a document. A store's answer is a random ranking of a hundred chunks of
 ten documents. The exit status is 1 if indexing takes over 20 seconds or the median query over 20 milliseconds.
 """
 
@@ -16,9 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import bm25s
 import numpy as np
-import Stemmer
 
 from advchunk.retrieval import ChunkPositions, LexicalIndex, Ranking, combine
 
@@ -44,12 +41,6 @@ def build(index: LexicalIndex, texts: list[str]) -> None:
     """Add texts to an index and make it ready."""
     index.add(texts)
     index.search("warm up")
-
-
-def index_with_bm25s(texts: list[str]) -> None:
-    """Index with bm25s alone."""
-    tokens = bm25s.tokenize(texts, stopwords="en", stemmer=Stemmer.Stemmer("english"), show_progress=False)
-    bm25s.BM25().index(tokens, show_progress=False)
 
 
 def resident_megabytes() -> float:
@@ -81,12 +72,10 @@ def main() -> None:
         times["lexical"].append(seconds(partial(index.search, query)))
         times["fusion_and_neighbors"].append(seconds(partial(combine, store, index.search(query), positions)))
         times["both"].append(times["lexical"][-1] + times["fusion_and_neighbors"][-1])
-    own = seconds(partial(index_with_bm25s, texts))
     medians = {f"{name}_ms": round(1000 * statistics.median(values), 2) for name, values in times.items()}
     result = {
         "chunks": args.chunks,
         "index_seconds": round(indexing, 2),
-        "bm25s_seconds": round(own, 2),
         "index_megabytes": round(after - before),
         **medians,
         "slowest_query_ms": round(1000 * max(times["both"]), 2),

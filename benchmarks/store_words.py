@@ -61,9 +61,9 @@ Engine = Callable[[Sequence[str], str], Search]
 """Indexes texts in a language, and returns how a question is searched."""
 
 
-def lexical_index(texts: Sequence[str], language: str) -> Search:
+def lexical_index(texts: Sequence[str], _language: str) -> Search:
     """Search by our own index."""
-    index = LexicalIndex(texts, language)
+    index = LexicalIndex(texts)
 
     def search(question: str) -> Hits:
         ranking = index.search(question, DEPTH)
@@ -76,13 +76,13 @@ def lexical_index(texts: Sequence[str], language: str) -> Search:
 
 
 def sparse_words(
-    texts: Sequence[str], language: str, *, mean: float = 1.0, rarity: float = 1.0, fitted: float = 1.0
+    texts: Sequence[str], _language: str, *, mean: float = 1.0, rarity: float = 1.0, fitted: float = 1.0
 ) -> Search:
     """Search by dot products, with another mean, a power of the rarities, or those of the first texts only."""
-    sparse = SparseWords.of(texts, language=language)
-    words = SparseWords(sparse.mean * mean, language=language)
+    sparse = SparseWords.of(texts)
+    words = SparseWords(sparse.mean * mean)
     words.add(texts[: round(len(texts) * fitted)])
-    plain = SparseWords(words.mean, rarity="store", language=language)
+    plain = SparseWords(words.mean, rarity="store")
     vectors = [dict(zip(*vector, strict=True)) for vector in words.embed(texts)]
     places = dict[int, list[tuple[int, float]]]()
     for number, vector in enumerate(vectors):
@@ -101,11 +101,11 @@ def sparse_words(
     return search
 
 
-def qdrant(texts: Sequence[str], language: str) -> Search:
+def qdrant(texts: Sequence[str], _language: str) -> Search:
     """Search our sparse vectors in Qdrant, which weights them."""
     from qdrant_client import QdrantClient, models
 
-    words = SparseWords.of(texts, rarity="store", language=language)
+    words = SparseWords.of(texts, rarity="store")
     client = QdrantClient(":memory:")
     params = models.SparseVectorParams(modifier=models.Modifier.IDF)
     client.create_collection("chunks", vectors_config={}, sparse_vectors_config={"words": params})
@@ -181,9 +181,9 @@ def tsvector(server: Postgres, rank: str, any_word: bool, texts: Sequence[str], 
     )
 
 
-def sparsevec(server: Postgres, texts: Sequence[str], language: str) -> Search:
+def sparsevec(server: Postgres, texts: Sequence[str], _language: str) -> Search:
     """Search our sparse vectors in pgvector."""
-    words = SparseWords.of(texts, language=language, dimensions=MANY_DIMENSIONS)
+    words = SparseWords.of(texts, dimensions=MANY_DIMENSIONS)
     run = server.connection.execute
     run("DROP TABLE IF EXISTS chunks")
     run(f"CREATE TABLE chunks (number INTEGER, words sparsevec({MANY_DIMENSIONS}))")

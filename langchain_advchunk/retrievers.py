@@ -29,7 +29,7 @@ from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, as_cutter
 from advchunk.retrieval.neighbors import FARTHEST
 from advchunk.retrieval.passages import PassageOrder
-from advchunk.retrieval.query_language import fit_to_language
+from advchunk.retrieval.query_language import Languages, fit_to_language
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
 from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood, characters_of
@@ -124,7 +124,8 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         more weight: ``section_weight``, where leaves have 1; None is .6, and 1.5 for "long" (`advchunk.retrieval.Search`).
     merge : a section takes the place of the leaves in it that were found if they have more than this share of its text, between
         0 and 1; None never merges. There may then be fewer results than ``k``.
-    language : of stems and stop words, such as "en"; "auto" is that of each text (`advchunk.retrieval.LexicalIndex`).
+    language : code of the language of the texts, such as "en", for the sentences of passages, and for embedders that do not know
+        all; "auto" is their own.
     depth : chunks that are taken from the store and from the search by words, >= 1, and at least ``k``, or 200 with a ``budget``;
         of rows, four times as many, and of several levels twice as many.
     search_kwargs : arguments for the vector store or retriever, such as ``filter``; ``k`` is not one for a store, see
@@ -208,8 +209,9 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         self._collection = read_chunks(chunks, self._name, self._counter, texts)
         self._table = ChunkTable(self._collection, self._name)
         if self._mode != "dense":
-            words = LexicalIndex((chunk.page_content for chunk in self._collection.items), self.language)
-            self._collection = self._collection.with_words(words)
+            contents = [chunk.page_content for chunk in self._collection.items]
+            words, languages = LexicalIndex(contents), Languages(contents, self.language)
+            self._collection = self._collection.with_words(words, languages)
             self._collection.rank(
                 "", None, Search("lexical")
             )  # computes the scores of all words before the first search
@@ -395,7 +397,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         """Return the results of a search from the hits of the store, and the text around them."""
         search = call.search
         if self._model is not None:
-            search = fit_to_language(search, query, self._collection.words, self._model, self._warnings)
+            search = fit_to_language(search, query, self._collection.languages, self._model, self._warnings)
         if search.mode == "lexical":
             hits = []
         collection, dense = self._rank(hits, call, around)

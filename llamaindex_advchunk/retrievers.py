@@ -105,7 +105,8 @@ class AdvchunkRetriever(BaseRetriever):
         0 and 1; None never merges. There may then be fewer results than ``similarity_top_k``.
     whole_chunks : make passages of whole nodes.
     cutter : cuts passages, and has the rest of their settings; None is ``PassageCutter()``.
-    language : of stems and stop words, such as "en"; "auto" is that of each text (`advchunk.retrieval.LexicalIndex`).
+    language : code of the language of the texts, such as "en", for the sentences of passages, and for embedders that do not know
+        all; "auto" is their own.
     depth : nodes that are fetched from the index, and found by words, >= 1; at least similarity_top_k, and 200 for passages.
     filters : restrict vectors, words, neighbors, and the text around hits.
     texts : the texts of documents by their ids or names, or another source of the text around hits: a mapping, a function that
@@ -281,7 +282,7 @@ class AdvchunkRetriever(BaseRetriever):
         embed_model = getattr(self._index, "_embed_model", None)
         if embed_model is not None:
             model = as_embedder(embed_model)
-            search = fit_to_language(search, query_bundle.query_str, pool.nodes.words, model, self._once)
+            search = fit_to_language(search, query_bundle.query_str, pool.nodes.languages, model, self._once)
         if search.mode == "lexical":
             hits = []
         sizes: dict[str, Any] = {"depth": self._depth, "size": self._top_k, "budget": self._budget}
