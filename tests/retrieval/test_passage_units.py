@@ -37,8 +37,10 @@ def slow_postings(table, question):
         (weight, [i for i, unit in enumerate(units) for own in unit if term in (own.stem, *own.pieces)])
         for term, weight in weights.items()
     ]
-    for pair in set(pairwise(word.stem for word in asked)):
-        places_of.append((PAIR, [i for i, unit in enumerate(stems) for own in pairwise(unit) if own == pair]))
+    places_of += [
+        (PAIR, [i for i, unit in enumerate(stems) for own in pairwise(unit) if own == pair])
+        for pair in set(pairwise(word.stem for word in asked))
+    ]
     return sorted((round(weight, 6), places) for weight, places in places_of if places)
 
 

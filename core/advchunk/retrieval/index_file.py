@@ -269,18 +269,22 @@ class IndexFile:
         return None if row is None else _text(row[0])
 
     @_reports_damage
-    def occurrences(self, file: Connection, term: str) -> tuple[Ints, Ints]:
-        """Return the numbers of the chunks that have a term, ascending, and how often each has it."""
-        chunks = counts = self._chunks_with(file, term)
-        counts, more = np.ones(len(chunks), np.int64), chunks
+    def occurrences(self, file: Connection, term: str, most: int) -> tuple[Ints, Ints]:
+        """Return the numbers of the chunks that have a term, ascending, and how often each has it; none if more than ``most`` have it."""
+        chunks = more = self._chunks_with(file, term, most + 1)
+        if len(chunks) > most:
+            chunks = more = chunks[:0]
+        counts = np.ones(len(chunks), np.int64)
         while len(more):
-            more = self._chunks_with(file, f"{term}^{int(counts.max()) + 1}")
+            more = self._chunks_with(file, f"{term}^{int(counts.max()) + 1}", most)
             counts[np.searchsorted(chunks, more)] += 1
         return chunks, counts
 
-    def _chunks_with(self, file: Connection, entry: str) -> Ints:
-        rows = file.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{entry}"',)).fetchall()
-        return np.fromiter((number for (number,) in rows), np.int64, len(rows))
+    def _chunks_with(self, file: Connection, entry: str, most: int) -> Ints:
+        first = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
+        query = f"SELECT group_concat(rowid) FROM ({first})"  # in a fifth of the time of a row each
+        (numbers,) = file.execute(query, (f'"{entry}"', most)).fetchone()
+        return np.fromstring(numbers or "", np.int64, sep=",")
 
     def vectors(self, file: Connection) -> Iterator[tuple[Ints, Floats]]:
         """Yield the number of rows of each chunk, and the rows, in blocks of whole documents, in the order of the chunks."""

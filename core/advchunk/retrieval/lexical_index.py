@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
 _K1, _B = 1.5, 0.75
+_MOST_TEXTS, _MOST_SHARE = 1000, 0.02  # of all, that have a piece of a word, where more have it than the first
 
 
 class LexicalIndex:
@@ -99,7 +100,8 @@ class LexicalIndex:
         present = np.flatnonzero(np.diff(words.indptr))
         found = (counts[:, present] @ words[present].tocsc()).tocsc()
         frequencies = np.diff(found.indptr)
-        weights = np.repeat(rarity(frequencies, len(self)) * [*terms.values()], frequencies)
+        is_kept = frequencies <= [most_texts(weight, len(self)) for weight in terms.values()]
+        weights = np.repeat(rarity(frequencies, len(self)) * [*terms.values()] * is_kept, frequencies)
         scores = weights * saturation(found.data, lengths[found.indices], float(lengths.mean()) if len(self) else 0)
         return np.bincount(found.indices, scores, len(self)).astype(np.float64)
 
@@ -129,6 +131,11 @@ def rarity(frequencies: Ints, n: int) -> Floats:
     """Return the inverse document frequency of terms that as many of n texts have, in the shape of ``frequencies``; Lucene's formula."""
     weights: Floats = np.log(1 + (n - frequencies + 0.5) / (frequencies + 0.5))
     return weights
+
+
+def most_texts(weight: float, n: int) -> int:
+    """Return how many of n texts may have a term, by its weight in a query: pieces of words that more have only take time."""
+    return n if weight >= 1 else max(_MOST_TEXTS, int(_MOST_SHARE * n))
 
 
 def saturation(counts: Ints | Floats, lengths: Ints | Floats, mean: float) -> Floats:

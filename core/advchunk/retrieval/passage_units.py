@@ -467,8 +467,7 @@ class Question:
         """Return the weight of each term, given the stems of the words that texts have: (t,)."""
         is_lacking = ~np.isin(self.owners, present)
         pieces = np.bincount(self.pieces, np.where(is_lacking, LACKING, PIECE), len(self.repeats))
-        weights: Floats = self.repeats + pieces
-        return weights
+        return (self.repeats + pieces).astype(np.float64)
 
 
 class UnitTable:

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import compress
 from math import isfinite
 from pathlib import Path
 from threading import Lock
@@ -16,7 +17,7 @@ import numpy as np
 
 from advchunk.errors import ConfigurationError, first_line, is_integer, require
 from advchunk.models.atomic import open_atomic
-from advchunk.retrieval.lexical_index import rarity, saturation
+from advchunk.retrieval.lexical_index import most_texts, rarity, saturation
 from advchunk.text.search_terms import query_terms, term_counts
 
 _FORMAT: Final = "advchunk sparse words 2"
@@ -126,7 +127,10 @@ class SparseWords:
         if self.rarity == "texts":
             rule = "texts must be added first, or the store weight terms: rarity='store'"
             require(self._texts > 0, rule, self._texts)
-            values *= rarity(np.array([self._frequencies[index] for index in indices], dtype=np.int64), self._texts)
+            frequencies = np.array([self._frequencies[index] for index in indices], dtype=np.int64)
+            is_kept = frequencies <= np.array([most_texts(weight, self._texts) for weight in values], dtype=np.int64)
+            values = (values * rarity(frequencies, self._texts))[is_kept]
+            indices = [*compress(indices, is_kept)]
         return SparseVector(indices, values.tolist())
 
     def save(self, path: str | Path) -> None:

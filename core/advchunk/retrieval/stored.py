@@ -21,7 +21,7 @@ from advchunk.retrieval.base import Addition, BaseRetriever, Snapshot, additions
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.index_file import Connection, IndexFile, Places, StoredDocument, change
-from advchunk.retrieval.lexical_index import rarity, saturation
+from advchunk.retrieval.lexical_index import most_texts, rarity, saturation
 from advchunk.retrieval.query_language import languages_of
 from advchunk.retrieval.rankings import DEPTH, FusionMethod, Ranking
 from advchunk.retrieval.search import LEXICAL_WEIGHT, Search, SearchMode
@@ -260,11 +260,11 @@ class _Words:
         places, scores = self._source.places, np.zeros(len(self))
         if not len(self):
             return scores
-        mean = float(places.words.mean())
+        index, mean = self._source.index, float(places.words.mean())
         for term, weight in query_terms(query).items():
-            numbers, counts = self._source.index.occurrences(self._source.file, term)
+            numbers, counts = index.occurrences(self._source.file, term, most_texts(weight, len(self)))
             chunks = np.minimum(np.searchsorted(places.numbers, numbers), len(self) - 1)
-            self._source.index.check(np.array_equal(places.numbers[chunks], numbers), "its words are damaged")
+            index.check(np.array_equal(places.numbers[chunks], numbers), "its words are damaged")
             rare = float(rarity(np.array(len(chunks)), len(self)))
             scores[chunks] += weight * rare * saturation(counts, places.words[chunks], mean)
         return scores
