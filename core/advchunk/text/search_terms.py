@@ -31,6 +31,7 @@ _RUN = "~"  # before a run of characters, which is not the word that is spelled 
 # The stemmer of each script, by its letters; languages that share a script are found by pieces.
 _STEMMERS = {"a-z": "en", "\u0400-\u052f": "ru", "\u0370-\u03ff\u1f00-\u1fff": "el", "\u0600-\u06ff": "ar",
              "\u0900-\u097f": "hi", "\u0530-\u058f": "hy", "\u0b80-\u0bff": "ta"}  # fmt: skip
+_LONGEST = 64  # characters of a word, such as a key in base 64, that have pieces
 _LEAST_PART = 3  # letters of a part of a name in camel case, or after an apostrophe
 _SHORT = re.compile("[\u0590-\u08ff\u1100-\u11ff\uac00-\ud7af]")  # Hebrew, Arabic, and Hangul
 _REMEMBERED = 2**15  # words
@@ -111,7 +112,7 @@ def word_terms(word: str) -> Word:
 
     The stem is that of the most common language of the script. Other forms, other languages, and compounds are found by pieces:
     all runs of four characters of the word between its edges, or three in Hebrew, Arabic, and Hangul (McNamee and Mayfield
-    2004, Character N-Gram Tokenization for European Language Text Retrieval), and the parts of names in camel case.
+    2004, Character N-Gram Tokenization for European Language Text Retrieval), the word as it is, and the parts of names in camel case.
 
     >>> word_terms("Häuser")
     Word(stem='häuser', pieces=('~_hau', '~haus', '~ause', '~user', '~ser_'))
@@ -149,7 +150,7 @@ def fold(word: str) -> str:
 def _runs(word: str) -> list[str]:
     """Return all runs of characters of a word between its edges, without accents and points."""
     word = word if word.isascii() else normalize("NFC", _MARKS.sub("", normalize("NFD", word)))
-    size, edged = _SHORT_LENGTH if _SHORT.search(word) else _LENGTH, f"{_EDGE}{word}{_EDGE}"
+    size, edged = _SHORT_LENGTH if _SHORT.search(word) else _LENGTH, f"{_EDGE}{word[:_LONGEST]}{_EDGE}"
     return [_RUN + edged[i : i + size] for i in range(len(edged) - size + 1)]
 
 
@@ -173,7 +174,7 @@ def term_counts(text: str) -> tuple[Counter[str], int]:
     """Return how often a text has each term, and its length: the words that are not stop words.
 
     >>> term_counts("The tea, the teas")
-    (Counter({'the': 2, 'tea': 2, '~_tea': 2, '~tea_': 1, '~teas': 1, '~eas_': 1}), 2)
+    (Counter({'the': 2, 'tea': 2, '~_tea': 2, '~tea_': 1, 'teas': 1, '~teas': 1, '~eas_': 1}), 2)
     """
     counts, length = Counter[str](), 0
     for word, count in Counter(split_words(text)).items():
@@ -199,7 +200,7 @@ def query_terms(query: str) -> dict[str, float]:
     """Return the weight of each term of a query, in the order of the first word that has it; a repeated one weighs more.
 
     >>> query_terms("Are there teas?")
-    {'tea': 1.0, '~_tea': 0.2, '~teas': 0.2, '~eas_': 0.2}
+    {'tea': 1.0, 'teas': 0.2, '~_tea': 0.2, '~teas': 0.2, '~eas_': 0.2}
     """
     weights = defaultdict[str, float](float)
     for stem, pieces in map(word_terms, query_words(query)):
