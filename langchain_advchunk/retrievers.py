@@ -212,9 +212,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
             contents = [chunk.page_content for chunk in self._collection.items]
             words, languages = LexicalIndex(contents), Languages(contents, self.language)
             self._collection = self._collection.with_words(words, languages)
-            self._collection.rank(
-                "", None, Search("lexical")
-            )  # computes the scores of all words before the first search
+            words.scores("")  # makes the matrix of all words before the first search
         self._cutter = as_cutter(self.cutter).within(self.language, self._counter)
         self._cutter.cut("", ())  # loads the tokenizer at once, and in one thread
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from advchunk import Chunk, RecursiveChunker, Span
 from advchunk.models.counters import as_counter
 from advchunk.retrieval.evidence import LACKING, PAIR, PIECE
-from advchunk.retrieval.passage_units import Excerpt, Question, UnitReader, UnitTable, runs_in_text, runs_of_chunks
+from advchunk.retrieval.passage_units import AskedTerms, Excerpt, UnitReader, UnitTable, runs_in_text, runs_of_chunks
 from advchunk.text.counters import CHARACTERS, WORDS
 from advchunk.text.search_terms import query_words, split_words, word_terms
 
@@ -49,7 +49,7 @@ def test_postings_are_those_of_the_slow_twin(sentences, question):
     text = " ".join(" ".join(words).capitalize() + "." for words in sentences)
     reader = UnitReader(WORDS)
     table = table_of([Chunk(text, (Span(0, len(text)),), 1)], reader)
-    postings = table.postings(Question.of(" ".join(question), reader.vocabulary))
+    postings = table.postings(AskedTerms.of(" ".join(question), reader.vocabulary))
     places = [postings.sentences[postings.terms == t].tolist() for t in range(len(postings.repeats))]
     assert sorted(zip(postings.repeats.round(6).tolist(), places, strict=True)) == slow_postings(
         table, " ".join(question)

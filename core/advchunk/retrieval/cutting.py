@@ -20,9 +20,9 @@ from advchunk.retrieval.evidence import WindowScoring
 from advchunk.retrieval.locating import Finder, is_whole, place_in_text
 from advchunk.retrieval.neighbors import TEMPERATURE
 from advchunk.retrieval.passage_units import (
+    AskedTerms,
     Excerpt,
     Piece,
-    Question,
     Reading,
     UnitReader,
     UnitTable,
@@ -248,7 +248,7 @@ class PassageCutter:
         numbers = [number for number, source in enumerate(sources) for _ in source.runs]
         runs = reader.read_runs([run for source in sources for run in source.runs], budget)
         table = UnitTable([*zip(numbers, runs, strict=True)])
-        postings = table.postings(Question.of(question, reader.vocabulary))
+        postings = table.postings(AskedTerms.of(question, reader.vocabulary))
         scores = self.scoring.score(postings, table.regions, table.tokens, table.own_words)
         scores += self.hit_weight * _spread(sources, table)
         scores = self.scoring.support(scores, table.documents, table.tokens, table.middles, budget)

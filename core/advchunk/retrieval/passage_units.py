@@ -425,7 +425,7 @@ Run: TypeAlias = list[Piece]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Question:
+class AskedTerms:
     """The terms of a question among the words of texts.
 
     Parameters
@@ -516,7 +516,7 @@ class UnitTable:
         middles: Floats = (self.starts + self.ends) * (density / 2)
         return middles
 
-    def postings(self, question: Question) -> Postings:
+    def postings(self, question: AskedTerms) -> Postings:
         """Return the places of the terms of a question, and of pairs of words that follow each other in it."""
         places = np.flatnonzero(np.isin(self._numbers, question.words))
         units = np.searchsorted(np.cumsum(self._words), places, "right")
@@ -533,7 +533,7 @@ class UnitTable:
         )
         return Postings(numbers, np.concatenate([np.repeat(units, many), units_of_pairs])[order], weights[present])
 
-    def _pairs(self, question: Question) -> tuple[Ints, Ints]:
+    def _pairs(self, question: AskedTerms) -> tuple[Ints, Ints]:
         """Return the number of the question's pair, and the unit, of each pair of words without stop words between them."""
         places = np.flatnonzero(question.counted[self._numbers])
         stems = question.stems[self._numbers[places]]

@@ -43,7 +43,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ALIKE = str.maketrans({"ı": "i", "\u0307": None, "’": "'"})  # the dot is of İ in lower case
 
 
-class Word(NamedTuple):
+class WordTerms(NamedTuple):
     """The terms of a word, each once: its stem, "" for a compound whose words stand before it, and its pieces."""
 
     stem: str
@@ -107,7 +107,7 @@ def _is_complex(run: str) -> bool:
 
 
 @lru_cache(_REMEMBERED)
-def word_terms(word: str) -> Word:
+def word_terms(word: str) -> WordTerms:
     """Return the terms of a word of `split_words`.
 
     The stem is that of the most common language of the script. Other forms, other languages, and compounds are found by pieces:
@@ -115,22 +115,22 @@ def word_terms(word: str) -> Word:
     2004, Character N-Gram Tokenization for European Language Text Retrieval), the word as it is, and the parts of names in camel case.
 
     >>> word_terms("Häuser")
-    Word(stem='häuser', pieces=('~_hau', '~haus', '~ause', '~user', '~ser_'))
+    WordTerms(stem='häuser', pieces=('~_hau', '~haus', '~ause', '~user', '~ser_'))
     >>> word_terms("e-mails"), word_terms("天気")
-    (Word(stem='', pieces=('email',)), Word(stem='天気', pieces=('天', '気')))
+    (WordTerms(stem='', pieces=('email',)), WordTerms(stem='天気', pieces=('天', '気')))
     """
     if _HYPHEN.search(word):
-        return Word("", (_stem(fold("".join(_HYPHEN.split(word)))),))
+        return WordTerms("", (_stem(fold("".join(_HYPHEN.split(word)))),))
     folded = fold(word)
     if is_stop_word(word):
-        return Word(folded, ())
+        return WordTerms(folded, ())
     if not word.isascii() and re.match(f"[{UNSPACED}]", word):
-        return Word(folded, tuple(_letters(folded)))
+        return WordTerms(folded, tuple(_letters(folded)))
     bare = folded.strip(".+#")
     names = [fold(part) for part in _CAMEL.split(word)]
     parts = [part for part in (names if len(names) > 1 else bare.split("'")) if len(part) >= _LEAST_PART]
     stem, pieces = _stem(folded), dict.fromkeys([bare, *map(_stem, parts), *_runs(bare)])
-    return Word(stem, tuple(piece for piece in pieces if piece != stem))
+    return WordTerms(stem, tuple(piece for piece in pieces if piece != stem))
 
 
 def is_stop_word(word: str) -> bool:
