@@ -138,18 +138,18 @@ def print_known_words(declarations: Path) -> None:
     for code, words in table["words"].items():
         articles = read_articles(declarations / f"{FILES[code]}.html")
         index, numbers = LexicalIndex(articles.values()), [*articles]
-        found = [[numbers[i] for i in index.search(word, _FIRST).chunks.tolist()] for word in words]
-        pairs = [*zip(table["articles"], found, strict=True)]
+        hits = [[numbers[i] for i in index.search(word, _FIRST).chunks.tolist()] for word in words]
+        pairs = [*zip(table["articles"], hits, strict=True)]
         rows.append((sum(own[:1] == [number] for number, own in pairs), sum(number in own for number, own in pairs)))
         print(f"| {code} | {rows[-1][0]} | {rows[-1][1]} | {len(pairs)} |")
-    first, found = np.sum(rows, axis=0).tolist()
-    print(f"| all | {first} | {found} | {len(rows) * len(table['articles'])} |")
+    first, among_three = np.sum(rows, axis=0).tolist()
+    print(f"| all | {first} | {among_three} | {len(rows) * len(table['articles'])} |")
 
 
 def read_articles(path: Path) -> dict[int, str]:
     """Return the text of each article of a declaration by its number."""
-    found = _ARTICLE.findall(path.read_text(encoding="utf-8"))
-    return {int(number): " ".join(html.unescape(re.sub(r"<[^>]+>", " ", own)).split()) for number, own in found}
+    articles = _ARTICLE.findall(path.read_text(encoding="utf-8"))
+    return {int(number): " ".join(html.unescape(re.sub(r"<[^>]+>", " ", own)).split()) for number, own in articles}
 
 
 def _share(chunks: dict[str, list[Chunk]], questions: list[Any], code: str, language: str, **way: Any) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
 _K1, _B = 1.5, 0.75
-_MOST_TEXTS, _MOST_SHARE = 1000, 0.02  # of all, that have a piece of a word, where more have it than the first
+_MOST_TEXTS, _MOST_SHARE = 1000, 0.005  # of all, that have a piece of a word, where more have it than the first
 
 
 class LexicalIndex:
@@ -94,16 +95,17 @@ class LexicalIndex:
 
     def scores(self, query: str) -> Floats:
         """Return the score of each text for a query, 0 without a common term: (n,)."""
-        counts, lengths = self._index
-        terms = query_terms(query)
-        words = self._vocabulary.words_with(terms, counts.shape[1])
+        counts, lengths, common = self._index
+        weights = {term: weight for term, weight in query_terms(query).items() if term not in common}
+        words = self._vocabulary.words_with(weights, counts.shape[1])
         present = np.flatnonzero(np.diff(words.indptr))
-        found = (counts[:, present] @ words[present].tocsc()).tocsc()
-        frequencies = np.diff(found.indptr)
-        is_kept = frequencies <= [most_texts(weight, len(self)) for weight in terms.values()]
-        weights = np.repeat(rarity(frequencies, len(self)) * [*terms.values()] * is_kept, frequencies)
-        scores = weights * saturation(found.data, lengths[found.indices], float(lengths.mean()) if len(self) else 0)
-        return np.bincount(found.indices, scores, len(self)).astype(np.float64)
+        matches = (counts[:, present] @ words[present].tocsc()).tocsc()
+        frequencies = np.diff(matches.indptr)
+        is_kept = frequencies <= [most_texts(weight, len(self)) for weight in weights.values()]
+        common.update(compress(weights, ~is_kept))
+        factors = np.repeat(rarity(frequencies, len(self)) * [*weights.values()] * is_kept, frequencies)
+        scores = factors * saturation(matches.data, lengths[matches.indices], float(lengths.mean()) if len(self) else 0)
+        return np.bincount(matches.indices, scores, len(self)).astype(np.float64)
 
     @cached_property
     def _index(self) -> _Index:
@@ -114,17 +116,18 @@ class LexicalIndex:
         shape = len(self), int(words.max(initial=-1)) + 1
         counts = csr_array((np.ones(len(words), np.float32), words, edges), shape=shape)
         counts.sum_duplicates()
-        return _Index(counts.tocsc(), counts @ self._vocabulary.counted[: shape[1]].astype(np.float64))
+        return _Index(counts.tocsc(), counts @ self._vocabulary.counted[: shape[1]].astype(np.float64), set())
 
     def _forget(self) -> None:
         self.__dict__.pop("_index", None)
 
 
 class _Index(NamedTuple):
-    """How often each of n texts has each word, (n, w), and the words of each without stop words: (n,)."""
+    """The counts of words in n texts, (n, w), the lengths of these without stop words, (n,), and the pieces that too many have."""
 
     counts: csc_array
     lengths: Floats
+    common: set[str]
 
 
 def rarity(frequencies: Ints, n: int) -> Floats:
@@ -134,7 +137,7 @@ def rarity(frequencies: Ints, n: int) -> Floats:
 
 
 def most_texts(weight: float, n: int) -> int:
-    """Return how many of n texts may have a term, by its weight in a query: pieces of words that more have only take time."""
+    """Return the number of n texts that may have a term, by its weight in a query; a piece that more have only takes time."""
     return n if weight >= 1 else max(_MOST_TEXTS, int(_MOST_SHARE * n))
 
 

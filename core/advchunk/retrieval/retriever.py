@@ -130,9 +130,9 @@ class Retriever(BaseRetriever):
         texts = {name: group.text for name, group in groups.items() if group.text is not None}
         collection = Collection(chunks, chunks, names, positions, texts=texts, hierarchy=hierarchy)
         words = self._lexical.holding(own for group in groups.values() for own in group.words)
-        known = [*groups.values()]
-        languages = cache(lambda: sorted({code for group in known for code in group.languages}))
-        rows = [row for group in known for row in group.rows]
+        own = [*groups.values()]
+        languages = cache(lambda: sorted({code for group in own for code in group.languages}))
+        rows = [row for group in own for row in group.rows]
         return Snapshot(collection.with_words(words, languages), VectorIndex(rows))
 
     def __getstate__(self) -> dict[str, Any]:

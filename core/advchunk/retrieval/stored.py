@@ -165,8 +165,8 @@ class StoredRetriever(BaseRetriever):
             positions = ChunkPositions(places.documents, places.middles)
             chunks = _Chunks(source)
             words: Any = _Words(source)
-            told = partial(self._file.languages, file) if self._language == AUTO else (lambda: [self._language])
-            options: dict[str, Any] = {"texts": _Texts(source), "words": words, "languages": told}
+            languages = partial(self._file.languages, file) if self._language == AUTO else (lambda: [self._language])
+            options: dict[str, Any] = {"texts": _Texts(source), "words": words, "languages": languages}
             yield Snapshot(
                 Collection(chunks, chunks, _Keys(places), positions, **options),
                 _Vectors(source),

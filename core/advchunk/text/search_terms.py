@@ -61,10 +61,10 @@ def split_words(text: str) -> list[str]:
     if not text.isascii():
         text = normalize("NFKC", _INVISIBLE.sub("", _SUPERSCRIPT.sub(r" \g<0>", text))).replace("’", "'")
     in_ascii, any_text, runs = _patterns()
-    found = (in_ascii if text.isascii() else any_text).findall(text)
+    words = (in_ascii if text.isascii() else any_text).findall(text)
     if "-" in text or not text.isascii():
-        found = [*chain.from_iterable(map(_parts_of, found))]
-    return found if text.isascii() or not runs.search(text) else [*chain.from_iterable(map(_runs_of, found))]
+        words = [*chain.from_iterable(map(_parts_of, words))]
+    return words if text.isascii() or not runs.search(text) else [*chain.from_iterable(map(_runs_of, words))]
 
 
 def _parts_of(word: str) -> list[str]:
@@ -171,7 +171,7 @@ def _stemmers() -> list[tuple[re.Pattern[str], Callable[[str], str]]]:
 
 
 def term_counts(text: str) -> tuple[Counter[str], int]:
-    """Return how often a text has each term, and its length: the words that are not stop words.
+    """Return the count of each term in a text, and its length: the words that are not stop words.
 
     >>> term_counts("The tea, the teas")
     (Counter({'the': 2, 'tea': 2, '~_tea': 2, '~tea_': 1, 'teas': 1, '~teas': 1, '~eas_': 1}), 2)
@@ -261,7 +261,7 @@ class SearchVocabulary:
         return np.array(self._counted, dtype=bool)
 
     def words_with(self, terms: Iterable[str], size: int) -> csr_array:
-        """Return which of the first ``size`` words have each of t terms: (size, t), of ones."""
+        """Return a matrix with 1 where one of the first ``size`` words has one of t terms: (size, t)."""
         from scipy.sparse import coo_array
 
         words = [np.array(self._having.get(term, ()), dtype=np.int64) for term in terms]
