@@ -12,9 +12,9 @@ export HF_HUB_OFFLINE = 1
 # Tests start many processes, which would compile our modules again.
 unexport PYTHONDONTWRITEBYTECODE
 # As many test processes run as there are cores.
-test quick test-lowest: export OMP_NUM_THREADS = 1
+test test-all quick test-lowest: export OMP_NUM_THREADS = 1
 
-.PHONY: demo test quick test-lowest bench figures check tables docs dist freeze clean
+.PHONY: demo test test-all quick test-lowest bench figures check tables docs dist freeze clean
 
 demo: .venv/base
 	$(BIN)/advchunk chunk tests/data/harbour_town.md --method mst-semantic
@@ -22,8 +22,13 @@ demo: .venv/base
 	@echo "Open demo.html in a browser."
 	$(BIN)/advchunk ask tests/data/harbour_town.md "When does the late ferry leave Inch Moray on Saturday?" --budget 100
 
+# What a contributor needs: all but notebooks, engines, servers, and benchmarks, with a fifth of the random examples.
 test: .venv/dev
-	$(BIN)/$(PYTEST)
+	$(BIN)/$(PYTEST) -m "not long"
+
+# Everything, with twice the examples: what CI runs.
+test-all: .venv/dev
+	$(BIN)/$(PYTEST) --hypothesis-profile all
 
 # In a minute: no process, server, large model or notebook, and the contract of one chunker of a kind.
 quick: .venv/dev

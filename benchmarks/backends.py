@@ -5,7 +5,6 @@ OPENBLAS_NUM_THREADS=1 python benchmarks/backends.py FILE ... [--characters N] [
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from runner import argument_parser
 from speed import PLAIN_SENTENCE, time_tasks
 
 from advchunk import OnnxEmbedder, create
@@ -135,7 +135,7 @@ def table(*rows: Sequence[str]) -> str:
 
 def main() -> None:
     """Print three tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__doc__, data=None)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--characters", type=int, default=12_000, help="of each file")
     parser.add_argument("--repeat", type=int, default=3)

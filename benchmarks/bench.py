@@ -1,4 +1,4 @@
-"""Measure speed: beside other libraries, in small and in growing documents, in processes, on Ray, and per MB. See README.md.
+"""Measure speed: beside other libraries, in small and in growing documents, in processes, and per MB. See README.md.
 
 python benchmarks/bench.py [--data DIR] [--out build/bench] [--only SECTION ...]
 
@@ -8,10 +8,9 @@ tests. Times are the lowest of several runs; those of one section were taken in 
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -19,12 +18,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import cluster
-import engines
 import growth
 import speed
+from runner import argument_parser
+
+from advchunk import create
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("advchunk", "chonkie", "langchain-experimental", "langchain-text-splitters", "llama-index-core", "numpy", "ray",
+SIZE = 1000  # characters of a document, for two processes
+PACKAGES = ("advchunk", "chonkie", "langchain-experimental", "langchain-text-splitters", "llama-index-core", "numpy",
             "semantic-text-splitter", "semchunk")  # fmt: skip
 PEERS = ("LangChain", "LlamaIndex", "chonkie", "semchunk", "semantic-text-splitter")  # how their labels start
 TITLES = {"same_work": "size in", "semantic": "semantic, built-in embedder", "small": ""}
@@ -92,7 +94,7 @@ def table(figures: Mapping[str, Any]) -> str:
     for section in ("per_megabyte", "asked"):
         for label, row in figures.get(section, {}).items():
             lines.append(f"| {section.replace('_', ' ')} | **{label}** | {_join(row)} | |")
-    whole = [section for section in ("workers", "ray") if section in figures]
+    whole = [section for section in ("workers",) if section in figures]
     lines += [f"| {section} | {_join(figures[section])} | | |" for section in whole]
     if runs := figures.get("growth"):
         lines += ["", growth.table(runs, max(map(list, runs.values()), key=len)).rstrip()]
@@ -101,6 +103,21 @@ def table(figures: Mapping[str, Any]) -> str:
 
 def _join(row: Mapping[str, Any]) -> str:
     return "; ".join(f"{name}: {value}" for name, value in row.items())
+
+
+def workers(texts: list[str], documents: int, method: str) -> dict[str, Any]:
+    """Return the wall seconds of one process and of two, start-up included, and their ratio."""
+    whole, chunker, seconds = "\n\n".join(texts), create(method), []
+    starts = (at % max(len(whole) - SIZE, 1) for at in range(0, 997 * documents, 997))
+    rows = [f"{i}. {whole[at : at + SIZE]}" for i, at in enumerate(starts)]  # no two are equal
+    for number in (1, 2):
+        start = time.perf_counter()
+        for _ in chunker.stream(rows, workers=number):
+            pass
+        seconds.append(time.perf_counter() - start)
+    alone, two = seconds
+    return {"documents": documents, "method": method, "one process, s": round(alone, 3),
+            "2 processes, s": round(two, 3), "times as fast": round(alone / two, 2)}  # fmt: skip
 
 
 def plot(figures: Mapping[str, Any], file: Path) -> None:
@@ -121,18 +138,15 @@ def plot(figures: Mapping[str, Any], file: Path) -> None:
 
 def main() -> None:
     """Measure, write, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argument_parser(__doc__, data=None)
     parser.add_argument("--data", type=Path, default=ROOT / "tests" / "data")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench")
     parser.add_argument("--repeat", type=int, default=5, help="measurements of each time")
     parser.add_argument("--documents", type=int, default=10_000, help="of 1,000 characters, for small and workers")
-    parser.add_argument("--shards", type=int, default=12, help="of 4 documents, for Ray")
     parser.add_argument("--lengths", type=int, nargs="+", default=growth.LENGTHS, help="in characters, for growth")
-    parser.add_argument("--embedder", default="minilm", help="for Ray")
-    sections = ("same_work", "semantic", "small", "asked", "per_megabyte", "workers", "ray", "growth")
+    sections = ("same_work", "semantic", "small", "asked", "per_megabyte", "workers", "growth")
     parser.add_argument("--only", nargs="+", choices=sections, default=sections, metavar="SECTION")
     args = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
     texts = speed.read_texts(args.data)
     measures: dict[str, Callable[[], Any]] = {
         "same_work": lambda: speed.same_work(texts, args.repeat),
@@ -140,9 +154,8 @@ def main() -> None:
         "small": lambda: speed.small(texts, args.documents, args.repeat),
         "asked": lambda: speed.asked(texts),
         "per_megabyte": lambda: per_megabyte(texts),
-        "workers": lambda: engines.workers(texts, args.documents, "optimal-semantic"),
+        "workers": lambda: workers(texts, args.documents, "optimal-semantic"),
         "growth": lambda: growth.measure_chunkers(growth.WITHOUT_MODELS, args.lengths, args.data),
-        "ray": lambda: engines.engines(texts, args.shards, 4, "mst-semantic", embedder=args.embedder),
     }
     figures: dict[str, Any] = {
         "date": datetime.now(UTC).date().isoformat(),

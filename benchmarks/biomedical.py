@@ -7,7 +7,6 @@ DIR holds `pubmedqa/*.json`, in PubMedQA's own format. Prints tables.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -17,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from runner import argument_parser, table
 
 from advchunk import Chunk, Chunker, Document, RecursiveChunker, SlidingWindowChunker, Span
 from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
 from advchunk.chunkers.biomedical.claim_recall import claims_at_k
 from advchunk.chunkers.biomedical.claims import numeric_claims
 from advchunk.chunkers.biomedical.settings import boost
-from advchunk.evaluation.metrics.retrieval import rank
+from advchunk.evaluation.metrics.retrieval import similarities
 from advchunk.models.embedders import as_embedder
 from advchunk.readers.pubmed import reader
 
@@ -176,7 +176,7 @@ def compare_settings(documents: Sequence[Document], questions: Sequence[str]) ->
         chunks = chunker.chunk_many(documents)
         flat = [chunk for chunk_list in chunks for chunk in chunk_list]
         vectors = np.asarray(embedder.embed([chunk.embed_text for chunk in flat]))
-        ranking = rank(queries, vectors)
+        ranking = np.argsort(-similarities(queries, vectors), axis=1, kind="stable")
         by_name = {document.id: chunk_list for document, chunk_list in zip(documents, chunks, strict=True)}
         reranked = np.array(
             [_rerank(flat, (vectors @ query), order[:50]) for query, order in zip(queries, ranking, strict=True)]
@@ -201,8 +201,7 @@ def _mean(values: Any) -> float:
 
 def main() -> None:
     """Print every figure of RETRIEVAL.md."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     records = articles(parser.parse_args().data / "pubmedqa")
     sections = [content for _, _, content in records]
     texts = ["\n".join(f"{label}: {content}" for label, content in labeled) for labeled in sections]
@@ -223,42 +222,50 @@ def main() -> None:
     settings = compare_settings(documents, [question for _, question, _ in records])
     recall = {name: section_recall(sections, between) for name, between in (("lines", "\n"), ("one line", " "))}
     print("## Sections and speed\n")
-    print_table(
-        ["sections on lines", "on one line", "seconds for 1,000 abstracts", "processor seconds"],
-        [[f"{recall['lines']:.1%}", f"{recall['one line']:.1%}", f"{min(wall_times):.1f}", f"{min(cpu_times):.1f}"]],
+    print(
+        table(
+            ["sections on lines", "on one line", "seconds for 1,000 abstracts", "processor seconds"],
+            [
+                [
+                    f"{recall['lines']:.1%}",
+                    f"{recall['one line']:.1%}",
+                    f"{min(wall_times):.1f}",
+                    f"{min(cpu_times):.1f}",
+                ]
+            ],
+        )
     )
     print("## Numbers\n")
     names = next(iter(guard.values()))
-    print_table(
-        ["abstracts", "tokens per chunk", *names, *(f"{name}, broken" for name in names)],
-        [
+    print(
+        table(
+            ["abstracts", "tokens per chunk", *names, *(f"{name}, broken" for name in names)],
             [
-                label,
-                f"{own['biomedical-abstract']['tokens']:.0f}",
-                *(f"{row['with_comparator']:.3f}" for row in own.values()),
-                *(str(row["broken"]) for row in own.values()),
-            ]
-            for label, own in guard.items()
-        ],
+                [
+                    label,
+                    f"{own['biomedical-abstract']['tokens']:.0f}",
+                    *(f"{row['with_comparator']:.3f}" for row in own.values()),
+                    *(str(row["broken"]) for row in own.values()),
+                ]
+                for label, own in guard.items()
+            ],
+        )
     )
     print("## Sizes and reranking\n")
     ranks = [f"@{k}" for k in next(iter(settings.values()))["recall"]]
-    print_table(
-        ["", "chunks", *ranks, *(f"reranked {rank}" for rank in ranks)],
-        [
+    print(
+        table(
+            ["", "chunks", *ranks, *(f"reranked {rank}" for rank in ranks)],
             [
-                label,
-                str(row["chunks"]),
-                *(f"{value:.3f}" for kind in ("recall", "reranked") for value in row[kind].values()),
-            ]
-            for label, row in settings.items()
-        ],
+                [
+                    label,
+                    str(row["chunks"]),
+                    *(f"{value:.3f}" for kind in ("recall", "reranked") for value in row[kind].values()),
+                ]
+                for label, row in settings.items()
+            ],
+        )
     )
-
-
-def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a Markdown table and a blank line."""
-    print(*(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)), "", sep="\n")
 
 
 if __name__ == "__main__":

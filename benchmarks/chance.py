@@ -10,15 +10,14 @@ text of each, and the share of cuts by size or at the first place allowed in the
 
 from __future__ import annotations
 
-import argparse
 import logging
 from collections.abc import Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
+from runner import argument_parser
 
 from advchunk import create
 from advchunk.chunkers.explanations import Signal
@@ -85,8 +84,7 @@ def rows(texts: list[SegmentedText], only: list[str], tries: int) -> Iterator[st
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--only", nargs="*", default=[], metavar="LABEL", choices=[*CONFIGURATIONS, []])
     parser.add_argument("--tries", type=int, default=200)
     options = parser.parse_args()

@@ -10,21 +10,19 @@ SmolLM2-135M about each chunk of some documents. The last table has the cost of 
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os.path import commonprefix
-from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 import torch
 from question_time import EVERY, SETS, SIZE, Piece, Set, fill, scores
+from runner import argument_parser, difference, table
 from transformers import DynamicCache
 
 from advchunk import Chunk, RecursiveChunker
 from advchunk.enrich import ContextualEnricher
-from advchunk.evaluation.metrics.statistics import paired_difference
 from advchunk.models.causal import load_reader
 from advchunk.models.embedders import as_embedder
 from advchunk.records import Floats
@@ -101,12 +99,9 @@ def gains(data: Set, groups: Sequence[Sequence[Chunk]], contexts: Mapping[str, C
         cells = [way]
         for i in range(len(BUDGETS)):
             cells.append(f"{100 * before[:, i].mean():.1f}")
-            for after in columns.values():
-                mean, low, high = (100 * value for value in paired_difference(after[way][:, i], before[:, i])[:3])
-                cell = f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]"
-                cells.append(f"**{cell}**" if low > 0 or high < 0 else cell)
+            cells += [difference(100 * after[way][:, i], 100 * before[:, i]) for after in columns.values()]
         rows.append(cells)
-    return markdown(head, rows)
+    return table(head, rows)
 
 
 def costs(data: Set, groups: Sequence[Sequence[Chunk]], model: SmallModel | None) -> list[str]:
@@ -121,15 +116,9 @@ def costs(data: Set, groups: Sequence[Sequence[Chunk]], model: SmallModel | None
     return cells + ([f"{model.answer_tokens:,}", f"{model.seconds:.0f}"] if model else [])
 
 
-def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table."""
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (head, ["---"] * len(head), *rows))
-
-
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--model", action="store_true", help="also ask SmolLM2-135M")
     parser.add_argument("--documents", nargs="+", help="names of the documents to use")
@@ -148,7 +137,7 @@ def main() -> None:
         cost.append(costs(data, groups, model))
     head = ["", "tokens", "calls", "tokens of prompts", "times the text", "with whole documents", "shared, %"]
     head += ["tokens of answers", "seconds"] if args.model else []
-    print(f"## The cost of a model\n\n{markdown(head, cost)}")
+    print(f"## The cost of a model\n\n{table(head, cost)}")
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@ the seconds of indexing a megabyte, of figures/cost.json, whose questions were a
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from figures import read, source, tables
 from matplotlib import pyplot
+from runner import argument_parser
 
 OURS = "tab:blue"
 NAMES = {
@@ -67,6 +67,6 @@ def draw(file: Path) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argument_parser(__doc__, data=None)
     parser.add_argument("file", type=Path, help="an .svg or a .png file")
     draw(parser.parse_args().file)

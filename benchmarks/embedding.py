@@ -8,9 +8,6 @@ language of a set is English, or the name of its folder inside another, as in xq
 
 from __future__ import annotations
 
-import argparse
-import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,12 +15,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from runner import argument_parser, difference
 
 from advchunk import HybridEmbedder, create
 from advchunk.evaluation import EvaluationTask, SegmentedText, candidate, pk, read_corpus, read_folder, read_questions
 from advchunk.evaluation.comparison.candidates import match_size
-from advchunk.evaluation.metrics.retrieval import Overlaps, at_budget, find_overlaps, rank
-from advchunk.evaluation.metrics.statistics import paired_difference
+from advchunk.evaluation.metrics.retrieval import Overlaps, at_budget, find_overlaps, similarities
 from advchunk.models.embedders import as_embedder
 from advchunk.models.hashed_words import HashedWords
 from advchunk.models.static import StaticEmbedder, default_embedder
@@ -88,7 +85,8 @@ def read(data: Path, name: str) -> Corpus:
 def rank_by_vectors(embedder: Callable[[str], Any], texts: Texts) -> Ints:
     """Rank by the cosines of the vectors of an embedder for the language of the texts."""
     checked = as_embedder(embedder(texts.language))
-    return rank(checked.embed(texts.questions), checked.embed(texts.chunks))
+    scores = similarities(checked.embed(texts.questions), checked.embed(texts.chunks))
+    return np.argsort(-scores, axis=1, kind="stable")
 
 
 def rank_by_bm25(texts: Texts) -> Ints:
@@ -121,18 +119,11 @@ def print_recall(corpora: Mapping[str, Corpus], rankers: Mapping[str, Ranker]) -
     print_row(*["---"] * (len(titles) + 1))
     for label, scores in recall.items():
         pairs = zip(scores, recall["first version"], strict=True)
-        cells = [f"{own.mean():.1f}" + (difference(own, base) if own is not base else "") for own, base in pairs]
+        cells = [f"{own.mean():.1f}" + (f" {difference(own, base)}" if own is not base else "") for own, base in pairs]
         print_row(label, *cells)
     pairs = zip(recall["built-in, hybrid"], recall["BM25"], strict=True)
-    print_row("built-in, hybrid, less BM25", *(difference(own, base).strip() for own, base in pairs))
+    print_row("built-in, hybrid, less BM25", *(difference(own, base) for own, base in pairs))
     print()
-
-
-def difference(scores: Floats, baseline: Floats) -> str:
-    """Return a paired difference, in bold if its interval excludes 0."""
-    result = paired_difference(scores, baseline)
-    text = f"{result.mean:+.1f} [{result.low:+.1f}, {result.high:+.1f}]"
-    return f" **{text}**" if result.low * result.high > 0 else f" {text}"
 
 
 def print_cuts(texts: Sequence[SegmentedText], first: StaticEmbedder) -> None:
@@ -146,7 +137,7 @@ def print_cuts(texts: Sequence[SegmentedText], first: StaticEmbedder) -> None:
         scores = [np.array([100 * pk(*pair) for pair in zip(truth, cuts, strict=True)]) for cuts in made]
         shares = [sum(len(own) - 1 for own in cuts) / sum(len(own) - 1 for own in truth) for cuts in made]
         cells = [f"{own.mean():.1f} ({share:.2f})" for own, share in zip(scores, shares, strict=True)]
-        print_row(label, *cells, difference(scores[1], scores[0]).strip())
+        print_row(label, *cells, difference(scores[1], scores[0]))
     print()
 
 
@@ -156,25 +147,6 @@ def cut(name: str, params: Mapping[str, Any], embedder: StaticEmbedder, text: Se
     chunker: Any = create(name, experimental=True, embedder=embedder, **{**params, **numbers})
     cuts: Ints = chunker.segmentation(text.units).cuts
     return cuts
-
-
-def print_speed(texts: Sequence[str], first: StaticEmbedder) -> None:
-    """Print the processor time of embedding, the lowest of several interleaved runs after one that warms caches."""
-    embedders = {"first version": first, "built-in": default_embedder(), "built-in, hybrid": HybridEmbedder()}
-    rounds = [{label: timed(embedder, texts) for label, embedder in embedders.items()} for _ in range(REPEATS + 1)]
-    print(f"Processor seconds for {len(texts):,} chunks, {sum(len(text.split()) for text in texts):,} words\n")
-    print_row("", "first run", "lowest of the others")
-    print_row(*["---"] * 3)
-    for label in embedders:
-        seconds = [times[label] for times in rounds]
-        print_row(label, f"{seconds[0]:.2f}", f"{min(seconds[1:]):.2f}")
-
-
-def timed(embedder: Any, texts: Sequence[str]) -> float:
-    """Return the processor time of embedding texts, in seconds."""
-    start = time.process_time()
-    embedder.embed(texts)
-    return time.process_time() - start
 
 
 def print_row(*cells: str) -> None:
@@ -191,19 +163,16 @@ def load(path: Path) -> StaticEmbedder:
 
 def main() -> None:
     """Rank, cut, time, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--first", type=Path, required=True, help="the first version's table")
     parser.add_argument("--set", nargs="+", default=list(SETS), dest="names", help="folders with questions")
     parser.add_argument("--texts", type=int, help="maximum number of segmented texts")
     parser.add_argument("--minilm", action="store_true", help="also rank by MiniLM and its hybrid")
     args = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
     first = load(args.first)
     corpora = {name: read(args.data, name) for name in args.names}
     print_recall(corpora, rankers(first, minilm=args.minilm))
     print_cuts(read_folder(args.data / "choi" / "3-11")[: args.texts], first)
-    print_speed([text for corpus in corpora.values() for text in corpus.chunks], first)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ made here: Markdown, and kinds of text on which users of several libraries repor
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -17,6 +16,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any, NamedTuple, TypeAlias
 
+from runner import argument_parser
 from speed import time_tasks
 
 from advchunk import create
@@ -284,7 +284,7 @@ def table(size: int, texts: Mapping[str, str] = TEXTS) -> str:
 
 def main() -> None:
     """Print the table, and the versions."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__doc__, data=None)
     parser.add_argument("--size", type=int, default=400, help="maximum characters of a chunk")
     print(table(parser.parse_args().size))
     print("\n" + ", ".join(f"{name} {version(name)}" for name in dict.fromkeys(name for name, _ in CHUNKERS.values())))

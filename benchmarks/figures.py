@@ -8,8 +8,9 @@ DIR has a folder for each set. What a benchmark prints goes to figures/NAME.json
 the versions; a run that is interrupted goes on with the benchmarks that have no such file, or one of another version of what
 it measured. --again runs them all, and --only those of some names; "smoke" stands for `SMOKE`, which need no data.
 
-Tables stand in the pages between two comments, `<!-- figures: NAME -->` and `<!-- end -->`; after NAME may follow "/ SECTION",
-of the tables below a heading. --fill writes them, and draws the pictures. --check finds tables and pictures that are not those of the files, names that are in no page, and
+Tables stand in the pages between two comments, `<!-- figures: NAME -->` and `<!-- end -->`. After NAME may follow
+"/ SECTION", for the tables below a heading; "; columns 0 2", for some columns; and "; rows REGEX", for the rows in
+which the expression is found. --fill writes the tables, and draws the pictures. --check finds tables and pictures that are not those of the files, names that are in no page, and
 chunkers whose version is not the one that was measured, if the page does not say it; it lists what was measured before the
 code was changed, which may matter or not.
 """
@@ -43,7 +44,11 @@ MANIFEST: Mapping[str, Mapping[str, Any]] = tomllib.loads((ROOT / "benchmarks" /
 SMOKE = [name for name, row in MANIFEST.items() if "{data}" not in row["run"]]
 PACKAGES = ("chonkie", "langchain-experimental", "langchain-text-splitters", "llama-index-core", "numpy",
             "semantic-text-splitter", "semchunk", "sentence-transformers", "torch")  # fmt: skip
-REGION = re.compile(r"(<!-- figures: (?P<name>[\w-]+)(?: / (?P<section>.+?))? -->\n).*?(<!-- end -->)", re.DOTALL)
+REGION = re.compile(
+    r"(<!-- figures: (?P<name>[\w-]+)(?: / (?P<section>[^;\n]+?))?"
+    r"(?:; columns (?P<columns>[\d ]+?))?(?:; rows (?P<rows>.+?))? -->\n).*?(?P<end><!-- end -->)",
+    re.DOTALL,
+)
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
 
@@ -177,7 +182,26 @@ def tables(output: Sequence[str]) -> list[Table]:
     return listed
 
 
-def shown(name: str, section: str | None) -> str:
+def selected(table: str, columns: str | None, rows: str | None) -> str:
+    r"""Return some columns of a table, by number, and the rows in which a regular expression is found.
+
+    >>> print(selected("| | a | b |\n|---|---|---|\n| x | 1 | 2 |\n| y | 3 | 4 |\n", "0 2", "y"), end="")
+    |  | b |
+    | --- | --- |
+    | y | 4 |
+    """
+    if not columns and not rows:
+        return table
+    lines = table.splitlines()
+    kept = [line for number, line in enumerate(lines) if number < 2 or not rows or re.search(rows, line)]
+    if not columns:
+        return "".join(f"{line}\n" for line in kept)
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in kept]
+    chosen = [int(column) for column in columns.split()]
+    return "".join(f"| {' | '.join(row[column] for column in chosen)} |\n" for row in cells)
+
+
+def shown(name: str, section: str | None, columns: str | None = None, rows: str | None = None) -> str:
     """Return what a page shows: the tables, or those of a section, and how they were measured."""
     record = read(name)
     chosen = [table for table in tables(record["output"]) if section in (None, table.heading)]
@@ -185,7 +209,12 @@ def shown(name: str, section: str | None) -> str:
         sections = sorted({table.heading for table in tables(record["output"])})
         sys.exit(f"{name} has no section {section!r}, but {sections}")
     parts = (
-        (f"**{table.heading}**" * (not section and bool(table.heading)), table.lines, table.text) for table in chosen
+        (
+            f"**{table.heading}**" * (not section and bool(table.heading)),
+            table.lines,
+            selected(table.text, columns, rows),
+        )
+        for table in chosen
     )
     text = "".join("\n\n".join(filter(None, part)) + "\n" for part in parts)
     measured = source(record)
@@ -203,7 +232,10 @@ def filled(page: str) -> str:
     """Return a page with the tables of the files."""
 
     def fill(match: re.Match[str]) -> str:
-        return f"{match[1]}{shown(match['name'], match['section'])}{match[4]}" if read(match["name"]) else match[0]
+        if not read(match["name"]):
+            return match[0]
+        table = shown(match["name"], match["section"], match["columns"], match["rows"])
+        return f"{match[1]}{table}{match['end']}"
 
     return REGION.sub(fill, page)
 

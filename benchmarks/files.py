@@ -18,8 +18,9 @@ everything loaded. Prints two tables.
 
 from __future__ import annotations
 
-import argparse
+import csv
 import logging
+import re
 import sys
 import warnings
 from collections import Counter, defaultdict
@@ -34,7 +35,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from file_forms import FORMS, Part, Rows, Source, described, parts_in, write_file
 from office import processor_seconds
-from records import GAP, SIZE, in_order, read_tables, words
+from runner import argument_parser
 
 from advchunk import AutoChunker
 from advchunk.chunkers.sources import chunk_files
@@ -51,9 +52,14 @@ TEXTS = {
 }  # fmt: skip
 # What advchunk reads a format with; it reads the others itself.
 READ_WITH = {
-    ".html": "selectolax", ".docx": "mammoth, markitdown", ".pptx": "python-pptx, markitdown", ".xlsx": "openpyxl", ".rtf": "striprtf",
-    ".epub": "markitdown", ".pdf": "pypdfium2, pdfplumber", ".yaml": "PyYAML", ".msg": "olefile",
+    ".html": "selectolax", **dict.fromkeys((".docx", ".pptx", ".xlsx", ".odt"), "lxml"),
+    ".epub": "selectolax, lxml", ".pdf": "pypdfium2, pdfplumber", ".yaml": "PyYAML", ".msg": "olefile",
 }  # fmt: skip
+SIZE = 1000  # characters
+ROWS = range(30, 4001)
+NAMES = 0.95  # of the values of a column of names have at least four letters, and are unique in it
+GAP = 12  # words that may stand between two values of a record: names of columns, and punctuation
+WORD = re.compile(r"[^\W_]+")
 LONGEST_ROW = SIZE * 3 // 4  # characters; a longer one may be no chunk, with the marks of its format
 OPENING = 5  # words by which the beginning of a part is found
 MEASURES = ("kept", "foreign", "rows", "headers", "headings", "places")
@@ -322,6 +328,60 @@ def contains(present: Sequence[str], sought: Sequence[str]) -> bool:
     return any(word == sought[0] and present[at : at + size] == sought for at, word in enumerate(present))
 
 
+class Table(NamedTuple):
+    """A table with the place of its column of names."""
+
+    path: Path
+    head: list[str]
+    rows: list[list[str]]
+    key: int
+
+
+def read_tables(folder: Path) -> Iterator[Table]:
+    """Yield the tables that take part."""
+    for path in sorted(folder.rglob("*.csv")):
+        try:
+            rows = list(csv.reader(path.read_text("utf-8").splitlines(keepends=True)))
+        except ValueError:  # other encodings
+            continue
+        head, rows = rows[0] if rows else [], rows[1:]
+        rows = [row for row in rows if len(row) == len(head)]
+        columns = [[row[place] for row in rows] for place in range(len(head))]
+        keys = [place for place, values in enumerate(columns) if _names(values)]
+        if len(rows) in ROWS and keys and sum(len(name) > 2 for name in head) > 2:
+            yield Table(path, head, rows, keys[0])
+
+
+def _names(values: Sequence[str]) -> bool:
+    named = sum(sum(map(str.isalpha, value)) >= 4 for value in values)
+    return min(named, len(set(values))) >= NAMES * len(values)
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text in lower case.
+
+    >>> words('"Make": "Acura-Integra", 15.9')
+    ['make', 'acura', 'integra', '15', '9']
+    """
+    return WORD.findall(text.casefold())
+
+
+def in_order(sought: Sequence[str], present: Sequence[str]) -> bool:
+    """Return whether words are among others in their order, with little between them."""
+    if not set(sought) <= set(present):
+        return False
+    for start in (place for place, word in enumerate(present) if word == sought[0]):
+        place = start
+        for word in sought[1:]:
+            try:
+                place = present.index(word, place + 1, place + 2 + GAP)
+            except ValueError:
+                break
+        else:
+            return True
+    return False
+
+
 def read_sources(data: Path, texts: Mapping[str, str] = TEXTS) -> list[Source]:
     """Return the documents, of the descriptions of packages and of tables in a folder."""
     tables = {table.path.stem: table for table in read_tables(data)}
@@ -341,8 +401,7 @@ def cell(value: float | None) -> str:
 
 def main() -> None:
     """Write, read, measure, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--only", nargs="+", choices=FORMS, default=list(FORMS), metavar="SUFFIX")
     parser.add_argument("--pipelines", nargs="+", choices=PIPELINES, default=list(PIPELINES), metavar="NAME")
     parser.add_argument("--seen", action="store_true", help="the texts on which our readers were mended")

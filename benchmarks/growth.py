@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from runner import argument_parser
 from speed import peak_mb, read_texts
 
 from advchunk import create, names
@@ -227,7 +228,7 @@ def plot(results: Mapping[str, Mapping[str, Any]], file: Path) -> None:
 
 def main() -> None:
     """Measure, print, and check the limits."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argument_parser(__doc__, data=None)
     parser.add_argument("--data", type=Path, metavar="DIR")
     parser.add_argument("--only", nargs="+", choices=[*CASES, *WITHOUT_MODELS], metavar="NAME")
     parser.add_argument("--sizes", nargs="+", type=int)

@@ -11,9 +11,7 @@ search over the levels, with the difference to the leaves alone, and that of eac
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,12 +25,13 @@ import numpy as np
 from llama_index.core import Document
 from llama_index.core.node_parser import HierarchicalNodeParser as TheirNodeParser
 from llama_index.core.schema import BaseNode
+from runner import argument_parser, difference
 
 from advchunk import Chunk, read_file
 from advchunk import Document as Source
 from advchunk.evaluation import Candidate, EvaluationTask, candidate, evaluate, read_corpus, read_questions, searches_of
 from advchunk.evaluation.comparison.baselines import rank_by_merging
-from advchunk.evaluation.metrics.statistics import mean_interval, paired_difference
+from advchunk.evaluation.metrics.statistics import mean_interval
 from advchunk.records import Floats
 from advchunk.retrieval import Search
 from advchunk.retrieval.locating import locate
@@ -161,9 +160,7 @@ def cell(recall: Floats, base: Floats) -> str:
     own = f"{100 * float(recall.mean()):.1f}"
     if recall is base:
         return "{} [{:.1f}, {:.1f}]".format(own, *(100 * value for value in mean_interval(recall)[1:]))
-    mean, low, high = (100 * value for value in paired_difference(recall, base)[:3])
-    difference = f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]"
-    return f"{own} **{difference}**" if low > 0 or high < 0 else f"{own} {difference}"
+    return f"{own} {difference(100 * recall, 100 * base)}"
 
 
 def table(sets: dict[str, dict[str, Floats]], labels: Sequence[str]) -> str:
@@ -202,13 +199,11 @@ def answer_questions(data: Path, names: Sequence[str], sizes: Sequence[int], sto
 
 def main() -> None:
     """Print the figures of the section on hierarchies in STRUCTURE.md."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--questions", nargs="+", metavar="SET", help="sets whose questions are answered by levels")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1600, 110], help="max_tokens of each level")
     parser.add_argument("--store", type=Path, help="folder for results, to resume from")
     args = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
     if args.questions:
         print(answer_questions(args.data, args.questions, args.sizes, args.store))
         return

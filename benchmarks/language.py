@@ -8,7 +8,6 @@ one thread.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from runner import argument_parser
 
 from advchunk.evaluation import (
     EvaluationTask,
@@ -53,8 +53,7 @@ class CachedLM:
 
 def main() -> None:
     """Match sizes, run, compare, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--lm", default="smollm2")
     parser.add_argument("--documents", nargs="+", help="without suffix; all by default")
     parser.add_argument("--mean", type=int, default=100)

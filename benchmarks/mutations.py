@@ -4,12 +4,11 @@ python benchmarks/mutations.py [--mutations 2000] [--only .docx ...] [--seed 0]
 
 The files are small, of the tests or made here. A mutation cuts a file, takes out or repeats a part, changes bytes, exchanges two parts, or inserts
 zeros, brackets, or quotes. Files in zips are also changed inside. Prints a table, and each error that is not ours on stderr; exits with 1 if there is one,
-or if a file takes over ten seconds.
+if a file that is not blank gives no chunk and no error, or if a file takes over ten seconds.
 """
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import logging
@@ -24,9 +23,12 @@ from pathlib import Path
 from random import Random
 
 import office_files
+from runner import argument_parser
 
 from advchunk import AutoChunker
+from advchunk.chunkers.sources import SourceChunker, keep_all, read_source
 from advchunk.errors import ConfigurationError, MissingExtra
+from advchunk.readers.sources import FileSource
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 MARKDOWN = """---\ntitle: Tea\n---\n# Tea\n\n1. Boil.\n2. Wait[^1].\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nboil()\n```\n\n$$x^2$$\n\n[^1]: Two minutes.\n"""
@@ -108,15 +110,27 @@ def damage(data: bytes, random: Random) -> bytes:
     return data
 
 
+def outcome(source: FileSource) -> str:
+    """Return what becomes of a file: "read", "blank", "refused", or "silent", without chunks or error."""
+    process = SourceChunker(AutoChunker(experimental=True), keep_all, read_source)
+    (result,) = process.stream([source])
+    for failure in result.failures:
+        if not isinstance(failure.error, (ConfigurationError, MissingExtra)):
+            raise failure.error
+    if any(chunks for _, (_, chunks) in result.documents):
+        return "read"
+    return "refused" if result.failures else "blank" if source.is_blank else "silent"
+
+
 def main() -> None:
     """Mutate, read, chunk, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argument_parser(__doc__, data=None)
     parser.add_argument("--mutations", type=int, default=2000, help="of each format")
     parser.add_argument("--only", nargs="+", help="suffixes")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     logging.disable()
-    print("| format | read | refused | other errors | longest, s |\n|---|---|---|---|---|")
+    print("| format | read | blank | refused | nothing | other errors | longest, s |\n|---|---|---|---|---|---|---|")
     failed = False
     for suffix, data in files().items():
         if args.only and suffix not in args.only:
@@ -125,18 +139,17 @@ def main() -> None:
         for i in range(args.mutations):
             own, start = mutate(data, random), time.perf_counter()
             try:
-                chunker = AutoChunker(experimental=True)
-                for document in chunker.read_documents(f"tea{suffix}", data=own):
-                    chunker.chunk(document)
-                counts["read"] += 1
-            except (ConfigurationError, MissingExtra):
-                counts["refused"] += 1
+                counts[outcome(FileSource(f"tea{suffix}", own))] += 1
             except Exception:  # noqa: BLE001 - they are counted
                 counts["other"] += 1
                 print(f"{suffix}, mutation {i}:\n{traceback.format_exc()}", file=sys.stderr)
             longest = max(longest, time.perf_counter() - start)
-        failed |= bool(counts["other"]) or longest > SLOW
-        cells = (suffix, *(f"{counts[key]:,}" for key in ("read", "refused", "other")), f"{longest:.1f}")
+        failed |= bool(counts["other"] + counts["silent"]) or longest > SLOW
+        cells = (
+            suffix,
+            *(f"{counts[key]:,}" for key in ("read", "blank", "refused", "silent", "other")),
+            f"{longest:.1f}",
+        )
         print(f"| {' | '.join(cells)} |", flush=True)
     sys.exit(failed)
 

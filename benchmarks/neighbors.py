@@ -1,7 +1,7 @@
 """Measure re-ranking by neighbors, fusion, and the constants of both on questions with known answers. See RETRIEVAL.md.
 
 python benchmarks/neighbors.py --data DIR [--sets chroma qmsum covidqa xquad/de xquad/en] [--embedder minilm]
-    [--overlap 30] [--grid]
+    [--overlap 30]
 
 DIR holds a folder for each set, with texts and questions.jsonl. Chunks are those of universal-semantic, of about 90 tokens,
 which repeat at most `--overlap` tokens of the one before.
@@ -11,30 +11,24 @@ difference over all sets and retrievers for each choice of constants, and the fu
 
 from __future__ import annotations
 
-import argparse
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from runner import argument_parser, difference
 
 from advchunk import UniversalSemanticChunker
 from advchunk.evaluation import EvaluationTask, read_corpus, read_questions
 from advchunk.evaluation.metrics.retrieval import Overlaps, at_budget, find_overlaps
-from advchunk.evaluation.metrics.statistics import paired_difference
 from advchunk.records import Floats, Ints
 from advchunk.retrieval import ChunkPositions, LexicalIndex, Ranking, VectorIndex, fuse, rerank_by_neighbors
 
 BUDGET = 1000
 SETS = ("chroma", "qmsum", "covidqa", "xquad/de", "xquad/en")
 RETRIEVERS = ("plain", "context", "units", "words", "plain + words", "units + words", "plain + words, reciprocal")
-CORE = tuple(name for name in RETRIEVERS if name != "context")  # by which constants are compared
-TEMPERATURES, REACHES, WEIGHTS = (0.15, 0.2, 0.3), (100.0, 200.0, 400.0), (0.1, 0.15, 0.2, 0.3)
-LEXICAL_WEIGHTS = (0.5, 1.0, 1.5, 2.0, 3.0)
 
 
 @dataclass(frozen=True)
@@ -91,69 +85,17 @@ def _fused(
     return [fuse(pair, weights, method=method) for pair in pairs]
 
 
-def cell(base: Floats, other: Floats) -> str:
-    """Return a paired difference with its interval, bold if that excludes zero."""
-    difference = paired_difference(other, base)
-    mean, low, high = (100 * value for value in (difference.mean, difference.low, difference.high))
-    text = f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]"
-    return f"**{text}**" if low > 0 or high < 0 else text
-
-
 def table(sets: Sequence[Set]) -> str:
     """Return the recall of each retriever on each set, and the difference that neighbors make."""
     rows = [["", "set", "recall", "neighbors", "neighbors among hits only"]]
     rows.append(["---"] * 5)
     for name, data in product(RETRIEVERS, sets):
         base = data.recall(data.rankings[name])
-        changes = [cell(base, data.reranked(name, hits_only=hits_only)) for hits_only in (False, True)]
+        changes = [
+            difference(100 * data.reranked(name, hits_only=hits_only), 100 * base) for hits_only in (False, True)
+        ]
         rows.append([name, data.name, f"{100 * base.mean():.1f}", *changes])
     return _markdown(rows)
-
-
-def grid(sets: Sequence[Set]) -> str:
-    """Return the mean and the worst difference over the sets and retrievers for each choice of constants."""
-    bases = {(data.name, name): data.recall(data.rankings[name]) for data, name in product(sets, CORE)}
-    rows = [["temperature", "reach", "weight", "mean", "worst", "chosen without its set: mean of the set"], ["---"] * 6]
-    gains = dict[tuple[float, float, float], dict[tuple[str, str], float]]()
-    for constants in product(TEMPERATURES, REACHES, WEIGHTS):
-        named = dict(zip(("temperature", "reach", "weight"), constants, strict=True))
-        gains[constants] = {
-            key: 100 * float((data.reranked(key[1], **named) - bases[key]).mean())
-            for data in sets
-            for key in bases
-            if key[0] == data.name
-        }
-    for constants, cells in sorted(gains.items(), key=lambda item: -np.mean(list(item[1].values()))):
-        rows.append([*map(str, constants), f"{np.mean(list(cells.values())):+.2f}", f"{min(cells.values()):+.1f}", ""])
-    for data in sets:
-        others = {c: np.mean([g for key, g in cells.items() if key[0] != data.name]) for c, cells in gains.items()}
-        best = max(others, key=others.__getitem__)
-        own = np.mean([g for key, g in gains[best].items() if key[0] == data.name])
-        rows.append([*map(str, best), "", "", f"{data.name}: {own:+.2f}"])
-    return _markdown(rows)
-
-
-def fusions(sets: Sequence[Set]) -> str:
-    """Return the recall of fusions with and without neighbors."""
-    kinds = [("standardized", weight) for weight in LEXICAL_WEIGHTS] + [("reciprocal", weight) for weight in (1.0, 2.0)]
-    rows = [["vectors", "fusion", "weight of words", *(data.name for data in sets), "mean"], ["---"] * (4 + len(sets))]
-    for vectors, (method, weight) in product(("plain", "units"), kinds):
-        for rerank in (False, True):
-            recalls = []
-            for data in sets:
-                fused = _fused(data.rankings, vectors, [1.0, weight], method)
-                step: Callable[[Ranking], Ranking] = (
-                    partial(rerank_by_neighbors, positions=data.positions) if rerank else _same
-                )
-                recalls.append(100 * float(data.recall([step(ranking) for ranking in fused]).mean()))
-            label = method + ", neighbors" * rerank
-            cells = [f"{value:.1f}" for value in (*recalls, float(np.mean(recalls)))]
-            rows.append([vectors, label, str(weight), *cells])
-    return _markdown(rows)
-
-
-def _same(ranking: Ranking) -> Ranking:
-    return ranking
 
 
 def _markdown(rows: Sequence[Sequence[str]]) -> str:
@@ -162,21 +104,15 @@ def _markdown(rows: Sequence[Sequence[str]]) -> str:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--embedder", help="minilm, or a model name; by default the embedded one")
     parser.add_argument(
         "--overlap", type=int, default=0, help="tokens of the chunk before that a chunk repeats at most"
     )
-    parser.add_argument("--grid", action="store_true", help="also compare constants and fusions")
     args = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
     sets = [read_set(args.data, name, args.embedder, args.overlap) for name in args.sets]
     print(table(sets), flush=True)
-    if args.grid:
-        print(fusions(sets), flush=True)
-        print(grid(sets), flush=True)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,11 @@ Markdown is read by the same reader. Times are processor seconds with everything
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from io import BytesIO
@@ -21,9 +20,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import office_files as made
+from runner import argument_parser
 
 from advchunk.readers import markdown
 from advchunk.readers.files import read_documents
+from advchunk.records import Block
 from advchunk.text import tables
 
 Blocks: TypeAlias = list[tuple[str, str]]
@@ -71,8 +72,13 @@ FILES: Mapping[str, tuple[bytes, Sequence[Sequence[str]]]] = {
 
 def read_markdown(text: str) -> Blocks:
     """Return the kinds and the texts of the blocks of Markdown; of a table, its header too."""
+    return read_blocks(text, markdown.blocks(text))
+
+
+def read_blocks(text: str, blocks: Iterable[Block]) -> Blocks:
+    """Return the kinds and the texts of blocks; of a table, its header too."""
     kept = Blocks()
-    for block in markdown.blocks(text):
+    for block in blocks:
         own = text[slice(*block.span)]
         kept.append((block.kind, block.title or own))
         if block.kind == "table":
@@ -82,7 +88,8 @@ def read_markdown(text: str) -> Blocks:
 
 def ours(name: str, data: bytes) -> Blocks:
     """Read a file by advchunk."""
-    return read_markdown(read_documents(name, data=data)[0].text)
+    document = read_documents(name, data=data)[0]
+    return read_blocks(document.text, document.blocks or ())
 
 
 @cache
@@ -146,7 +153,7 @@ def measure(convert: Callable[[str, bytes], Blocks]) -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print what each converter keeps, and what there is."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__doc__, data=None)
     converters = ("ours", "markitdown", "pandoc", "unstructured")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"converters: {', '.join(converters)}")
     names = parser.parse_args(arguments).names or ["ours", "markitdown"]

@@ -16,24 +16,21 @@ excludes zero. One table has the characters of the evidence at their places, whi
 
 from __future__ import annotations
 
-import argparse
-import os
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import starmap
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 from embedding import Texts, rank_by_bm25, rank_by_vectors
-from neighbors import cell
 from peers import make_peer
 from question_time import DEPTH, SETS, Piece, Set, fill, pieces_of, scores
 from question_time import SIZE as SMALL
+from runner import argument_parser, difference
 
 from advchunk import Chunk
 from advchunk.building.positions import count_tokens
@@ -154,8 +151,8 @@ def table(title: str, rows: Mapping[str, Floats], tokens: Mapping[str, Floats], 
     ]
     for label, values in rows.items():
         cells = [f"{100 * values[own].mean():.1f}{note(values[own], rows[BASELINE][own])}" for own in groups.values()]
-        difference = "" if label == BASELINE else cell(rows[BASELINE], values)
-        cells += [f"{100 * values.mean():.1f}", difference, f"{tokens[label].mean():,.0f}"]
+        less = "" if label == BASELINE else difference(100 * values, 100 * rows[BASELINE])
+        cells += [f"{100 * values.mean():.1f}", less, f"{tokens[label].mean():,.0f}"]
         lines.append(f"| {f'**{label}**' if label == BASELINE else label} | {' | '.join(cells)} |")
     if title in PUBLISHED:
         figures = dict(zip(COLUMNS, map(str, PUBLISHED[title]), strict=True))
@@ -173,11 +170,9 @@ def note(values: Floats, baseline: Floats) -> str:
 
 def main() -> None:
     """Run, compare, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--sets", nargs="+", default=[name for name in SETS if name.startswith("ohr/")])
     args = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
     sets = [Set.read(args.data, name, as_embedder(None), every=1) for name in args.sets]
     parsed = [replace(own, documents=read_corpus(args.data / own.name / "mineru")) for own in sets]
     names = np.array([own.name.rpartition("/")[2] for own in sets for _ in own.questions])

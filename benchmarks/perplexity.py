@@ -10,7 +10,6 @@ interleaved runs.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import resource
@@ -26,6 +25,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import torch
+from runner import argument_parser
 
 from advchunk import UniversalSemanticChunker
 from advchunk.building.sizes import Limits
@@ -33,7 +33,6 @@ from advchunk.chunkers.by_topic.margin import MarginSamplingChunker
 from advchunk.chunkers.by_topic.perplexity import PerplexityChunker, minimum_drops
 from advchunk.chunkers.model_bases import join_segments
 from advchunk.evaluation import SegmentedText, even_split, pk, read_folder, window_diff
-from advchunk.evaluation.metrics.boundaries import no_boundary
 from advchunk.evaluation.metrics.statistics import mean_interval, paired_difference
 from advchunk.models.causal import CausalLM, as_causal, per_unit
 from advchunk.models.counters import as_counter
@@ -242,7 +241,7 @@ def segmentations(lm: CausalLM, text: SegmentedText) -> dict[str, Ints]:
         "universal-semantic, K least similar": similar.gaps,
     }
     return {
-        "no boundary": no_boundary(len(units)),
+        "no boundary": even_split(len(units), 1),
         "even split": even_split(len(units), k),
         **{label: merge_to_count(cuts, units, k) for label, cuts in whole.items()},
         **{label: top_gaps(np.asarray(scores), k) for label, scores in gaps.items()},
@@ -295,7 +294,7 @@ def missed(results: Json) -> list[str]:
 
 def main() -> None:
     """Run the selected sections."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argument_parser(__doc__, data=None)
     sections = ("golden", "speed", "long", "forgetting", "quality")
     parser.add_argument("--golden", type=Path)
     parser.add_argument("--data", type=Path)

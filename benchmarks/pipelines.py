@@ -12,8 +12,6 @@ interrupted run.
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -24,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from peers import peers
+from runner import argument_parser, difference
 
 from advchunk.evaluation import (
     Candidate,
@@ -38,7 +37,7 @@ from advchunk.evaluation import (
     searches_of,
     with_vectors,
 )
-from advchunk.evaluation.metrics.statistics import mean_interval, paired_difference
+from advchunk.evaluation.metrics.statistics import mean_interval
 from advchunk.records import Floats
 from retrieval import Reader, make_candidate
 
@@ -82,9 +81,7 @@ def cells(recall: Floats, pipeline: Floats) -> list[str]:
     own = f"{mean:.1f} [{low:.1f}, {high:.1f}]"
     if recall is pipeline:
         return [own, ""]
-    mean, low, high = (100 * value for value in paired_difference(pipeline, recall)[:3])
-    difference = f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]"
-    return [own, f"**{difference}**" if low > 0 or high < 0 else difference]
+    return [own, difference(100 * pipeline, 100 * recall)]
 
 
 def recalls(runs: Sequence[Sequence[Result]]) -> dict[str, Floats]:
@@ -109,8 +106,7 @@ def table(sets: dict[str, dict[str, Floats]]) -> str:
 
 def main() -> None:
     """Run, compare, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--mean", type=int, nargs="+", default=[80], help="mean chunk sizes, in tokens")
     parser.add_argument("--embedder", help="minilm, or a model name; by default the embedded one")
@@ -118,7 +114,6 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", help="beginnings of labels to run, besides the default pipeline")
     parser.add_argument("--processes", type=int, default=1)
     args = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
     file = str(args.store / "vectors.sqlite") if args.store else None
     embedder = Reader(args.embedder, file) if args.embedder else None
     sets = dict[str, dict[str, Floats]]()

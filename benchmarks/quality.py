@@ -21,26 +21,24 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby, pairwise, product
+from itertools import groupby, pairwise
 from math import nan
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from runner import argument_parser
 
 from advchunk import create
 from advchunk.errors import did_you_mean, require
 from advchunk.evaluation import SegmentedText, boundary_scores, even_split, pk, read_folder, synthetic, window_diff
 from advchunk.evaluation.data.segmented_text import join_sentences
-from advchunk.evaluation.metrics.boundaries import no_boundary, random_cuts
 from advchunk.evaluation.metrics.statistics import mean_interval
-from advchunk.models.embedders import as_embedder
-from advchunk.records import Floats, Ints
+from advchunk.records import Ints
 from advchunk.text.sentences import sentences
 from algorithms import ALGORITHMS
 
@@ -123,7 +121,7 @@ PUBLISHED = {
 def segmenters(rows: Sequence[Row], only: Sequence[str]) -> Iterator[tuple[str, Segmenter]]:
     """Yield the label and the segmenter of each baseline and configuration."""
     baselines: dict[str, Segmenter] = {
-        "no boundary": lambda text: no_boundary(len(text.units)),
+        "no boundary": lambda text: even_split(len(text.units), 1),
         "even split, K known": lambda text: even_split(len(text.units), len(text.cuts) - 1),
     }
     yield from baselines.items()
@@ -136,7 +134,9 @@ def segmenters(rows: Sequence[Row], only: Sequence[str]) -> Iterator[tuple[str, 
 
 def random_segmentation(seed: int, text: SegmentedText) -> Ints:
     """Return the true number of cuts at random places."""
-    return random_cuts(len(text.units), len(text.cuts) - 1, seed)
+    n = len(text.units)
+    inner = np.random.default_rng(seed).choice(n - 1, len(text.cuts) - 2, replace=False) + 1
+    return np.array([0, *sorted(inner.tolist()), n])
 
 
 def split_evenly(segment: Segmenter, text: SegmentedText) -> Ints:
@@ -163,7 +163,7 @@ def measure(texts: Sequence[SegmentedText], words: Sequence[Ints], segment: Segm
     seconds = time.process_time() - start
     pairs = list(zip(texts, segmentations, strict=True))
     scores = [boundary_scores(text.cuts, cuts, tolerance=1) for text, cuts in pairs]
-    nothing = [(text.cuts, no_boundary(len(text.units))) for text in texts]
+    nothing = [(text.cuts, even_split(len(text.units), 1)) for text in texts]
     figures: dict[str, list[float]] = {
         "Pk": [pk(text.cuts, cuts) for text, cuts in pairs],
         "WindowDiff": [window_diff(text.cuts, cuts) for text, cuts in pairs],
@@ -261,58 +261,6 @@ def run(
     return results
 
 
-def fill(sizes: Ints, number: int) -> Ints:
-    """Return the cuts that fill chunks to one size, of which there are as nearly as possible ``number``."""
-    results, low, high = list[list[int]](), 1, int(sizes.sum())
-    while low <= high:
-        most, cuts, tokens = (low + high) // 2, [0], 0
-        for i, size in enumerate(sizes.tolist()):
-            if tokens and tokens + size > most:
-                cuts, tokens = [*cuts, i], 0
-            tokens += size
-        results.append([*cuts, len(sizes)])
-        low, high = (most + 1, high) if len(cuts) > number else (low, most - 1)
-    return np.array(min(results, key=lambda cuts: abs(len(cuts) - 1 - number)), dtype=np.int64)
-
-
-def cohesion(vectors: Floats, cuts: Ints) -> float:
-    """Return the mean cosine within segments of two or more units, less that between neighboring segments."""
-    sums, sizes = np.add.reduceat(vectors, cuts[:-1]), np.diff(cuts)
-    several = sizes > 1
-    squares = np.einsum("ij,ij->i", sums, sums)
-    within = (squares - sizes)[several] / (sizes * (sizes - 1))[several]
-    between = np.einsum("ij,ij->i", sums[1:], sums[:-1]) / (sizes[1:] * sizes[:-1])
-    return float(within.mean() - between.mean()) if several.any() and len(between) else nan
-
-
-def compare_sizes(texts: Sequence[SegmentedText], most: int) -> str:
-    """Return a Markdown table of the share of true boundaries on edges of chunks, and of cohesion."""
-    rows: dict[str, list[tuple[float, float, float]]] = {"filled": [], "independent": [], "consistent": []}
-    embed = as_embedder(None).embed
-    for text in texts:
-        chunker: Any = create("optimal-semantic", max_tokens=most)
-        vectors, sizes = embed(text.units.strings()), chunker.counter.counts(text.units.strings())
-        cuts = {"consistent": chunker.segmentation(text.units).cuts}
-        number = len(cuts["consistent"]) - 1
-        same: Any = create("optimal-semantic", max_tokens=most, n_segments=number, evidence="independent")
-        cuts |= {"independent": same.segmentation(text.units).cuts, "filled": fill(sizes, number)}
-        for name, scores in rows.items():
-            met = float(np.isin(text.cuts[1:-1], cuts[name]).mean())
-            scores.append((met, cohesion(vectors, cuts[name]), sizes.sum() / (len(cuts[name]) - 1)))
-    lines = ["| | tokens | boundaries met | - filled | cohesion | - filled |", "|---|---|---|---|---|---|"]
-    baseline = np.array(rows["filled"])
-    for name, scores in rows.items():
-        values = np.array(scores)
-        valid = ~np.isnan(values[:, 1] + baseline[:, 1])
-        more, gap = (mean_interval(values[valid, i] - baseline[valid, i]) for i in (0, 1))
-        means = values[valid].mean(axis=0)
-        lines.append(
-            f"| {name} | {means[2]:.0f} | {means[0]:.3f} | {more.mean:+.3f} [{more.low:+.3f}, {more.high:+.3f}] "
-            f"| {means[1]:.3f} | {gap.mean:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}] |"
-        )
-    return "\n".join([*lines, ""])
-
-
 def list_unchecked(results: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[str]:
     """Return the labels with limits for which nothing was measured."""
     return [label for label in {**MOST, **WORD_PK} if not any(label in results.get(group, {}) for group in CHOI)]
@@ -374,8 +322,7 @@ def check_names(only: Sequence[str]) -> None:
 
 def arguments() -> argparse.Namespace:
     """Return the arguments of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path)
+    parser = argument_parser(__doc__, data=False)
     parser.add_argument(
         "--set",
         nargs="+",
@@ -386,7 +333,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--texts", type=int, help="maximum number of texts per group")
     parser.add_argument("--every", type=int, default=1, help="take every N-th text of each group")
     parser.add_argument("--minilm", action="store_true", help="also run the embedding chunkers with MiniLM")
-    parser.add_argument("--sizes", nargs="+", type=int, default=[], help="maximum tokens of chunks")
     parser.add_argument("--stems", type=Path, help="stems_c99_java.json.gz, to compare with the original programs")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
@@ -404,13 +350,6 @@ def rows_of(minilm: bool) -> list[Row]:
             if row.chunker in chunkers
         ),
     ]
-
-
-def print_sizes(args: argparse.Namespace) -> None:
-    """Print a table of chunks of equal size for each group and size."""
-    for which, most in product(args.set, args.sizes):
-        for group, texts in read_groups(args.data, which, args.texts, args.every).items():
-            print(f"{group}, at most {most} tokens\n\n{compare_sizes(texts, most)}")
 
 
 def measure_all(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
@@ -432,11 +371,7 @@ def measure_all(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
 def main() -> None:
     """Measure, print, and check the limits."""
     args = arguments()
-    os.environ["HF_HUB_OFFLINE"] = "1"
     check_names(args.only)
-    if args.sizes:
-        print_sizes(args)
-        return
     results = measure_all(args)
     if args.json:
         print(json.dumps({"figures": results, "published word Pk": PUBLISHED}, indent=1))

@@ -1,7 +1,7 @@
 """Compare passages that are cut when the question is known with chunks of fixed sizes, and with other ways to use hits. See RETRIEVAL.md.
 
-python benchmarks/question_time.py --data DIR [--sets chroma ohr/law ...] [--embedder minilm] [--only index store scale]
-    [--every 1] [--store DIR] [--chunks 10000 100000 1000000] [--processes N]
+python benchmarks/question_time.py --data DIR [--sets chroma ohr/law ...] [--embedder minilm] [--only index store]
+    [--every 1] [--store DIR] [--processes N]
 
 DIR holds a folder for each set, with texts and questions.jsonl. Every row returns passages or chunks that are whole and within
 the budget, and is scored by the characters of the answers in them. The rows:
@@ -13,7 +13,6 @@ store  the first 50 hits by vectors of LangChain's chunks of 800 characters: as 
        with the chunk on either side of each (as SCAR, arXiv 2606.16661); their sentences by LangChain's EmbeddingsFilter, by
        LlamaIndex's SentenceEmbeddingOptimizer, by BM25 (as Lucene's UnifiedHighlighter); the best sentences with two on either side
        (as QASC, arXiv 2605.22834); cut again, with nothing around them, and with the texts
-scale  time and memory over 10,000, 100,000 and 1,000,000 chunks
 
 The time of a question is that of search and of what follows in 1,000 tokens, with the questions one after another; that of indexing
 is the time to split, to embed, and to build the index.
@@ -21,12 +20,9 @@ is the time to split, to embed, and to build the index.
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
-import os
 import pickle
-import resource
 import sys
 import time
 from collections import defaultdict
@@ -38,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from runner import argument_parser
 
 from advchunk import Chunk, Document, RecursiveChunker, Span
 from advchunk.building.positions import count_tokens
@@ -517,21 +514,6 @@ def table(title: str, results: Results, ours: str) -> str:
     return "\n".join(lines)
 
 
-def figures(title: str, results: Results, labels: Sequence[str], budget: int = BUDGET) -> str:
-    """Return precision, IoU, number and tokens of the passages of some rows."""
-    lines = [
-        f"## {title}: passages in {budget:,} tokens\n",
-        "| | set | precision | IoU | passages | tokens of each |",
-        "| --- " * 6 + "|",
-    ]
-    for name, own in results.items():
-        for label in labels:
-            _, precision, iou, number, tokens = own[label].values[:, BUDGETS.index(budget)].mean(axis=0)
-            cells = f"{100 * precision:.1f} | {100 * iou:.1f} | {number:.1f} | {tokens / max(number, 1):.0f}"
-            lines.append(f"| {label} | {name} | {cells} |")
-    return "\n".join(lines)
-
-
 def kinds_table(kinds: Mapping[str, Sequence[str]], results: Results, budget: int = 500) -> str:
     """Return the recall by the kind of the question."""
     lines = [
@@ -561,48 +543,16 @@ def cost_table(results: Results) -> str:
     return "\n".join(lines)
 
 
-def scale_table(data: Set, totals: Sequence[int]) -> str:
-    """Return time and memory over many chunks: the documents of a set, repeated with other names."""
-    lines = ["| chunks | ms a question, passages | of these, ranking | GB of the process |", "| --- " * 4 + "|"]
-    groups = RecursiveChunker(max_tokens=SIZE).chunk_many(data.documents)
-    own = sum(map(len, groups))
-    for total in totals:
-        retriever = Retriever(mode="lexical", tokenizer=data.embedder.counter)
-        copies = -(-total // own)
-        retriever.add_many(
-            {
-                f"{copy}/{document.id}": group
-                for copy in range(copies)
-                for document, group in zip(data.documents, groups, strict=True)
-            }
-        )
-        times = list[tuple[float, float]]()
-        for question in [*data.questions[:1], *data.questions[:20]]:
-            start = time.perf_counter()
-            retriever.rank(question.text, 200)
-            middle = time.perf_counter()
-            retriever.passages(question.text, 1000)
-            times.append((time.perf_counter() - middle, middle - start))
-        whole, ranking = 1e3 * np.median(times[1:], axis=0)
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        lines.append(f"| {copies * own:,} | {whole:.0f} | {ranking:.0f} | {memory:.1f} |")
-        print(lines[-1], file=sys.stderr, flush=True)
-    return "\n".join(lines)
-
-
 def main() -> None:
     """Run, compare, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--embedder", help="minilm, or a model name; by default the embedded one")
-    parser.add_argument("--only", nargs="+", choices=("index", "store", "scale"), default=["index", "store"])
-    parser.add_argument("--chunks", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], help="of the scale")
+    parser.add_argument("--only", nargs="+", choices=("index", "store"), default=["index", "store"])
     parser.add_argument("--store", type=Path, help="folder for scores, to resume from")
     parser.add_argument("--every", type=int, default=1, help="use every so many questions")
     parser.add_argument("--processes", type=int, default=1)
     args = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
     if args.store:
         args.store.mkdir(parents=True, exist_ok=True)
     every = {name: args.every * EVERY.get(name, 1) for name in args.sets}
@@ -614,18 +564,11 @@ def main() -> None:
     results = {part: {name: own for (_, name, of, *_), own in measured.items() if of == part} for part in PARTS}
     if index := {name: with_best(own) for name, own in results["index"].items()}:
         kinds = {name: Set.read(args.data, name, None, every[name]).kinds for name in args.sets}
-        print(table("An index of ours", index, QUESTION_TIME), figures("An index of ours", index, (BEST, QUESTION_TIME)),
-              kinds_table(kinds, index), sep="\n\n")  # fmt: skip
+        print(table("An index of ours", index, QUESTION_TIME), kinds_table(kinds, index), sep="\n\n")
     if store := results["store"]:
-        print(
-            table("Hits of a store", store, CUT_WITH_TEXTS),
-            figures("Hits of a store", store, (AS_IS, CUT, CUT_WITH_TEXTS)),
-            sep="\n\n",
-        )
+        print(table("Hits of a store", store, CUT_WITH_TEXTS))
     if measured:
         print(cost_table({name: index.get(name, {}) | store.get(name, {}) for name in args.sets}))
-    if "scale" in args.only:
-        print(scale_table(Set.read(args.data, args.sets[0], as_embedder(args.embedder), 1), args.chunks))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Test the promises on random texts, chunkers, front ends, formats and parameters. See RELIABILITY.md.
 
-python benchmarks/reliability.py [--data DIR] [--runs N] [--seed N] [--only RUN] [--processes N] [--write]
+python benchmarks/reliability.py [--data DIR] [--runs N] [--seed N] [--only RUN] [--processes N]
 
 Prints a table by chunker and each breach with its run. Exits with 1 if there is one. --only repeats one run of the same
 seed and prints its case. --data adds real texts, in all files of DIR, in several forms. --write puts the table into
@@ -9,10 +9,8 @@ RELIABILITY.md.
 
 from __future__ import annotations
 
-import argparse
 import copy
 import json
-import os
 import random
 import re
 import sys
@@ -22,7 +20,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +27,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 import torture_texts
 from promises import inexact, lost, over
+from runner import argument_parser
 
 from advchunk import Chunk, Chunker, ConfigurationError, Document, MissingExtra, NotConverged, create, names
 from advchunk.chunkers.catalog import chunker_class, params_of
@@ -241,7 +239,7 @@ def _over(chunker: Chunker, explanation: Explanation) -> Iterator[str]:
             yield f"{chunk.tokens} tokens are reported and {chunker.counter(chunk.embed_text)} counted: {chunk.text[:60]!r}"
     covered = 0
     is_flat = all(len(chunk.spans) == 1 and chunk.level == 0 for chunk in chunks)
-    for chunk in chunks if is_flat and getattr(chunker, "boundary", "") != "overlap" else ():
+    for chunk in chunks if is_flat else ():
         repeated = text[chunk.start : max(covered, chunk.start)]
         if repeated and chunker.counter(repeated) > chunker.overlap_tokens:
             yield f"{chunker.counter(repeated)} tokens repeated, at most {chunker.overlap_tokens}: {repeated[:60]!r}"
@@ -363,25 +361,14 @@ def summary_table(outcomes: Sequence[Outcome]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows).replace("| --- |", "|---|")
 
 
-def write_page(table: str, seed: int, data: Path | None) -> None:
-    """Replace the table of the page."""
-    head, _, rest = PAGE.read_text(encoding="utf-8").partition("<!-- table -->\n")
-    tail = rest.partition("<!-- end of table -->\n")[2]
-    note = f"{datetime.now(UTC):%Y-%m-%d}; seed {seed}; {'with' if data else 'without'} real texts.\n\n"
-    PAGE.write_text(f"{head}<!-- table -->\n{note}{table}<!-- end of table -->\n{tail}", encoding="utf-8")
-
-
 def main() -> None:
     """Run, print, and exit with 1 if a promise was broken."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path)
+    parser = argument_parser(__doc__, data=False)
     parser.add_argument("--runs", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--write", action="store_true", help=f"update {PAGE.name}")
     args = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
     if args.only is not None:
         case = draw_case(args.seed, args.only, args.data)
         print(
@@ -404,10 +391,7 @@ def main() -> None:
                     )
     slowest = max(outcomes, key=lambda outcome: outcome.seconds)
     print(f"slowest: run {slowest.run}, {slowest.chunker}, {slowest.seconds:.1f} s", file=sys.stderr)
-    table = summary_table(outcomes)
-    print(table)
-    if args.write:
-        write_page(table, args.seed, args.data)
+    print(summary_table(outcomes))
     sys.exit(any(kind != REFUSED for outcome in outcomes for kind, _ in outcome.breaches))
 
 

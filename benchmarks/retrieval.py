@@ -12,8 +12,6 @@ With --store, an interrupted run resumes.
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -24,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import peers
+from runner import argument_parser
 
 from advchunk.chunkers import catalog
 from advchunk.chunkers.vectors import Vectors
@@ -217,8 +216,7 @@ def compare_with_chroma(trial: EvaluationTask) -> str:
 
 def main() -> None:
     """Match sizes, run, compare, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--mean", type=int, nargs="*", default=[100], help="mean chunk sizes to match, in tokens")
     parser.add_argument("--published", action="store_true", help="also run each chunker at its default size")
     parser.add_argument(
@@ -239,7 +237,6 @@ def main() -> None:
     parser.add_argument("--store", type=Path, help="folder for outcomes and vectors, to resume from")
     parser.add_argument("--processes", type=int, default=1)
     args = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
     documents = read_corpus(args.data)
     questions = read_questions(args.data / "questions.jsonl", documents)
     file = str(args.store / "vectors.sqlite") if args.store else None

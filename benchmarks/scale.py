@@ -16,7 +16,6 @@ Times are milliseconds of processor time, and of the clock. Processor times of P
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -31,10 +30,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from runner import argument_parser
+from speed import peak_mb
 
 from advchunk import Chunk, Document, RecursiveChunker, Span
 from advchunk.evaluation import Question, read_corpus, read_questions
-from advchunk.retrieval import Hit, Neighborhood, PassageCutter, Retriever, SqlTable, StoredRetriever
+from advchunk.retrieval import Hit, Neighborhood, PassageCutter, Retriever, StoredRetriever
 from advchunk.text.search_terms import is_counted, query_words, split_words, word_terms
 
 SETS = ("chroma", "covidqa", "qmsum", "ohr/law", "ohr/manual", "ohr/textbook", "ohr/finance")
@@ -44,6 +45,7 @@ BAND = 64  # words of neighboring frequency that are exchanged
 PART = 64  # documents of a transaction
 TABLE = 'chunks (document TEXT, "start" INT, "end" INT, "text" TEXT, id TEXT PRIMARY KEY, words tsvector)'
 """As LangChain's hybrid search of Postgres has it: a column of words with an index beside that of ids."""
+AROUND = 'SELECT document, "start", "end", "text", id FROM chunks WHERE document = %s AND "start" < %s AND "end" > %s'
 SEARCH = (
     'SELECT document, "start", "end", "text", id, ts_rank(words, query) AS score FROM chunks, to_tsquery(\'simple\', %s) AS query '
     "WHERE words @@ query ORDER BY score DESC LIMIT %s"
@@ -190,29 +192,31 @@ class OwnClient:
 
 @dataclass
 class TimedTable:
-    """A source that notes the time of each reading."""
+    """The chunks around hits, from a table, and the time of each reading."""
 
-    table: SqlTable
+    connection: Any
     seconds: Any = 0.0
 
-    @property
-    def name(self) -> str:
-        """The name of the table."""
-        return self.table.name
-
     def read(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
-        """Read, and note the time."""
+        """Read with one query a hit, and note the time."""
         start = now()
-        around = self.table.read(hits, reach)
+        rows = [row for hit in hits if hit.chunk.spans for row in self._around(hit, reach)]
         self.seconds = now() - start
-        return around
+        chunks = [
+            (Chunk(text, (Span(first, end),), 0, id=own_id), document) for document, first, end, text, own_id in rows
+        ]
+        return Neighborhood([Hit(chunk, document, 0.0) for chunk, document in chunks])
+
+    def _around(self, hit: Hit, reach: float) -> Any:
+        values = (hit.document, hit.chunk.end + reach, hit.chunk.start - reach)
+        return self.connection.execute(AROUND, values).fetchall()
 
 
 class PostgresClient:
     """Asks Postgres for words, with any word of a question, and the table for what stands around hits."""
 
     def __init__(self, connection: Any) -> None:
-        self._connection, self._table = connection, TimedTable(SqlTable(connect=connection, table="chunks"))
+        self._connection, self._table = connection, TimedTable(connection)
         self._cutter = PassageCutter(language="en")
         self._process = Path("/proc", str(connection.info.backend_pid), "stat")
 
@@ -354,7 +358,7 @@ def ask(asked: Client, questions: Sequence[Question]) -> Asked:
         times.append([np.broadcast_to(own, 2) for own in seconds])
         recalls.append((covered(hits_of(hits), question), covered(hits_of(passages), question)))
         ids[question.text] = [hit.chunk.id for hit in hits]
-    return Asked(np.array(times), first, np.array(recalls), ids, peak_megabytes())
+    return Asked(np.array(times), first, np.array(recalls), ids, round(peak_mb()))
 
 
 def summary(asked: Sequence[Asked], truth: Mapping[str, Sequence[str]] | None = None) -> dict[str, Any]:
@@ -424,15 +428,9 @@ def covered(places: Sequence[tuple[str, Sequence[Span]]], question: Question) ->
     return len(answers & covered_places) / len(answers)
 
 
-def peak_megabytes() -> int:
-    """Return the most memory that this process has had."""
-    status = Path("/proc/self/status").read_text()
-    return int(re.findall(r"VmHWM:\s+(\d+)", status)[0]) // 1024
-
-
 def main() -> None:
     """Build or ask, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argument_parser(__doc__, data=None)
     parser.add_argument("work", choices=["build", "ask"])
     parser.add_argument("kind", choices=["file", "postgres", "memory"])
     parser.add_argument("--data", type=Path, required=True)
@@ -450,7 +448,7 @@ def main() -> None:
     if args.work == "build":
         result = BUILDS[args.kind](Corpus(documents), args.store, args.chunks)
         seconds = {"seconds": round(time.process_time() - start), "wall_seconds": round(time.perf_counter() - wall)}
-        result |= {**seconds, "peak_megabytes": peak_megabytes()}
+        result |= {**seconds, "peak_megabytes": round(peak_mb())}
     else:
         sample = [questions[i] for i in np.linspace(0, len(questions) - 1, args.questions).astype(int).tolist()]
         if args.clients > 1:

@@ -226,7 +226,8 @@ def answer_scorer(task: EvaluationTask) -> Scorer:
             return ItemScores(np.full(len(task.questions), nan), nan)
         tokens = np.maximum(task.counter.counts(texts), 1)
         overlaps = retrieval.find_overlaps(by_document, task.questions, tokens=tokens)
-        ranking = retrieval.rank(task.question_vectors, task.embed_texts(texts))
+        scores = retrieval.similarities(task.question_vectors, task.embed_texts(texts))
+        ranking = np.argsort(-scores, axis=1, kind="stable")
         recall = retrieval.at_budget(overlaps, ranking, task.budget).recall
         missing = [any(reference.document in failed for reference in q.references) for q in task.questions]
         return ItemScores(np.where(missing, nan, recall), float(tokens.mean()))

@@ -9,7 +9,6 @@ Markdown tables of F1 of the boundaries within paragraphs, and exits 1 if a targ
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
@@ -20,6 +19,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from runner import argument_parser
 
 from advchunk.text.sentences import plain_sentences, sentences
 
@@ -189,8 +190,7 @@ def speed(texts: Sequence[Text], code: str) -> float:
 
 def main() -> int:
     """Print the tables; return 1 if a target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     sets = {name: read(parser.parse_args().data / "sentences" / f"{name}.jsonl") for name in TARGETS}
     missed = list[str]()
     print("| set | splitter | precision | recall | F1 | lower case | upper case |\n|---|---|---|---|---|---|---|")

@@ -9,7 +9,6 @@ reader; those of Python from its own parser. Times are processor seconds, the mi
 
 from __future__ import annotations
 
-import argparse
 import ast
 import json
 import re
@@ -28,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import tree_sitter
+from runner import argument_parser
 
 from advchunk import Document, create
 from advchunk.readers.code.languages import load_grammar
@@ -438,8 +438,7 @@ def table(figures: Mapping[str, Any]) -> str:
 
 def main() -> None:
     """Run the comparison."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--collect", action="store_true")
     parser.add_argument("--size", type=int, default=2000)
     arguments = parser.parse_args()

@@ -5,7 +5,6 @@ python benchmarks/speed.py --data DIR [--only same_work small asked corpora mst 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -15,7 +14,6 @@ import statistics
 import subprocess
 import sys
 import time
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import ceil, exp, log, log1p
@@ -25,6 +23,7 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 import peers as others
 from numpy.typing import NDArray
+from runner import argument_parser
 from scipy.spatial.distance import cosine as scipy_cosine
 
 import advchunk
@@ -35,7 +34,7 @@ from advchunk.engine import BATCH_SIZE
 from advchunk.errors import require
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
-from advchunk.models.static import StaticEmbedder, default_embedder
+from advchunk.models.static import default_embedder
 from advchunk.records import Segmentation, Units
 from advchunk.text.counters import CHARACTERS
 from advchunk.text.scripts import count_words
@@ -81,51 +80,8 @@ class Embedder(Protocol):
         ...
 
 
-class Recipe:
-    """The same table without optimization: one text at a time."""
-
-    _CJK = re.compile(r"([\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff])")
-    _WORD = re.compile(r"\w+|[^\w\s]")
-
-    def __init__(self, fast: StaticEmbedder) -> None:
-        self._table = fast.table
-        self._ids = {token: i for i, token in enumerate(fast.tokenizer.vocabulary)}
-        self._tokens: dict[str, list[int]] = {}
-
-    def embed(self, texts: Sequence[str]) -> Rows:
-        """Return unit rows."""
-        rows = np.zeros((len(texts), self._table.shape[1]), np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            if ids := self.encode(text):
-                row[:] = self._table[ids].mean(axis=0)
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        return np.asarray(rows / np.where(norms > 0, norms, 1))
-
-    def encode(self, text: str) -> list[int]:
-        """Return the tokens of a text."""
-        bare = "".join(c for c in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(c) != "Mn")
-        apart = self._CJK.sub(r" \1 ", bare).replace("_", " _ ")
-        return [i for word in self._WORD.findall(apart) for i in self._word(word)]
-
-    def _word(self, word: str) -> list[int]:
-        if word not in self._tokens:
-            ids, start = list[int](), 0
-            while start < len(word):
-                mark = "##" if start else ""
-                ends = range(len(word), start, -1)
-                end = next((end for end in ends if mark + word[start:end] in self._ids), None)
-                if end is None:
-                    ids = []
-                    break
-                ids.append(self._ids[mark + word[start:end]])
-                start = end
-            self._tokens[word] = ids
-        return self._tokens[word]
-
-
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {
     "default": default_embedder,
-    "recipe": lambda: Recipe(default_embedder()),
     "minilm": lambda: as_embedder("minilm"),
 }
 
@@ -334,13 +290,9 @@ def peers(texts: Sequence[str], embedder: Embedder) -> dict[str, Task]:
     }
 
 
-def mst(sizes: Sequence[int], large: Sequence[int], repeat: int) -> Json:
-    """Cluster vectors: compared with the published double loop, then at sizes that it cannot handle."""
-    small = {str(n): _compare_with_published(n, repeat) for n in sizes}
-    return {
-        "compared with the published loops": small,
-        "large": {str(n): {c: run_in_subprocess(n, c) for c in CASES} for n in large},
-    }
+def mst(sizes: Sequence[int], repeat: int) -> Json:
+    """Compare the clustering of `mst-semantic` with the published loops."""
+    return {"compared with the published loops": {str(n): _compare_with_published(n, repeat) for n in sizes}}
 
 
 def _compare_with_published(n: int, repeat: int) -> Json:
@@ -362,41 +314,6 @@ def _compare_with_published(n: int, repeat: int) -> Json:
         "components": [len(set(labels.tolist())) for labels in own_labels],
         "equal labels": all(np.array_equal(a, b) for a, b in zip(own_labels, published_labels, strict=True)),
     }
-
-
-# Parameters of the clustering as a function of the number of pieces.
-CASES: dict[str, Callable[[int], dict[str, Any]]] = {
-    "adaptive lambda": lambda n: {},  # noqa: ARG005 - above about 700 pieces it exceeds the mean, so all connect
-    "all pairs": lambda n: {"lambda_": 1e9},  # noqa: ARG005
-    "many components": lambda n: {"lambda_": EDGE},  # noqa: ARG005
-    "n_segments": lambda n: {"n_segments": max(n // 10, 1)},
-    "tree on request": lambda n: {},  # noqa: ARG005
-}
-
-
-def run_in_subprocess(n: int, case: str) -> Json:
-    """Cluster in a separate process, to measure its peak memory."""
-    log_progress(f"mst: {n} pieces, {case}")
-    command = [sys.executable, __file__, "--worker", str(n), case]
-    try:
-        done = subprocess.run(command, capture_output=True, check=False, timeout=SECONDS, text=True)
-    except subprocess.TimeoutExpired:
-        return {"over, s": SECONDS}
-    figures: Json = {"failed": done.stderr.splitlines()[-1:]} if done.returncode else json.loads(done.stdout)
-    return figures
-
-
-def worker(n: int, case: str) -> Json:
-    """Cluster ``n`` pieces; return the time taken and the growth of the process."""
-    cluster = clusterer(*pieces(n))
-    clusterer(*pieces(50))().figures["tree"]()  # loads scipy
-    before, start = peak_mb(), time.perf_counter()
-    segmentation = cluster(**CASES[case](n))
-    labels = segmentation.figures["labels"]
-    edges = len(segmentation.figures["tree"]().weight) if case == "tree on request" else None
-    seconds, grown = time.perf_counter() - start, peak_mb() - before
-    figures = {"s": round(seconds, 3), "extra MB": round(grown), "components": len(np.unique(labels))}
-    return figures if edges is None else figures | {"edges": edges}
 
 
 def peak_mb() -> float:
@@ -618,21 +535,16 @@ def log_progress(message: str) -> None:
 
 def main() -> None:
     """Run the selected sections."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argument_parser(__doc__, data=None)
     parser.add_argument("--data", type=Path, help="folder with *.md or *.txt; for all but mst and imports")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, metavar="SECTION")
-    parser.add_argument("--embedder", nargs="+", choices=list(EMBEDDERS), default=["default", "recipe"])
+    parser.add_argument("--embedder", nargs="+", choices=list(EMBEDDERS), default=["default"])
     parser.add_argument("--repeat", type=int, default=5, help="measurements of each time")
     parser.add_argument(
         "--sizes", type=int, nargs="*", default=[300, 1000, 3000], help="pieces, compared with the published code"
     )
-    parser.add_argument("--large", type=int, nargs="*", default=[30_000, 100_000], help="pieces, our code only")
     parser.add_argument("--documents", type=int, default=1000, help="short documents")
-    parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.worker:
-        print(json.dumps(worker(int(args.worker[0]), args.worker[1])))
-        return
     names = args.only or SECTIONS
     if args.data is None and {*names} - {"mst", "imports"}:
         parser.error("--data is needed, or --only mst imports")
@@ -642,7 +554,7 @@ def main() -> None:
         "small": lambda: small(texts, args.documents, args.repeat),
         "asked": lambda: asked(texts),
         "corpora": lambda: corpora(texts, args.embedder, args.repeat),
-        "mst": lambda: mst(args.sizes, args.large, args.repeat),
+        "mst": lambda: mst(args.sizes, args.repeat),
         "many": lambda: many(texts, args.documents, args.repeat),
         "imports": lambda: imports(args.repeat),
     }

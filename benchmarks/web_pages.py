@@ -8,16 +8,15 @@ elements and roles that mark it for browsers (main, nav, aside, header, footer, 
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import NamedTuple
 
+from runner import argument_parser
 from selectolax.lexbor import LexborHTMLParser
 
 from advchunk.readers import html
@@ -113,8 +112,7 @@ def measure(read: Callable[[str], str], pages: list[Page], *, is_marked: bool) -
 
 def main() -> None:
     """Read, measure, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = argument_parser(__doc__)
     parser.add_argument("--pages", type=int, default=30, help="of a generator, drawn at random")
     args = parser.parse_args()
     readers = {name: make() for name, make in READERS.items()}

@@ -12,7 +12,6 @@ from langchain_advchunk.embeddings import DefaultEmbeddings as DefaultEmbeddings
 from langchain_advchunk.embeddings import HybridEmbeddings as HybridEmbeddings
 from langchain_advchunk.enrich import ChunkEnricher as ChunkEnricher
 from langchain_advchunk.indexes import IndexRetriever as IndexRetriever
-from langchain_advchunk.loaders import AdvchunkLoader as AdvchunkLoader
 from langchain_advchunk.reassembly import chunk_spans as chunk_spans
 from langchain_advchunk.retrievers import AdvchunkRetriever as AdvchunkRetriever
 from langchain_advchunk.sparse import milvus_words as milvus_words
@@ -43,7 +42,4 @@ from langchain_advchunk.splitters import splitter_class as splitter_class
 from langchain_advchunk.surroundings import MetadataRange as MetadataRange
 from langchain_advchunk.surroundings import StoreChunks as StoreChunks
 from langchain_advchunk.surroundings import mapping_filter as mapping_filter
-from langchain_advchunk.surroundings import qdrant_filter as qdrant_filter
-from langchain_advchunk.vectors import avectors_for as avectors_for
 from langchain_advchunk.vectors import vectors_for as vectors_for
-from langchain_advchunk.writers import ChunkWriter as ChunkWriter

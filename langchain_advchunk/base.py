@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set, Sized
-from dataclasses import dataclass, field, fields, replace
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 from uuid import UUID, uuid5
 
 from langchain_core.documents import Document
@@ -23,15 +22,16 @@ from advchunk.chunkers.docstrings import with_inherited_parameters
 from advchunk.chunkers.frameworks import TextPlace, flatten_spans, framework_metadata, is_of_corpus, parent_id
 from advchunk.chunkers.params import ALIASES, RESOURCE, apply_preset, explicit_parameters, is_given, resources
 from advchunk.chunkers.sources import chunk_files
-from advchunk.chunkers.vectors import Vectors
 from advchunk.engine.runner import error_handler
 from advchunk.engine.workers import check_workers
-from advchunk.errors import MissingExtra, require
+from advchunk.errors import require
 from advchunk.models.cache import CacheLike
 from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike, as_embedder
+from advchunk.readers.noise import without_controls
 from advchunk.readers.parts import join_parts
+from advchunk.readers.writing import Content
 from advchunk.records import Floats, write_metadata, written_metadata
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
@@ -54,9 +54,8 @@ class AdvchunkSplitter(TextSplitter, ABC):
     preceded by ``advchunk_``: ``advchunk_level``. ``advchunk_keys`` lists our keys, so that a chunk that is split again
     does not pass them on.
 
-    The pieces of a chunk that is split again have the places and the ``source_id`` of its document, not of the chunk, and no
-    ``chunk_index``. Where the place of the chunk is not known, they have none. A chunk of LangChain's splitters states it by
-    ``start_index``.
+    The pieces of a chunk that is split again have the places and the ``source_id`` of its document, if the chunk states
+    its own, and no ``chunk_index``.
 
     ``page_content`` is ``text[start_index:end_index]`` of the document's text only if the chunk has one span and no context;
     `chunk_spans` returns the spans of any chunk.
@@ -80,6 +79,8 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        rule = "split_text must not be overridden, as documents are not split by it: override core, or write a chunker"
+        require(cls.split_text is AdvchunkSplitter.split_text, rule, cls.__name__)
         cls.__doc__ = with_inherited_parameters(cls)
 
     def __post_init__(self) -> None:
@@ -105,6 +106,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
     def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
         """Return the chunks of ``texts``, with metadata."""
+        require(not isinstance(texts, str), "texts must be a list of texts", texts)
         count = len(texts) if metadatas is None else len(metadatas)
         require(count == len(texts), f"metadatas must have one entry per text, {len(texts)}", count)
         pairs = zip(texts, metadatas or [{} for _ in texts], strict=True)
@@ -125,35 +127,37 @@ class AdvchunkSplitter(TextSplitter, ABC):
         """Return the chunks of ``documents``, as `split_documents` does."""
         return self.split_documents(documents)
 
-    def split_files(self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None) -> list[Document]:
-        """Return the chunks of files in any format and encoding that `advchunk.read_file` reads, with their layout.
+    def split_files(
+        self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None, content: Content = "all"
+    ) -> list[Document]:
+        """Return the chunks of files in any format, folders, and archives (`advchunk.chunk_files`).
 
-        Folders and archives stand for the files in them (`advchunk.chunk_files`); what was skipped in them is in the log.
         ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as ``source``, also
-        ``source_id``; a line of a .jsonl file has ``source_id`` "docs.jsonl:ID", with its own id. A splitter of papers, pages
-        or abstracts uses its own reader.
+        ``source_id``; a line of a .jsonl file has ``source_id`` "docs.jsonl:ID", with its own id. ``content="main"`` keeps
+        of web pages only what they are about.
         """
-        return list(self.lazy_split_files(paths, encoding=encoding))
+        return list(self.lazy_split_files(paths, encoding=encoding, content=content))
 
     def lazy_split_files(
-        self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None
+        self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None, content: Content = "all"
     ) -> Iterator[Document]:
         """Yield the chunks of `split_files` as soon as they are ready, in constant memory."""
         options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
-        for source, chunks in chunk_files(paths, self.core(), metadata_key="source", encoding=encoding, **options):
+        options |= {"encoding": encoding, "content": content}
+        for source, chunks in chunk_files(paths, self.core(), metadata_key="source", **options):
             yield from self._convert(Document(source.text, id=source.id), chunks)
 
     def split_parts(self, documents: Iterable[Document]) -> list[Document]:
-        """Return the chunks of documents that are the pages or elements of their sources, as many loaders return them.
+        """Return the chunks of pages or elements, which are joined to their sources (`readers.parts.join_parts`).
 
-        The parts of a source are joined in order (`advchunk.readers.parts.join_parts`), so that chunks may cross pages and
-        have the headings and tables of elements. ``start_index`` is an offset in the joined text. Metadata are those that all
-        parts have in common; ``page``, ``pages`` and ``boxes`` are those of the chunk.
+        ``start_index`` is an offset in the joined text. Metadata are those that all parts have in common; ``page``,
+        ``pages`` and ``boxes`` are those of the chunk.
         """
         sources = list(join_parts(map(source_of, documents)))
         options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
         results = self.core().chunk_many(sources, **options)
-        return self._convert_many([Document(source.text) for source in sources], results)
+        pairs = zip(sources, results, strict=True)
+        return [piece for source, chunks in pairs for piece in self._convert(Document(source.text), chunks)]
 
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Await `split_documents`, with the async methods of the models."""
@@ -162,64 +166,6 @@ class AdvchunkSplitter(TextSplitter, ABC):
         async for chunks in self._shown(results, documents):
             pieces += self._convert(waiting.popleft(), chunks)
         return pieces
-
-    def split_with_vectors(
-        self, documents: Iterable[Document], vectors: Literal["plain", "context", "late"] = "context"
-    ) -> tuple[list[Document], ChunkEmbeddings]:
-        """Return the chunks of ``documents``, with embeddings to pass to a vector store along with them.
-
-        With ``InMemoryVectorStore.from_documents(*splitter.split_with_vectors(documents))``, chunks are searched by their
-        own vectors ("plain"), by these mixed with the vectors of the chunks around them ("context",
-        `advchunk.models.context_vectors.add_context`), or by those of their tokens in the document ("late").
-        """
-        documents = list(documents)
-        core, results = self._chunk_with(vectors, documents)
-        pieces = self._convert_many(documents, results)
-        rows = [(piece.page_content, chunk.vector) for piece, chunk in zip(pieces, chain(*results), strict=True)]
-        return pieces, serve_rows(rows, core.embedder, core.batch_size)
-
-    def split_with_rows(
-        self, documents: Iterable[Document], id_key: str = "doc_id"
-    ) -> tuple[list[Document], list[Document], ChunkEmbeddings]:
-        """Return the chunks of ``documents``, their sentences, and embeddings for the vector store of the sentences.
-
-        A chunk is retrieved by its nearest sentence, whose vector contains some of its chunk and of the text around it
-        (`advchunk.models.context_vectors.sentence_rows`): "small to big". The sentences go into any vector store, the
-        chunks into a document store, and LangChain's ``MultiVectorRetriever`` returns each chunk once::
-
-            chunks, rows, embeddings = splitter.split_with_rows(documents)
-            retriever = MultiVectorRetriever(
-                vectorstore=InMemoryVectorStore.from_documents(rows, embeddings),
-                docstore=InMemoryStore(),
-                search_kwargs={"k": 20},  # sentences, from fewer chunks
-            )
-            retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
-
-        Parameters
-        ----------
-        id_key : metadata key of a row for the id of its chunk; no key of the documents' metadata.
-        """
-        documents = list(documents)
-        check_id_key(id_key, documents)
-        core, results = self._chunk_with("units", documents)
-        pieces = self._convert_many(documents, results)
-        pairs = [(document, chunk) for document, chunks in zip(documents, results, strict=True) for chunk in chunks]
-        places = [
-            text_place(document)
-            if self.add_start_index and chunk.spans_in(document.page_content) == chunk.spans
-            else TextPlace(())
-            for document, chunk in pairs
-        ]
-        chunks = [chunk for _, chunk in pairs]
-        rows = [row for item in zip(pieces, chunks, places, strict=True) for row in sentence_rows(*item, id_key)]
-        served = ((row.page_content, vector) for row, vector in rows)
-        return pieces, [row for row, _ in rows], serve_rows(served, core.embedder, core.batch_size)
-
-    def _chunk_with(self, vectors: Vectors, documents: Iterable[Document]) -> tuple[Chunker, list[list[Chunk]]]:
-        core = replace(self.core(), vectors=vectors)
-        sources = [source_of(document) for document in documents]
-        options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
-        return core, core.chunk_many(sources, **options)
 
     def _shown(self, results: Any, documents: Iterable[Document]) -> Any:
         """Return results, or the awaited ones, with a progress bar if there is to be one."""
@@ -236,9 +182,6 @@ class AdvchunkSplitter(TextSplitter, ABC):
             Document(chunk.embed_text, id=chunk.id, metadata=self._metadata(document, place, chunk, chunks))
             for chunk in chunks
         ]
-
-    def _convert_many(self, documents: Iterable[Document], results: Iterable[list[Chunk]]) -> list[Document]:
-        return [piece for pair in zip(documents, results, strict=True) for piece in self._convert(*pair)]
 
     def _metadata(self, document: Document, place: TextPlace, chunk: Chunk, chunks: list[Chunk]) -> dict[str, Any]:
         is_whole, source = place.spans is None, document.id
@@ -289,8 +232,8 @@ class LinearSplitter(AdvchunkSplitter):
     sentence_splitter : splits sentences (see `advchunk.text.splitters.as_tiler`).
     fallback : a core chunker for documents on which this one fails or takes too long; "auto" means no fallback, except
         for an experimental splitter, where it means `advchunk.UniversalSemanticChunker`; None raises the error.
-    embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...), for
-        `split_with_vectors` and `split_with_rows`; None is the built-in default, which needs no key or download.
+    embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...), if the
+        splitter cuts by them; None is the built-in default, which needs no key or download.
     batch_size : texts per model call; None uses the model's own setting, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or an `advchunk.models.cache.Store`.
     """
@@ -336,33 +279,6 @@ class LinearSplitter(AdvchunkSplitter):
         apply_preset(self)
         super().__post_init__()
 
-    @classmethod
-    def from_tiktoken_encoder(
-        cls,
-        encoding_name: str = "gpt2",
-        model_name: str | None = None,
-        allowed_special: Literal["all"] | Set[str] | None = None,
-        disallowed_special: Literal["all"] | Collection[str] = "all",
-        **kwargs: Any,
-    ) -> Self:
-        """Build a splitter that counts tokens with tiktoken, and can be pickled.
-
-        Unlike in LangChain, text that looks like a special token is never an error: it is counted as ordinary text, unless
-        ``allowed_special`` names it.
-        """
-        try:
-            import tiktoken
-        except ImportError:
-            raise MissingExtra("tiktoken", "tiktoken") from None  # noqa: EM101
-        encoding = tiktoken.encoding_for_model(model_name) if model_name else tiktoken.get_encoding(encoding_name)
-        length: Any = _WithSpecial(encoding, allowed_special) if allowed_special else encoding
-        return cls(length_function=length, **kwargs)
-
-    @classmethod
-    def from_huggingface_tokenizer(cls, tokenizer: Any, **kwargs: Any) -> Self:
-        """Build a splitter that counts tokens with a Hugging Face tokenizer."""
-        return cls(length_function=tokenizer, **kwargs)
-
 
 @dataclass(kw_only=True, eq=False)
 class LexicalSplitter(LinearSplitter):
@@ -391,13 +307,7 @@ class LanguageModelSplitter(LinearSplitter):
 
 @dataclass(kw_only=True, eq=False)
 class EmbeddingSplitter(LinearSplitter):
-    """Base of the splitters that cut by embeddings.
-
-    Parameters
-    ----------
-    embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...);
-        None is the built-in default, which needs no key or download.
-    """
+    """Base of the splitters that cut by embeddings."""
 
     embeddings: EmbedderLike = field(default=None, kw_only=False, repr=False, metadata=RESOURCE)
 
@@ -444,9 +354,8 @@ def check_id_key(id_key: str, documents: Iterable[Document]) -> None:
 def chunk_key(document: Document) -> str:
     """Return a key of what is embedded, so that ``index(..., key_encoder=chunk_key)`` adds only the chunks that changed.
 
-    The key is made from the id and ``page_content``. It changes with the text, and with the title, heading or summary before
-    it. A skipped chunk keeps the metadata that it had when it was added: after an edit above it, its ``start_index`` is that of
-    the former text, and so is a citation, unless the retriever is given ``texts``. With `record_key`, metadata is always current.
+    A skipped chunk keeps its metadata: after an edit above it, its ``start_index`` is that of the former text, and so
+    is a citation, unless the retriever is given ``texts``. With `record_key`, metadata is always current.
     """
     return hashed_id(_id_of(document, "chunk_key"), document.page_content)
 
@@ -454,9 +363,8 @@ def chunk_key(document: Document) -> str:
 def record_key(document: Document) -> str:
     """Return a key of all that a store has of a chunk, so that with ``index(..., key_encoder=record_key)`` its metadata is current.
 
-    The key is made from the id, ``page_content`` and metadata: a chunk that moved, or whose parent or title is another, is added
-    again, in place of what it was. With LangChain's ``CacheBackedEmbeddings``, it is not embedded again. Unlike that of
-    LangChain, the key is a UUID, which all stores take.
+    A chunk that moved, or whose parent or title is another, is added again, in place of what it was; with LangChain's
+    ``CacheBackedEmbeddings``, it is not embedded again. The key is a UUID, which all stores take.
     """
     metadata = json.dumps(document.metadata, sort_keys=True, default=str)
     return hashed_id(_id_of(document, "record_key"), document.page_content, metadata)
@@ -476,18 +384,9 @@ def _sources(documents: Iterable[Document], waiting: deque[Document]) -> Iterato
         yield source_of(document)
 
 
-@dataclass(frozen=True)
-class _WithSpecial:
-    """Counts with a tiktoken encoding, with some special tokens allowed."""
-
-    encoding: Any
-    allowed: Literal["all"] | Set[str]
-
-    def __call__(self, text: str) -> int:
-        return len(self.encoding.encode(text, allowed_special=self.allowed, disallowed_special=()))
-
-
 def source_of(document: Document) -> Source:
     """Return a document for a core chunker."""
+    rule = "documents must be documents of LangChain; pass texts to create_documents"
+    require(isinstance(document, Document), rule, document)
     # The id omits the page number, which changes when a page is inserted; equal texts are numbered anyway.
-    return Source(document.page_content, document.id or "", metadata=document.metadata)
+    return without_controls(Source(document.page_content, document.id or "", metadata=document.metadata))

@@ -8,14 +8,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 from langchain_core.documents import Document
-from numpy.typing import NDArray
 
 from advchunk import Chunk
 from advchunk.building.layout import inherited_metadata
-from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.errors import require
 from advchunk.records import remove_written, write_metadata, written_keys, written_metadata
 from advchunk.retrieval import Hit, Passage
 from advchunk.retrieval.collection import Collection
@@ -27,9 +23,6 @@ from langchain_advchunk.base import chunk_key
 from langchain_advchunk.reassembly import group_by_source, to_framework_chunk
 
 _log = logging.getLogger("advchunk")
-
-PLAIN = (str, int, float)
-"""Types of metadata values that a filter compares."""
 
 Naming = Callable[[Document], str]
 """Returns the name of a chunk's document, "" if it has none."""
@@ -59,15 +52,6 @@ def to_hit(document: Document, name: Naming) -> Hit:
     return Hit(_to_chunk(document, _id_in_store(document)), name(document), 0.0)
 
 
-def read_scores(documents: Iterable[Document], key: str | None) -> list[float] | None:
-    """Return the scores of hits, which their metadata has under a key; None without one."""
-    if key is None:
-        return None
-    missing = [document.metadata for document in documents if key not in document.metadata]
-    require(not missing, f"the metadata of the retriever's results must have the score_key {key!r}", missing[:1])
-    return [document.metadata[key] for document in documents]
-
-
 def read_chunks(
     documents: Sequence[Document], name: Naming, counter: Counter, texts: Mapping[str, str]
 ) -> Collection[Document]:
@@ -95,19 +79,22 @@ def read_chunks(
 
 
 def read_hits(
-    hits: Sequence[Document], name: Naming, counter: Counter, around: Neighborhood
+    hits: Sequence[Hit], documents: Sequence[Document], name: Naming, counter: Counter, around: Neighborhood
 ) -> tuple[Collection[Document], int]:
     """Return the collection of hits in any order, with the chunks around them, and how many stand alone.
 
     Hits have the places that they state or, if the text of their document is known, those where they are found there. Of the
     others, those that overlap stand over each other. Those without a place or a name stand alone.
+
+    Parameters
+    ----------
+    documents : the hits as LangChain has them.
     """
     texts, beside = around.texts, [(hit, item or _to_document(hit)) for hit, item in around.pairs]
-    by_name = {name(document): _text_key(document, name) for document in reversed(hits)}
+    by_name = {hit.document: _text_key(document, name) for hit, document in zip(hits, documents, strict=True)}
     made = {i: by_name.get(hit.document) for i, (hit, item) in enumerate(around.pairs, len(hits)) if item is None}
-    chunks = [_to_chunk(document, _id_in_store(document)) for document in hits] + [hit.chunk for hit, _ in beside]
-    documents = [*hits, *(document for _, document in beside)]
-    names, keys = [*map(name, hits), *(hit.document for hit, _ in beside)], list[str]()
+    chunks, names = [hit.chunk for hit in (*hits, *around.beside)], [hit.document for hit in (*hits, *around.beside)]
+    documents, keys = [*documents, *(document for _, document in beside)], list[str]()
     finders, unplaced = {own: Finder(text) for own, text in texts.items()}, dict[str, list[int]]()
     for i, (document, own) in enumerate(zip(documents, names, strict=True)):
         chunk = chunks[i] if document.page_content.strip() else replace(chunks[i], text="", spans=())
@@ -128,25 +115,12 @@ def read_hits(
     return replace(collection, estimated=collection.estimated | estimated), alone
 
 
-def in_reading_order(documents: Sequence[Document], name: Naming) -> list[Document]:
-    """Return chunks that come in any order by their documents, and in these by their places."""
-
-    def key(document: Document) -> tuple[Any, ...]:
-        written = written_metadata(document.metadata)
-        start = written.get("start_index", document.metadata.get("start_index", 0))
-        place = written.get("chunk_index", start)
-        return name(document), place if isinstance(place, int) else 0
-
-    return sorted(documents, key=key)
-
-
 def _to_chunk(document: Document, own_id: str) -> Chunk:
-    if "sources" in (written := written_metadata(document.metadata)):  # a summary, which belongs to no document
-        return Chunk(
-            "", (), written["token_count"], id=own_id, context=document.page_content, metadata=document.metadata
-        )
-    part, tokens = to_framework_chunk(document), written_metadata(document.metadata).get("token_count", 0)
-    return Chunk(part.text, part.spans, tokens, id=own_id, context=part.context, metadata=document.metadata)
+    metadata, written = document.metadata, written_metadata(document.metadata)
+    if "sources" in written:  # a summary, which belongs to no document
+        return Chunk("", (), written["token_count"], id=own_id, context=document.page_content, metadata=metadata)
+    part, tokens = to_framework_chunk(document, written), written.get("token_count", 0)
+    return Chunk(part.text, part.spans, tokens, id=own_id, context=part.context, metadata=metadata)
 
 
 def _to_document(hit: Hit) -> Document:
@@ -169,45 +143,29 @@ def _text_key(document: Document, name: Naming) -> str:
     return f"{own_id}\n{page}" if own_id else ""
 
 
-def sort_key(document: Document, name: Naming) -> tuple[Any, ...]:
+def sort_key(hit: Hit, document: Document, name: Naming) -> tuple[Any, ...]:
     """Return a key that orders hits by their text and place."""
-    return _text_key(document, name), to_framework_chunk(document).spans, document.page_content
+    return _text_key(document, name), hit.chunk.spans, document.page_content
 
 
 class ChunkTable:
-    """Finds the numbers of chunks by what a store returns, and by their metadata."""
+    """Finds the numbers of chunks by what a store returns."""
 
     def __init__(self, collection: Collection[Document], name: Naming) -> None:
         self.documents, self._chunks, self._name = collection.items, collection.chunks, name
-        self._values = dict[str, dict[Any, list[int]]]()
-
-    def having(self, conditions: Mapping[str, Any]) -> NDArray[np.bool_]:
-        """Return the chunks whose metadata has these keys and values, as n flags."""
-        flags = np.ones(len(self.documents), bool)
-        for key, value in conditions.items():
-            same = np.zeros(len(self.documents), bool)
-            same[self._numbers_by_value(key).get(value, [])] = True
-            flags &= same
-        return flags
-
-    def _numbers_by_value(self, key: str) -> Mapping[Any, list[int]]:
-        if key not in self._values:
-            numbers = dict[Any, list[int]]()
-            for i, document in enumerate(self.documents):
-                if isinstance(value := document.metadata.get(key), PLAIN):
-                    numbers.setdefault(value, []).append(i)
-            self._values[key] = numbers
-        return self._values[key]
 
     def number_of_id(self, name: str | None) -> int | None:
         """Return the number of the chunk with an id, or with a key of `chunk_key`."""
         return self._by_id[name] if name in self._by_id else self._by_key.get(name)
 
-    def numbers_of(self, hits: Sequence[Document]) -> list[int | None]:
+    def numbers_of(self, hits: Sequence[Document], id_key: str | None = None) -> list[int | None]:
         """Return the numbers of the chunks that a store returned, by their ids, or else by their texts and places.
 
-        A hit that has the id of a chunk, but another text, has none.
+        A hit that has the id of a chunk, but another text, has none. With ``id_key``, hits are rows that have the id of their
+        chunk under this key.
         """
+        if id_key is not None:
+            return [self.number_of_id(hit.metadata.get(id_key)) for hit in hits]
         numbers = list[int | None]()
         for hit in hits:
             number = self.number_of_id(_id_in_store(hit))
@@ -251,23 +209,12 @@ def to_result(passage: Passage, document: Document) -> Document:
 
 def to_document(passage: Passage) -> Document:
     """Return a passage as a document."""
-    metadata = passage.hits[0].chunk.metadata
-    values: dict[str, Any] = {
-        "relevance_score": passage.score,
-        "citation": passage.citation,
-        "token_count": passage.tokens,
-        "chunk_ids": list(dict.fromkeys(hit.chunk.id for hit in passage.hits if hit.chunk.id)),
-    }
+    metadata, ids = passage.hits[0].chunk.metadata, [hit.chunk.id for hit in passage.hits if hit.chunk.id]
+    values = {"relevance_score": passage.score, **passage.values, "chunk_ids": list(dict.fromkeys(ids))}
     if "start_index" not in written_keys(metadata):
         metadata = {key: value for key, value in metadata.items() if key != "start_index"}  # another splitter's
     if passage.spans:
         values |= {"start_index": passage.spans[0].start, "end_index": passage.spans[-1].end}
-    if passage.lines:
-        values |= {"start_line": passage.lines[0][0], "end_line": passage.lines[-1][1]}
-    if len(passage.spans) > 1:
-        values["spans"] = flatten_spans(passage.spans)
     if passage.section is not None:  # of its own
         metadata = remove_written(metadata, ["section", "title_path"])
-        if passage.section:
-            values |= {"section": passage.section.rpartition(" > ")[2], "title_path": passage.section}
     return Document(passage.prompt_text, id=passage.id, metadata=write_metadata(inherited_metadata(metadata), values))

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
-from pydantic import Field, PrivateAttr, SkipValidation
+from pydantic import BeforeValidator, Field, PrivateAttr, SkipValidation
 
-from advchunk.errors import is_integer, require
+from advchunk.errors import require
 from advchunk.models.counters import as_counter
 from advchunk.retrieval import PassageCutter, Ranking
 from advchunk.retrieval.cutting import as_cutter
-from advchunk.retrieval.passages import PassageOrder
-from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood
+from advchunk.retrieval.passages import PassageOrder, check_sizes
+from advchunk.retrieval.surroundings import CheckedSurroundings
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO
@@ -23,7 +22,6 @@ from langchain_advchunk.collection import (
     UNPLACED,
     document_name,
     read_hits,
-    read_scores,
     to_document,
     to_hit,
 )
@@ -34,19 +32,16 @@ from langchain_advchunk.surroundings import AnySource, surroundings_of
 class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     """Cuts what any retriever found again, for the question, into passages that fit a token budget (`PassageCutter`).
 
-    It needs no model and no index, and the chunks may be those of any splitter::
+    It needs no model and no index, and the chunks may be those of any splitter: it is the ``base_compressor`` of a
+    ``ContextualCompressionRetriever``. Let the retriever find more than fits into a prompt, such as 50 chunks: the
+    first 200 are cut. With ``texts``, passages also include the text around them. The place of a chunk is read from
+    our metadata (`chunk_spans`) or from ``start_index``, or is found in ``texts``. Chunks without a place, or without
+    the name of a document, are cut alone, or joined where they overlap; a warning in the log says so once.
 
-        compressor = PassageCompressor(budget=1000)
-        retriever = ContextualCompressionRetriever(base_compressor=compressor, base_retriever=store.as_retriever(search_kwargs={"k": 50}))
-
-    Let the retriever find more than fits into a prompt, such as 50 chunks: the first 200 are cut. With ``texts``, passages
-    also include the text around them. The place of a chunk in its document is read from our metadata (`chunk_spans`) or
-    from ``start_index``, which LangChain's splitters add with ``add_start_index=True``, or is found in ``texts``. Chunks without a
-    place, or without the name of a document, are cut alone, or joined where they overlap; a warning in the log says so once.
-
-    Results have the metadata of the first chunk that they are from, and that of the passages of `AdvchunkRetriever`:
-    ``relevance_score``, ``citation``, ``token_count``, ``chunk_ids`` and, if its place is known, ``start_index`` and ``end_index``.
-    ``page_content`` begins with the headings above the passage, in ``token_count`` but not in these places.
+    Results have the metadata of the first chunk that they are from, and ``relevance_score``, ``citation``,
+    ``token_count``, ``chunk_ids`` and, if the place is known, ``start_index`` and ``end_index``. ``page_content``
+    begins with the headings above the passage, in ``token_count`` but not in these places. A key that the metadata has
+    already is preceded by ``advchunk_``.
 
     Parameters
     ----------
@@ -57,7 +52,6 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
         (`StoreChunks`), any `advchunk.retrieval.Surroundings`, or several of these.
     document_key : metadata key of the name of a chunk's document, or a function that returns the name; None is the first of
         "source", "document_id", "doc_id" and "file_path".
-    score_key : key of the scores in the metadata of chunks; None if only their order counts.
     cutter : cuts the passages, and has the language and the tokenizer; None is ``PassageCutter()``.
 
     Raises
@@ -76,8 +70,7 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     order: PassageOrder = "rank"
     texts: SkipValidation[AnySource | None] = Field(default=None, repr=False)
     document_key: str | Callable[[Document], str] | None = None
-    score_key: str | None = None
-    cutter: Any = None
+    cutter: Annotated[Any, BeforeValidator(as_cutter)] = PassageCutter()
 
     _counter: Counter = PrivateAttr()
     _cutter: PassageCutter = PrivateAttr()
@@ -87,33 +80,23 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     def __init__(self, **kwargs: Any) -> None:
         """Take the parameters that the class documents."""
         super().__init__(**kwargs)
-        require(is_integer(self.budget, 1), "budget must be a whole number >= 1", self.budget)
+        require(self.budget is not None, "budget must be a whole number >= 1", self.budget)
+        check_sizes(budget=self.budget)
         self._surroundings = surroundings_of(self.texts, self.document_key, self._warnings)
-        cutter = as_cutter(self.cutter)
-        self._counter = as_counter(cutter.tokenizer)
-        self._cutter = cutter.within(AUTO, self._counter)
+        self._counter = as_counter(self.cutter.tokenizer)
+        self._cutter = self.cutter.within(AUTO, self._counter)
         self._cutter.cut("", ())  # loads the tokenizer at once, and in one thread
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
-        """Return passages for a query from documents, the best first; these are not changed."""
+        """Return passages for a query from documents, of which the best come first; these are not changed."""
         hits = [to_hit(document, self._name) for document in documents]
-        return self._cut(documents, query, self._surroundings.read(hits, self._cutter.reach(hits)))
-
-    async def acompress_documents(
-        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
-    ) -> list[Document]:
-        """Await `compress_documents`, which computes in another thread."""
-        hits = [to_hit(document, self._name) for document in documents]
-        around = await self._surroundings.aread(hits, self._cutter.reach(hits))
-        return await asyncio.to_thread(self._cut, documents, query, around)
-
-    def _cut(self, documents: Sequence[Document], query: str, around: Neighborhood) -> list[Document]:
-        collection, alone = read_hits(documents, self._name, self._counter, around)
+        around = self._surroundings.read(hits, self._cutter.reach(hits))
+        collection, alone = read_hits(hits, documents, self._name, self._counter, around)
         if alone:
             self._warnings.warn("places", UNPLACED, alone, len(documents))
-        ranking = Ranking.from_hits(range(len(documents)), read_scores(documents, self.score_key))
+        ranking = Ranking.from_hits(range(len(documents)))
         return list(map(to_document, collection.cut(query, ranking, self.budget, self._cutter, self.order)))
 
     def _name(self, document: Document) -> str:

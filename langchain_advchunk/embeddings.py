@@ -71,16 +71,6 @@ class HybridEmbeddings(Embeddings):
         vector: list[float] = self._hybrid.embed_query(text).tolist()
         return vector
 
-    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Await `embed_documents`."""
-        vectors: list[list[float]] = (await self._hybrid.aembed(texts)).tolist() if texts else []
-        return vectors
-
-    async def aembed_query(self, text: str) -> list[float]:
-        """Await `embed_query`."""
-        vector: list[float] = (await self._hybrid.aembed_query(text)).tolist()
-        return vector
-
 
 class ChunkEmbeddings(Embeddings):
     """Serves precomputed vectors of chunks or sentences to any vector store; the embedder embeds all other texts.

@@ -29,12 +29,12 @@ class ChunkEnricher(BaseDocumentTransformer):
     ``source_id``.
 
     An added context precedes the text in ``page_content``, like titles and headings with ``include_context``, and is also in
-    ``metadata["added_context"]``. A rewritten chunk is in ``metadata["rewritten"]``. ``start_index``, ``end_index`` and ids
+    ``metadata["added_context"]``, a summary in ``metadata["summary"]``. A rewritten chunk is in ``metadata["rewritten"]``. ``start_index``, ``end_index`` and ids
     remain those of the original text.
 
     Parameters
     ----------
-    enricher : an `advchunk.enrich.ContextualEnricher` or `advchunk.enrich.Rewriting`.
+    enricher : an `advchunk.enrich.ContextualEnricher`, `Summaries`, or `Rewriting`.
     rewritten : whether a rewritten chunk replaces the text in ``page_content``; the original text is then in
         ``metadata["original_text"]``.
     on_error : handling of a chunk that fails: "skip" logs a warning for the first of each kind of error; "raise"; or a callable that
@@ -48,7 +48,8 @@ class ChunkEnricher(BaseDocumentTransformer):
     show_progress: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        require(isinstance(self.enricher, Enricher), "enricher must be ContextualEnricher or Rewriting", self.enricher)
+        rule = "enricher must be ContextualEnricher, Summaries, or Rewriting"
+        require(isinstance(self.enricher, Enricher), rule, self.enricher)
 
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Return the enriched chunks in the same order."""
@@ -65,18 +66,18 @@ class ChunkEnricher(BaseDocumentTransformer):
         return self._update(documents, groups, results)
 
     def estimate(self, documents: Sequence[Document], *, parents: Iterable[Document] = ()) -> Estimate:
-        """Return the requests that `transform_documents` would send, and their tokens (`ContextualEnricher.estimate`)."""
+        """Return the requests that `transform_documents` would send, and their tokens (`Enricher.estimate`)."""
         return self.enricher.estimate(_pairs(documents, group_by_source(documents), parents))
 
     def _update(
         self, documents: Sequence[Document], groups: list[list[int]], results: list[list[Chunk]]
     ) -> list[Document]:
         chunks = dict(zip(chain.from_iterable(groups), chain.from_iterable(results), strict=True))
-        return [self._update_document(document, chunks[i]) for i, document in enumerate(documents)]
-
-    def _update_document(self, document: Document, chunk: Chunk) -> Document:
-        text, metadata = text_and_metadata(chunk, rewritten=self.rewritten)
-        return Document(with_context(chunk.context, text), id=document.id, metadata=metadata)
+        enriched = list[Document]()
+        for i, document in enumerate(documents):
+            text, metadata = text_and_metadata(chunks[i], rewritten=self.rewritten)
+            enriched.append(Document(with_context(chunks[i].context, text), id=document.id, metadata=metadata))
+        return enriched
 
 
 def _pairs(

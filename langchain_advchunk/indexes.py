@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,11 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import PrivateAttr, SkipValidation
 
-from advchunk.errors import is_integer, require
+from advchunk.errors import require
 from advchunk.records import Document as CoreDocument
 from advchunk.retrieval.base import BaseRetriever as CoreRetriever
 from advchunk.retrieval.indexing import add_documents
-from advchunk.retrieval.passages import Passage, PassageOrder
+from advchunk.retrieval.passages import Passage, PassageOrder, check_sizes
 from advchunk.retrieval.stored import StoredRetriever
 from langchain_advchunk.collection import document_name, to_document
 from langchain_advchunk.settings import CheckedModel
@@ -25,7 +25,8 @@ from langchain_advchunk.settings import CheckedModel
 class IndexRetriever(CheckedModel, BaseRetriever):
     """Retrieves from an index of the core, which needs no vector store: a file (`advchunk.retrieval.StoredRetriever`) or memory.
 
-    The file outlives the process, and ``advchunk index`` and ``advchunk ask`` use it, too::
+    The file outlives the process, and ``advchunk index`` and ``advchunk ask`` use it, too. A `StoredRetriever` lists
+    and removes its documents::
 
         retriever = IndexRetriever(index="guides.index")
         retriever.add_documents(documents)  # chunks and embeds them, in place of those of the same names
@@ -38,7 +39,7 @@ class IndexRetriever(CheckedModel, BaseRetriever):
     index : the path of a file, which is made if it is absent, or a `StoredRetriever` or `Retriever`.
     chunker : of the core, for `add_documents`; None is ``RecursiveChunker(max_tokens=100)``.
     budget : tokens of all passages, >= 1; None returns ``k`` chunks.
-    k : chunks to return, >= 1.
+    k : chunks to return, >= 1; ``invoke(query, k=3)`` returns so many chunks.
     order : of passages: "rank", or "document" for reading order.
     document_key : metadata key of a document's name, or a function that returns it; None is the first of "source", "document_id",
         "doc_id" and "file_path", or the document's id.
@@ -63,10 +64,7 @@ class IndexRetriever(CheckedModel, BaseRetriever):
         index = self.index
         is_index = isinstance(index, (str, Path, CoreRetriever))
         require(is_index, "index must be a path, a StoredRetriever or a Retriever", index)
-        require(
-            self.budget is None or is_integer(self.budget, 1), "budget must be a whole number >= 1 or None", self.budget
-        )
-        require(is_integer(self.k, 1), "k must be a whole number >= 1", self.k)
+        check_sizes(budget=self.budget, k=self.k)
         self._retriever = index if isinstance(index, CoreRetriever) else StoredRetriever(index)
 
     def add_documents(self, documents: Sequence[Document]) -> None:
@@ -81,41 +79,24 @@ class IndexRetriever(CheckedModel, BaseRetriever):
         ]
         add_documents(self._retriever, sources, self.chunker)
 
-    async def aadd_documents(self, documents: Sequence[Document]) -> None:
-        """Await `add_documents`, which works in another thread."""
-        await asyncio.to_thread(self.add_documents, documents)
-
-    @property
-    def documents(self) -> list[str]:
-        """The names of the documents in the index."""
-        return self._retriever.documents
-
-    def delete(self, names: Sequence[str]) -> None:
-        """Remove the documents of these names from the index."""
-        self._retriever.remove(*names)
-
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        _check_options(options)
-        if self.budget is None:
-            passages = list(map(Passage.of, self._retriever.search(query, self.k)))
-        else:
-            passages = self._retriever.passages(query, self.budget, order=self.order)
-        return list(map(to_document, passages))
+        k = _chunks_asked_for(options)
+        if k is not None or self.budget is None:
+            return [to_document(Passage.of(hit)) for hit in self._retriever.search(query, k or self.k)]
+        return list(map(to_document, self._retriever.passages(query, self.budget, order=self.order)))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        _check_options(options)
-        if self.budget is None:
-            passages = list(map(Passage.of, await self._retriever.asearch(query, self.k)))
-        else:
-            passages = await self._retriever.apassages(query, self.budget, order=self.order)
-        return list(map(to_document, passages))
+        ask = self._get_relevant_documents
+        return await asyncio.to_thread(ask, query, run_manager=run_manager.get_sync(), **options)
 
 
-def _check_options(options: Mapping[str, Any]) -> None:
-    """Raise `ConfigurationError` for what is passed with a query: nothing of it would count."""
-    rule = "a query takes no options: set budget, k, and order on the retriever; an index has no filters"
-    require(not options, rule, ", ".join(options))
+def _chunks_asked_for(options: dict[str, Any]) -> int | None:
+    """Return the ``k`` that is passed with a query; raise `ConfigurationError` for other options: none would count."""
+    k = options.pop("k", None)
+    require(not options, "a query takes k alone, and an index has no filters", ", ".join(options))
+    check_sizes(k=k)
+    return k  # type: ignore[no-any-return]

@@ -21,7 +21,10 @@ def chunk_spans(document: Document) -> tuple[Span, ...]:
     >>> last.page_content, "".join(text[start:end] for start, end in chunk_spans(last))
     ('Tea\n\nBlack tea.', 'Black tea.')
     """
-    written = written_metadata(document.metadata)
+    return _spans(written_metadata(document.metadata))
+
+
+def _spans(written: Mapping[str, Any]) -> tuple[Span, ...]:
     if "spans" in written:
         return parse_spans(written["spans"])
     return (Span(written["start_index"], written["end_index"]),) if "start_index" in written else ()
@@ -55,10 +58,14 @@ def group_by_source(documents: Sequence[Document], name: Callable[[Document], st
     return list(groups.values())
 
 
-def to_framework_chunk(document: Document) -> FrameworkChunk:
-    """Return the text of a chunk, with its spans if they are known, and its context."""
-    metadata, content, written = document.metadata, document.page_content, written_metadata(document.metadata)
-    spans, start = chunk_spans(document), _start_by_others(metadata)
+def to_framework_chunk(document: Document, written: Mapping[str, Any] | None = None) -> FrameworkChunk:
+    """Return the text of a chunk, with its spans if they are known, and its context.
+
+    ``written`` is our metadata of the chunk, if it has been read.
+    """
+    metadata, content = document.metadata, document.page_content
+    written = written_metadata(metadata) if written is None else written
+    spans, start = _spans(written), _start_by_others(metadata)
     if not spans and start is not None:
         spans = (Span(start, start + len(content)),)
     length = sum(end - start for start, end in spans)
@@ -71,7 +78,8 @@ def to_framework_chunk(document: Document) -> FrameworkChunk:
 
 def text_place(document: Document) -> TextPlace:
     """Return the place of the text of a document in the one that it is a chunk of, by its metadata; else it is a whole one."""
-    part, content, written = to_framework_chunk(document), document.page_content, written_metadata(document.metadata)
+    content, written = document.page_content, written_metadata(document.metadata)
+    part = to_framework_chunk(document, written)
     if part.spans and content.endswith(part.text):
         return TextPlace(part.spans, len(content) - len(part.text), written.get("start_line"))
     return TextPlace(() if part.spans or "token_count" in written else None)

@@ -1,23 +1,23 @@
 """Vectors for the chunks of any splitter."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from langchain_core.documents import Document
 
-from advchunk import Chunk, Span
+from advchunk import Chunk
 from advchunk.building.ids import IdGenerator
-from advchunk.chunkers.frameworks import TextPlace
-from advchunk.chunkers.vectors import aadd_vectors, add_vectors
+from advchunk.chunkers.frameworks import TextPlace, level_of
+from advchunk.chunkers.vectors import add_vectors
 from advchunk.errors import require
 from advchunk.models.cache import CacheLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.records import remove_written, written_keys
-from advchunk.retrieval.locating import Finder
+from advchunk.retrieval.locating import Finder, place_in_order
 from langchain_advchunk.base import check_id_key, sentence_rows, serve_rows, source_of
 from langchain_advchunk.embeddings import ChunkEmbeddings
-from langchain_advchunk.reassembly import chunk_spans
+from langchain_advchunk.reassembly import group_by_source, to_framework_chunk
 
 
 def vectors_for(
@@ -32,12 +32,10 @@ def vectors_for(
 ) -> tuple[list[Document], list[Document], ChunkEmbeddings]:
     """Return the chunks of any splitter, what to store in a vector store, and the embeddings for it.
 
-    What to store is the sentences of the chunks for "units", as `AdvchunkSplitter.split_with_rows` returns them, and else the
-    chunks, as `AdvchunkSplitter.split_with_vectors` does::
-
-        chunks = RecursiveCharacterTextSplitter().split_documents(documents)
-        chunks, rows, embeddings = vectors_for(chunks, "units", documents=documents)
-        store = InMemoryVectorStore.from_documents(rows, embeddings)
+    For "units", sentences are stored, whose vectors contain some of their chunk and of the text around it
+    (`advchunk.models.context_vectors.sentence_rows`), and LangChain's ``MultiVectorRetriever`` returns each chunk
+    once. Else the chunks are stored, with their own vectors ("plain"), with these mixed with those of the chunks
+    around them ("context"), or with those of their tokens in the document ("late").
 
     Parameters
     ----------
@@ -45,8 +43,8 @@ def vectors_for(
     kind : see `advchunk.chunkers.vectors.ChunkVectors`.
     embeddings : LangChain ``Embeddings`` or anything else that embeds; None is the built-in default.
     documents : the documents that were split, in order, whose metadata the chunks have. A chunk is located by its
-        ``start_index``, else by its text, ignoring white space. Without documents, text is known from the chunks alone, and
-        without ``start_index`` they are taken to follow one another; a change of metadata starts a new document.
+        ``start_index``, else by its text, ignoring white space. Without documents, text is known from the chunks
+        alone, and without ``start_index`` they are taken to follow one another.
     batch_size, cache : see `EmbeddingSplitter`.
     id_key : metadata key of a sentence that holds the id of its chunk; no key of the chunks' metadata.
 
@@ -60,25 +58,6 @@ def vectors_for(
     return _stored(groups, results, kind, embeddings, batch_size, id_key)
 
 
-async def avectors_for(
-    chunks: Sequence[Document],
-    kind: Literal["plain", "context", "units", "late"] = "units",
-    embeddings: EmbedderLike = None,
-    documents: Sequence[Document] | None = None,
-    *,
-    batch_size: int | None = None,
-    cache: CacheLike = None,
-    id_key: str = "doc_id",
-    concurrency: int | None = None,
-) -> tuple[list[Document], list[Document], ChunkEmbeddings]:
-    """Await `vectors_for`, with at most ``concurrency`` (>= 1) model calls at a time; None leaves it to each model."""
-    groups, texts = _groups(chunks, documents, id_key)
-    located = [group.chunks for group in groups]
-    options: dict[str, Any] = {"batch_size": batch_size, "cache": cache, "concurrency": concurrency}
-    results = await aadd_vectors(located, kind, embeddings, documents=texts, **options)
-    return _stored(groups, results, kind, embeddings, batch_size, id_key)
-
-
 @dataclass
 class _Group:
     """The chunks of one document; ``is_located`` if their spans are known."""
@@ -88,11 +67,6 @@ class _Group:
     is_located: bool = True
     pieces: list[Document] = field(default_factory=list)
     chunks: list[Chunk] = field(default_factory=list)
-
-    def add(self, piece: Document, chunk: Chunk) -> None:
-        """Add a chunk."""
-        self.pieces.append(piece)
-        self.chunks.append(chunk)
 
 
 def _groups(
@@ -143,20 +117,20 @@ def _group_in(documents: Sequence[Document], chunks: Iterable[Document]) -> Iter
         require(match is not None, "chunks must be parts of the documents, in order", piece.page_content[:80])
         if match:
             current, chunk = match
-            groups[current].add(piece, chunk)
+            groups[current].pieces.append(piece)
+            groups[current].chunks.append(chunk)
     yield from (group for group in groups if group.pieces)
 
 
 def _find(piece: Document, finders: Sequence[tuple[int, Finder]]) -> tuple[int, Chunk] | None:
     """Return the first document that has a chunk where its metadata says or else anywhere, and the chunk; None if none has."""
-    if spans := _spans(piece):
-        chunk = _chunk(piece, spans)
-        for place, finder in finders:
-            if finder.has(chunk.text, spans):
-                return place, chunk
+    chunk = _to_chunk(piece)
+    for place, finder in finders:
+        if chunk.spans and finder.has(chunk.text, chunk.spans):
+            return place, chunk
     for place, finder in finders:
         if span := finder.find(piece.page_content):
-            return place, Chunk(finder.text[span.start : span.end], (span,), 0)
+            return place, Chunk(finder.text[span.start : span.end], (span,), 0, level=chunk.level)
     return None
 
 
@@ -171,30 +145,17 @@ def _without_start(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in metadata.items() if key != "start_index" or key in ours}
 
 
-def _spans(piece: Document) -> tuple[Span, ...]:
-    """Return the spans of a chunk in its document, by its metadata; () if unknown."""
-    start = piece.metadata.get("start_index")
-    if (spans := chunk_spans(piece)) or not isinstance(start, int) or start < 0:  # LangChain's if it has not found it
-        return spans
-    return (Span(start, start + len(piece.page_content)),)
+def _to_chunk(piece: Document) -> Chunk:
+    part = to_framework_chunk(piece)
+    return Chunk(part.text, part.spans, 0, level=level_of(piece.metadata), context=part.context)
 
 
-def _chunk(piece: Document, spans: tuple[Span, ...]) -> Chunk:
-    """Return a chunk at its spans; what precedes its text is context."""
-    at = len(piece.page_content) - sum(end - start for start, end in spans)
-    return Chunk(piece.page_content[at:], spans, 0, context=piece.page_content[:at].removesuffix("\n\n"))
-
-
-def _group(chunks: Iterable[Document]) -> Iterator[_Group]:
-    """Yield the chunks of each document, located by what their metadata says."""
-    group, users = _Group(""), None
-    for piece in chunks:
-        spans, is_same = _spans(piece), users == _users(piece.metadata)
-        if not is_same or group.is_located != bool(spans) or (spans and spans[0].start <= group.chunks[-1].start):
-            if group.pieces:
-                yield group
-            group, users = _Group(source_of(piece).source, is_located=bool(spans)), _users(piece.metadata)
-        end = group.chunks[-1].end + 2 if group.chunks else 0
-        group.add(piece, _chunk(piece, spans or (Span(end, end + len(piece.page_content)),)))
-    if group.pieces:
-        yield group
+def _group(pieces: Sequence[Document]) -> Iterator[_Group]:
+    """Yield the chunks of each document where their metadata says, or one after the other."""
+    for members in group_by_source(pieces):
+        own = [pieces[i] for i in members]
+        chunks = list(map(_to_chunk, own))
+        is_located = all(chunk.spans for chunk in chunks)
+        if not is_located:
+            chunks = place_in_order(replace(chunk, spans=()) for chunk in chunks)
+        yield _Group(source_of(own[0]).source, "", is_located, own, chunks)

@@ -24,10 +24,8 @@ __getattr__, __dir__, _ = lazy_names(__name__, {
     ".enrich": "ChunkEnricher",
     ".indexes": "IndexRetriever",
     ".node_parsers": "node_parser_class",
-    ".readers": "AdvchunkReader",
-    ".retrievers": "AdvchunkRetriever NeighborPostprocessor PassagePostprocessor",
+    ".retrievers": "AdvchunkRetriever PassagePostprocessor",
     ".sparse": "qdrant_words",
-    ".surroundings": "StoreNodes document_filter",
-    ".vectors": "avectors_for vectors_for",
-    ".writers": "NodeWriter",
+    ".surroundings": "StoreNodes",
+    ".vectors": "vectors_for",
 }, classes=".node_parsers:NodeParser")  # fmt: skip

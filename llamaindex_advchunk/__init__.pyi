@@ -33,13 +33,8 @@ from llamaindex_advchunk.node_parsers import SlidingWindowNodeParser as SlidingW
 from llamaindex_advchunk.node_parsers import TextTilingNodeParser as TextTilingNodeParser
 from llamaindex_advchunk.node_parsers import UniversalSemanticNodeParser as UniversalSemanticNodeParser
 from llamaindex_advchunk.node_parsers import node_parser_class as node_parser_class
-from llamaindex_advchunk.readers import AdvchunkReader as AdvchunkReader
 from llamaindex_advchunk.retrievers import AdvchunkRetriever as AdvchunkRetriever
-from llamaindex_advchunk.retrievers import NeighborPostprocessor as NeighborPostprocessor
 from llamaindex_advchunk.retrievers import PassagePostprocessor as PassagePostprocessor
 from llamaindex_advchunk.sparse import qdrant_words as qdrant_words
 from llamaindex_advchunk.surroundings import StoreNodes as StoreNodes
-from llamaindex_advchunk.surroundings import document_filter as document_filter
-from llamaindex_advchunk.vectors import avectors_for as avectors_for
 from llamaindex_advchunk.vectors import vectors_for as vectors_for
-from llamaindex_advchunk.writers import NodeWriter as NodeWriter

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from inspect import unwrap
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
-from uuid import UUID, uuid5
+from uuid import NAMESPACE_OID, UUID, uuid5
 
-from llama_index.core.callbacks import CallbackManager
 from llama_index.core.node_parser import TextSplitter
 from llama_index.core.schema import (
     BaseNode,
     Document,
+    ImageDocument,
+    ImageNode,
     IndexNode,
     MetadataMode,
+    Node,
     NodeRelationship,
     RelatedNodeInfo,
     TextNode,
 )
 from llama_index.core.utils import get_tqdm_iterable
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import core_schema
+from pydantic import ConfigDict, Field, model_validator
 
-from advchunk import Chunk, Chunker, ConfigurationError, Failure
+from advchunk import Chunk, Chunker, Failure
 from advchunk import Document as Source
 from advchunk.building.layout import inherited_metadata
 from advchunk.chunkers.frameworks import (
@@ -38,7 +38,6 @@ from advchunk.chunkers.frameworks import (
     parent_id,
     parse_spans,
 )
-from advchunk.chunkers.other_names import check_names
 from advchunk.chunkers.params import ALIASES, parameters, resources
 from advchunk.chunkers.sources import chunk_files
 from advchunk.chunkers.vectors import Vectors
@@ -50,26 +49,19 @@ from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.models.identity import identity
+from advchunk.readers.noise import without_controls
 from advchunk.readers.parts import join_parts
+from advchunk.readers.writing import Content
 from advchunk.records import Span, remove_written, write_metadata, written_keys, written_metadata
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
-from llamaindex_advchunk.corpora import check_is_whole
+from llamaindex_advchunk.plain import UNCHECKED, PlainFields, Resource
 
 _log = logging.getLogger("advchunk")
+_MEDIA = ("image_resource", "audio_resource", "video_resource")  # of documents
+_PICTURE = ("image", "image_path", "image_url", "image_mimetype")  # of documents and nodes
 
 
-class Resource:
-    """Validates a field by its class alone, or leaves it to the core, because pydantic cannot validate Protocols."""
-
-    def __init__(self, cls: type | None = None) -> None:
-        self._cls = cls
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        return core_schema.is_instance_schema(self._cls) if self._cls else core_schema.any_schema()
-
-
-UNCHECKED = Resource()
 RESOURCE_NAMES = {"embedder": "embed_model"}  # LlamaIndex's name for a resource of the core
 
 
@@ -82,7 +74,7 @@ class _Link(NamedTuple):
     node: TextNode
 
 
-class AdvchunkNodeParser(TextSplitter):
+class AdvchunkNodeParser(PlainFields, TextSplitter):
     """Parse nodes with a core chunker, and add its metadata to each chunk.
 
     `_parse_nodes` builds complete nodes, so `_postprocess_parsed_nodes`, which would search each text with ``str.find``,
@@ -108,11 +100,11 @@ class AdvchunkNodeParser(TextSplitter):
         default=1, exclude=True, description="Number of processes that parse; what is awaited runs in this process."
     )
 
-    def __init__(self, **data: Any) -> None:
-        """Build a parser; raise `advchunk.ConfigurationError` instead of pydantic's error, which repeats all input."""
-        check_names(type(self).__name__, data, type(self).model_fields)
-        with first_error():
-            super().__init__(**data)
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        rule = "split_text must not be overridden, as nodes are not made of it: override core, or write a chunker"
+        is_ours = unwrap(cls.split_text) is unwrap(AdvchunkNodeParser.split_text)  # LlamaIndex wraps it
+        require(is_ours, rule, cls.__name__)
 
     @abstractmethod
     def core(self) -> Chunker:
@@ -127,11 +119,6 @@ class AdvchunkNodeParser(TextSplitter):
         return self
 
     @classmethod
-    def class_name(cls) -> str:
-        """Return the name under which LlamaIndex serializes this parser."""
-        return f"advchunk.{cls.__name__}"
-
-    @classmethod
     def from_defaults(cls, **kwargs: Any) -> Self:
         """Build a parser, like LlamaIndex's own."""
         return cls(**kwargs)
@@ -140,6 +127,35 @@ class AdvchunkNodeParser(TextSplitter):
         """Return the chunk texts."""
         (chunks,) = self.core().chunk_many([text], on_error=self.on_error)
         return [chunk.text for chunk in chunks]
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
+        """Return the nodes of documents, as a transformation of a pipeline or an index."""
+        self._check_is_per_document()
+        return super().__call__(nodes, **kwargs)
+
+    async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
+        """Await the nodes of documents, as a transformation of a pipeline or an index."""
+        self._check_is_per_document()
+        return await super().acall(nodes, **kwargs)
+
+    def _check_is_per_document(self) -> None:
+        rule = (
+            "a parser of a whole corpus must not be a transformation, which may get some of the documents only: "
+            "pass the nodes of get_nodes_from_documents to update_nodes"
+        )
+        require(not self.core().is_corpus_level, rule, type(self).__name__)
+
+    def get_nodes_from_documents(
+        self, documents: Sequence[Document], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
+        """Return the nodes of documents."""
+        return super().get_nodes_from_documents(check_nodes(documents), show_progress, **kwargs)
+
+    async def aget_nodes_from_documents(
+        self, documents: Sequence[Document], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
+        """Await the nodes of documents."""
+        return await super().aget_nodes_from_documents(check_nodes(documents), show_progress, **kwargs)
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
         sources = self._sources(nodes, show_progress)
@@ -160,15 +176,14 @@ class AdvchunkNodeParser(TextSplitter):
         show_progress: bool = False,
         *,
         encoding: str | None = None,
+        content: Content = "all",
     ) -> list[BaseNode]:
-        """Return the nodes of files in any format and encoding that `advchunk.read_file` reads, with their layout.
+        """Return the nodes of files in any format, folders, and archives (`advchunk.chunk_files`).
 
-        Folders and archives stand for the files in them (`advchunk.chunk_files`); what was skipped in them is in the log.
         Offsets are in the text that was read. Metadata is that of the file, with its path as ``file_path``, all hidden from
-        the embedder and the language model. A parser of papers, pages or abstracts uses its own reader.
+        the embedder and the language model. ``content="main"`` keeps of web pages only what they are about.
         """
-        pairs = list(self._read_files(paths, show_progress, encoding))
-        return self._convert([parent for parent, _ in pairs], [chunks for _, chunks in pairs])
+        return list(self.lazy_nodes_from_files(paths, show_progress, encoding=encoding, content=content))
 
     def lazy_nodes_from_files(
         self,
@@ -176,24 +191,23 @@ class AdvchunkNodeParser(TextSplitter):
         show_progress: bool = False,
         *,
         encoding: str | None = None,
+        content: Content = "all",
     ) -> Iterator[BaseNode]:
         """Yield the nodes of `get_nodes_from_files` as soon as those of their document are ready, in constant memory.
 
         Those of a parser of a whole corpus come at the end.
         """
-        if self.core().is_corpus_level:
-            yield from self.get_nodes_from_files(paths, show_progress, encoding=encoding)
-        else:
-            for parent, chunks in self._read_files(paths, show_progress, encoding):
-                yield from self._convert([parent], [chunks])
+        pairs = self._read_files(paths, show_progress, encoding=encoding, content=content)
+        for batch in [list(pairs)] if self.core().is_corpus_level else ([pair] for pair in pairs):
+            yield from self._convert([parent for parent, _ in batch], [chunks for _, chunks in batch])
 
     def get_nodes_from_parts(self, documents: Sequence[BaseNode], show_progress: bool = False) -> list[BaseNode]:
-        """Return the nodes of documents that are the pages or elements of their sources, as many readers return them.
+        """Return the nodes of pages or elements, which are joined to their sources (`readers.parts.join_parts`).
 
-        The parts of a source are joined in order (`advchunk.readers.parts.join_parts`), so that nodes may cross pages and have
-        the headings and tables of elements. Offsets are in the joined text. Metadata are those that all parts have in common;
-        ``page``, ``pages`` and ``boxes`` are those of the node.
+        Offsets are in the joined text. Metadata are those that all parts have in common; ``page``, ``pages`` and
+        ``boxes`` are those of the node.
         """
+        documents = check_nodes(documents)
         sources = list(join_parts(self._sources(documents, show_progress)))
         hidden = {
             name: list(dict.fromkeys(key for node in documents for key in getattr(node, name)))
@@ -205,22 +219,22 @@ class AdvchunkNodeParser(TextSplitter):
         return self._convert(parents, self.core().chunk_many(sources, on_error=self.on_error, workers=self.workers))
 
     def _read_files(
-        self, paths: str | Path | Iterable[str | Path], show_progress: bool, encoding: str | None
+        self, paths: str | Path | Iterable[str | Path], show_progress: bool, **options: Any
     ) -> Iterator[tuple[BaseNode, list[Chunk]]]:
         """Yield the document of each file with its chunks."""
-        options: dict[str, Any] = {"on_error": self.on_error, "progress": show_progress, "workers": self.workers}
-        for source, chunks in chunk_files(paths, self.core(), metadata_key="file_path", encoding=encoding, **options):
+        options |= {"on_error": self.on_error, "progress": show_progress, "workers": self.workers}
+        for source, chunks in chunk_files(paths, self.core(), metadata_key="file_path", **options):
             hidden = {f"excluded_{who}_metadata_keys": [*source.metadata] for who in ("embed", "llm")}
             yield Document(id_=source.id, text=source.text, metadata=dict(source.metadata), **hidden), chunks
 
     def _sources(self, nodes: Sequence[BaseNode], show_progress: bool) -> Iterator[Source]:
-        if self.core().is_corpus_level:
-            check_is_whole()
         return (
-            Source(
-                node.get_content(MetadataMode.NONE),
-                node.node_id,
-                metadata=node.metadata if self.include_metadata else {},
+            without_controls(
+                Source(
+                    node.get_content(MetadataMode.NONE),
+                    node.node_id,
+                    metadata=node.metadata if self.include_metadata else {},
+                )
             )
             for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes")
         )
@@ -237,7 +251,9 @@ class AdvchunkNodeParser(TextSplitter):
         self._link(links)
         entries: list[BaseNode] = []
         for parent, nodes, chunks in zip(parents, groups, results, strict=True):
-            entries += self._entries(parent, nodes, chunks) if chunks or not _has_media(parent) else [parent]
+            entries += self._entries(parent, nodes, chunks)
+            has_media = any(getattr(parent, name, None) for name in (*_MEDIA, *_PICTURE))
+            entries += [_media_node(parent)] if has_media and (not chunks or _picture(parent) is None) else []
         return entries
 
     def _link(self, links: Sequence[_Link]) -> None:
@@ -289,7 +305,10 @@ class AdvchunkNodeParser(TextSplitter):
         users = users_metadata(parent.metadata) if self.include_metadata and not of_corpus else {}
         hidden = hidden_keys(metadata, users)
         hidden += ["title"] if chunk.context else []  # which is part of the context
-        return TextNode(
+        picture = _picture(parent)
+        node_class = TextNode if picture is None else ImageNode
+        return node_class(
+            **picture or {},
             id_=self.id_func(chunk.index, parent) if self.id_func else chunk.id,
             # A chunk with rows is retrieved by them.
             embedding=None if chunk.vector is None or chunk.rows is not None else chunk.vector.tolist(),
@@ -310,7 +329,7 @@ class AdvchunkNodeParser(TextSplitter):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
-        """Build a parser from `to_dict`, which does not contain resources, such as ``embed_model``: pass them again.
+        """Build a parser from `to_dict`, which has no objects, such as an ``embed_model``: pass them again.
 
         A parser that does not parse as the one of the dictionary is named in the log.
         """
@@ -319,16 +338,6 @@ class AdvchunkNodeParser(TextSplitter):
             message = "%s.from_dict makes a parser that differs from that of the dictionary: pass its resources, such as embed_model"
             _log.warning(message, cls.__name__)
         return parser
-
-    # LlamaIndex drops attributes that cannot be pickled, from the original too; pydantic raises instead.
-    def __getstate__(self) -> dict[str, Any]:
-        state = BaseModel.__getstate__(self)
-        attributes = {name: value for name, value in self.__dict__.items() if name != "callback_manager"}
-        return {**state, "__dict__": attributes}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = {**state, "__dict__": {**state["__dict__"], "callback_manager": CallbackManager([])}}
-        BaseModel.__setstate__(self, copy.copy(state))
 
 
 class ChunkerNodeParser(AdvchunkNodeParser):
@@ -431,19 +440,14 @@ class EmbeddingNodeParser(LinearNodeParser):
     """Base of the parsers that cut by embeddings."""
 
 
-@contextmanager
-def first_error() -> Iterator[None]:
-    """Raise the first error that pydantic finds as the core would: the rule and the value."""
-    try:
-        yield
-    except ValidationError as error:
-        first = error.errors()[0]
-    else:
-        return
-    cause = first.get("ctx", {}).get("error")
-    if isinstance(cause, ConfigurationError):
-        raise cause
-    require(False, f"{'.'.join(map(str, first['loc']))}: {first['msg']}", first["input"])
+def check_nodes(nodes: Iterable[BaseNode]) -> list[Any]:
+    """Return nodes as a list; raise `ConfigurationError` for anything else."""
+    require(isinstance(nodes, Iterable) and not isinstance(nodes, str), "nodes must be a collection of nodes", nodes)
+    nodes = list(nodes)
+    rule = "nodes must be documents or nodes of LlamaIndex; make Document(text=...) of a text"
+    others = [node for node in nodes if not isinstance(node, BaseNode)]
+    require(not others, rule, others[:1])
+    return nodes
 
 
 def sentence_nodes(node: TextNode, chunk: Chunk, place: TextPlace) -> Iterator[IndexNode]:
@@ -483,17 +487,24 @@ def chunk_spans(node: BaseNode) -> tuple[Span, ...]:
     >>> [text[start:end] for start, end in chunk_spans(chunk)]
     ['Cats purr.\n\n', 'Cats nap and purr.']
     """
-    if spans := written_metadata(node.metadata).get("spans"):
+    return _spans(node, written_metadata(node.metadata))
+
+
+def _spans(node: BaseNode, written: Mapping[str, Any]) -> tuple[Span, ...]:
+    if spans := written.get("spans"):
         return parse_spans(spans)
     if not isinstance(node, TextNode) or (start := node.start_char_idx) is None:
         return ()
     return (Span(start, start + len(node.text) if node.end_char_idx is None else node.end_char_idx),)
 
 
-def node_spans(node: BaseNode) -> tuple[Span, ...]:
-    """Return the spans of a node in its document; () if it states none, or LlamaIndex made it of a node, from which it counts."""
-    counts_from_document = node.parent_node is None or "token_count" in written_metadata(node.metadata)
-    return chunk_spans(node) if counts_from_document else ()
+def node_spans(node: BaseNode, written: Mapping[str, Any] | None = None) -> tuple[Span, ...]:
+    """Return the spans of a node in its document; () if it states none, or counts from the node that it was made of.
+
+    ``written`` is our metadata of the node, if it has been read.
+    """
+    written = written_metadata(node.metadata) if written is None else written
+    return _spans(node, written) if node.parent_node is None or "token_count" in written else ()
 
 
 def users_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -526,13 +537,29 @@ def presentation(node: BaseNode, metadata: Mapping[str, Any], hidden: Sequence[s
     }
 
 
-def _has_media(node: BaseNode) -> bool:
-    return any(getattr(node, f"{kind}_resource", None) for kind in ("image", "audio", "video"))
+def _picture(node: BaseNode) -> dict[str, Any] | None:
+    """Return the picture of an `ImageDocument` or `ImageNode`, as the fields of an `ImageNode`; None for other nodes."""
+    is_picture = isinstance(node, (ImageDocument, ImageNode))
+    return {name: getattr(node, name) for name in _PICTURE} if is_picture else None
+
+
+def _media_node(parent: BaseNode) -> BaseNode:
+    """Return a node without text for the media of a document; a node stays as it is."""
+    if not isinstance(parent, Document):
+        return parent
+    about: dict[str, Any] = {"metadata": users_metadata(parent.metadata), **exclusions(parent, [])}
+    about["relationships"] = {NodeRelationship.SOURCE: parent.source_node or parent.as_related_node_info()}
+    about["id_"] = str(uuid5(NAMESPACE_OID, f"{parent.node_id} media"))
+    if (picture := _picture(parent)) is not None:
+        return ImageNode(**picture, **about)
+    media: dict[str, Any] = {name: getattr(parent, name) for name in _MEDIA}
+    return Node(**media, **about)
 
 
 def text_place(node: BaseNode) -> TextPlace:
     """Return the place of the text of a node in its document, by its offsets and metadata; a document is a whole one."""
-    spans, written = node_spans(node), written_metadata(node.metadata)
+    written = written_metadata(node.metadata)
+    spans = node_spans(node, written)
     if node.source_node is None and "spans" not in written:
         return TextPlace()
     is_verbatim = sum(end - start for start, end in spans) == len(node.get_content(MetadataMode.NONE))

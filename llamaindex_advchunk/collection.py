@@ -25,8 +25,6 @@ from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 from advchunk import Chunk
 from advchunk.building.ids import hashed_id
 from advchunk.building.layout import inherited_metadata
-from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.errors import require
 from advchunk.records import write_metadata, written_metadata
 from advchunk.retrieval import Hit, LexicalIndex, Passage, Ranking
 from advchunk.retrieval.collection import Collection
@@ -81,7 +79,7 @@ class Pool:
         depth: int,
         size: int,
         budget: int | None,
-        order: PassageOrder,
+        order: PassageOrder = "rank",
         distances: bool | None = None,
     ) -> list[NodeWithScore]:
         """Return the first nodes for a query, or passages within a budget, from hits by vectors.
@@ -97,10 +95,10 @@ class Pool:
         ranking = nodes.rank(query, dense, search, depth) if search else dense.keep(nodes.allowed).first(depth)
         if budget is None:
             passages = nodes.results(nodes.first(ranking, size, merge))
-        elif cutter and (search is None or nodes.hierarchy.is_flat):
-            passages = self._unified(nodes, ranking, texts).cut(query, ranking, budget, cutter, order)
         else:
-            passages = nodes.passages(ranking, budget, self.reader.counter, order, merge)
+            if cutter and (search is None or nodes.hierarchy.is_flat):
+                nodes = self._unified(nodes, ranking, texts)
+            passages = nodes.passages(query, ranking, budget, self.reader.counter, cutter, order, merge)
         results = list[NodeWithScore]()
         for passage in passages:
             first = nodes.items[passage.hits[0].chunk.index]
@@ -319,8 +317,9 @@ class PoolReader:
 
 
 def _to_chunk(node: BaseNode) -> Chunk:
-    tokens = written_metadata(node.metadata).get("token_count", 0)
-    return Chunk(node.get_content(), node_spans(node), tokens, id=node.node_id, metadata=node.metadata)
+    text, written = node.get_content(), written_metadata(node.metadata)
+    text, spans = (text, node_spans(node, written)) if text.strip() else ("", ())
+    return Chunk(text, spans, written.get("token_count", 0), id=node.node_id, metadata=node.metadata)
 
 
 def to_hit(node: BaseNode) -> Hit:
@@ -371,20 +370,8 @@ def _with_citation(passage: Passage, node: BaseNode) -> BaseNode:
 
 def to_node(passage: Passage, first: BaseNode) -> TextNode:
     """Return a passage as a node, after the first of its nodes."""
-    spans = passage.spans
-    values: dict[str, Any] = {
-        "citation": passage.citation,
-        "token_count": passage.tokens,
-        "node_ids": [hit.chunk.id for hit in passage.hits],
-    }
-    if passage.lines:
-        values |= {"start_line": passage.lines[0][0], "end_line": passage.lines[-1][1]}
-    if len(spans) > 1:
-        values["spans"] = flatten_spans(spans)
-    if passage.context:
-        values["context"] = passage.context
-    if passage.section:
-        values |= {"title_path": passage.section, "section": passage.section.rpartition(" > ")[2]}
+    spans, values = passage.spans, {**passage.values, "node_ids": [hit.chunk.id for hit in passage.hits]}
+    values |= {"context": passage.context} if passage.context else {}
     metadata = write_metadata(inherited_metadata(first.metadata), values)
     return TextNode(
         id_=passage.id,
@@ -395,15 +382,6 @@ def to_node(passage: Passage, first: BaseNode) -> TextNode:
         relationships={NodeRelationship.SOURCE: first.source_node} if first.source_node else {},
         **presentation(first, metadata, hidden_keys(metadata, users_metadata(first.metadata))),
     )
-
-
-def check_nodes(nodes: Iterable[BaseNode]) -> list[BaseNode]:
-    """Return nodes as a list; raise `ConfigurationError` for anything else."""
-    require(isinstance(nodes, Iterable), "nodes must be a collection of nodes", nodes)
-    nodes = list(nodes)
-    others = [node for node in nodes if not isinstance(node, BaseNode)]
-    require(not others, "nodes must be nodes of LlamaIndex", others)
-    return nodes
 
 
 def _document(node: BaseNode) -> str:

@@ -1,20 +1,11 @@
-"""Nodes of a whole corpus: an index that follows them, and pipelines that would pass a part of them."""
+"""An index that follows the nodes of all documents."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from types import FrameType
-from typing import Any
 
 from llama_index.core import VectorStoreIndex
-from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import BaseNode, Document, NodeRelationship, TextNode
-
-from advchunk.errors import ConfigurationError
-
-_POOLS = ("multiprocessing.pool", "concurrent.futures.process")
-_WHOLE = "parse all documents with one call of the parser, and pass the nodes to llamaindex_advchunk.update_nodes"
 
 
 def update_nodes(index: VectorStoreIndex, nodes: Sequence[BaseNode]) -> None:
@@ -62,22 +53,3 @@ def _unfinished(node: BaseNode) -> TextNode:
     """Return a node that differs from all others with its id: it stands in the docstore until the vector store is changed."""
     source = {NodeRelationship.SOURCE: node.source_node} if node.source_node else {}
     return TextNode(id_=node.node_id, relationships=source)
-
-
-def check_is_whole() -> None:
-    """Raise `ConfigurationError` if the code that calls passes a part of the documents, which only its frames say.
-
-    A pipeline with a docstore passes those that are new or changed, and one with ``num_workers`` a batch to each process.
-    """
-    frame: FrameType | None = sys._getframe()  # `inspect.stack` reads the source of every frame
-    below = ""
-    while frame is not None:
-        caller: Any = frame.f_locals.get("self")
-        if isinstance(caller, IngestionPipeline) and caller.docstore is not None:
-            msg = f"a corpus must be parsed as a whole, but a pipeline with a docstore passes only documents that changed: {_WHOLE}"
-            raise ConfigurationError(msg)
-        module = frame.f_globals.get("__name__", "")
-        if module in _POOLS and below == IngestionPipeline.__module__:
-            msg = f"a corpus must be parsed as a whole, but num_workers gives each process a part of it: {_WHOLE}"
-            raise ConfigurationError(msg)
-        frame, below = frame.f_back, module

@@ -10,10 +10,10 @@ from advchunk.models.counters import replace_surrogates
 from advchunk.models.embedders import EmbedderLike, HybridEmbedder
 from advchunk.models.static import StaticEmbedder, default_embedder
 from advchunk.models.wordpiece import WordPiece
-from llamaindex_advchunk.base import UNCHECKED
+from llamaindex_advchunk.plain import UNCHECKED, Named
 
 
-class DefaultEmbedding(BaseEmbedding):
+class DefaultEmbedding(Named, BaseEmbedding):
     """The built-in default, for an index and everything else that takes an embed model; it needs no key or download.
 
     >>> len(DefaultEmbedding().get_query_embedding("Green tea."))
@@ -24,11 +24,6 @@ class DefaultEmbedding(BaseEmbedding):
         default=StaticEmbedder.model_name, pattern=f"^{StaticEmbedder.model_name}$", description="There is one model."
     )
     embed_batch_size: int = Field(default=2048, gt=0, le=2048, description="Texts per call.")
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Return the name under which LlamaIndex serializes this embedding."""
-        return f"advchunk.{cls.__name__}"
 
     @property
     def languages(self) -> frozenset[str]:
@@ -54,7 +49,7 @@ class DefaultEmbedding(BaseEmbedding):
         return self._get_text_embedding(query)
 
 
-class HybridEmbedding(BaseEmbedding):
+class HybridEmbedding(Named, BaseEmbedding):
     """Any embedding with hashed words beside it, for a vector store without a text index (see `HybridEmbedder`).
 
     Store the vectors of all texts and queries with the same parameters; do not cut with them. The embedding inside is not
@@ -81,11 +76,6 @@ class HybridEmbedding(BaseEmbedding):
         rule = f"model_name must be {expected!r}: pass the embed_model that the embedding was made with"
         require("model_name" not in self.model_fields_set or self.model_name == expected, rule, self.model_name)
         self.model_name = expected
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Return the name under which LlamaIndex serializes this embedding."""
-        return f"advchunk.{cls.__name__}"
 
     @property
     def identity(self) -> str:

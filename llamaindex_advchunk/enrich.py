@@ -7,24 +7,25 @@ from itertools import chain
 from typing import Annotated, Any, Self
 
 from llama_index.core.schema import BaseNode, IndexNode, MetadataMode, TextNode, TransformComponent
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from advchunk import Chunk
 from advchunk import Document as Source
 from advchunk.chunkers.reassembly import FrameworkChunk, text_and_metadata, to_document
 from advchunk.enrich import Enricher, Estimate
 from advchunk.records import remove_written, write_metadata, written_metadata
-from llamaindex_advchunk.base import Resource, chunk_spans, hidden_keys, users_metadata
+from llamaindex_advchunk.base import chunk_spans, hidden_keys, users_metadata
+from llamaindex_advchunk.plain import PlainFields, Resource
 
 
-class ChunkEnricher(TransformComponent):
+class ChunkEnricher(PlainFields, TransformComponent):
     """Add the context that nodes need to be read alone: ``ChunkEnricher(enricher=ContextualEnricher(llm=...))``.
 
     It goes after a node parser, ours or another, in an ``IngestionPipeline``. As a pipeline passes on nodes without their
     documents, it reassembles documents from the nodes of one SOURCE, by ``start_char_idx`` and ``end_char_idx``, or else in
     the order of the nodes; with our parsers the result is exact. Pass all nodes of a document in one call.
 
-    An added context is in ``metadata["context"]``, after titles and headings, where embedder and language model both see it. A
+    An added context or summary is in ``metadata["context"]``, after titles and headings, where embedder and language model both see it. A
     rewritten chunk is in ``metadata["rewritten"]``, hidden from both, as are all other added keys. Text, positions and ids
     do not change; links between nodes are updated. A node whose content changes loses its embedding. Nodes without text, and
     the sentences that ``vectors="units"`` adds, pass through unchanged.
@@ -36,18 +37,13 @@ class ChunkEnricher(TransformComponent):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
     enricher: Annotated[Enricher, Resource(Enricher)] = Field(
-        exclude=True, description="ContextualEnricher or Rewriting of advchunk.enrich."
+        exclude=True, description="ContextualEnricher, Summaries, or Rewriting of advchunk.enrich."
     )
     rewritten: bool = Field(default=False, description="Whether a rewritten chunk replaces the node's text.")
     on_error: Any = Field(
         default="skip", exclude=True, description="'skip', 'raise', or a callable that receives each ChunkFailure."
     )
     show_progress: bool = Field(default=False, exclude=True, description="Whether to show a progress bar.")
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Return the name LlamaIndex serializes this component under."""
-        return f"advchunk.{cls.__name__}"
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
         """Return the enriched nodes in the same order."""
@@ -62,7 +58,7 @@ class ChunkEnricher(TransformComponent):
         return self._update(nodes, groups, results)
 
     def estimate(self, nodes: Sequence[BaseNode]) -> Estimate:
-        """Return the requests that a call would send, and their tokens (`ContextualEnricher.estimate`)."""
+        """Return the requests that a call would send, and their tokens (`Enricher.estimate`)."""
         return self.enricher.estimate(_pairs(_group_by_source(nodes)))
 
     def _update(
@@ -105,13 +101,6 @@ class ChunkEnricher(TransformComponent):
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
         """Build from `to_dict`, which does not contain the enricher: pass it again."""
         return super().from_dict({key: data[key] for key in data if key != "fingerprint"}, **kwargs)
-
-    # The base class drops attributes that cannot be pickled, even from the original; pydantic raises instead.
-    def __getstate__(self) -> dict[str, Any]:
-        return BaseModel.__getstate__(self)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        BaseModel.__setstate__(self, state)
 
 
 def _group_by_source(nodes: Sequence[BaseNode]) -> list[list[TextNode]]:

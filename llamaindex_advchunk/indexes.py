@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
 
 from advchunk.chunkers.base import Chunker
-from advchunk.errors import is_integer, require
+from advchunk.errors import require
 from advchunk.records import Document
 from advchunk.retrieval.base import BaseRetriever as CoreRetriever
 from advchunk.retrieval.indexing import add_documents
-from advchunk.retrieval.passages import Passage, PassageOrder
+from advchunk.retrieval.passages import Passage, PassageOrder, check_order, check_sizes
 from advchunk.retrieval.stored import StoredRetriever
 from llamaindex_advchunk.collection import to_node
 
@@ -22,7 +23,8 @@ from llamaindex_advchunk.collection import to_node
 class IndexRetriever(BaseRetriever):
     """Retrieves from an index of the core, which needs no vector store: a file (`advchunk.retrieval.StoredRetriever`) or memory.
 
-    The file outlives the process, and ``advchunk index`` and ``advchunk ask`` use it, too::
+    The file outlives the process, and ``advchunk index`` and ``advchunk ask`` use it, too. A `StoredRetriever` lists
+    and removes its documents::
 
         retriever = IndexRetriever("guides.index")
         retriever.add_documents(documents)  # chunks and embeds them, in place of those with the same ids
@@ -55,9 +57,8 @@ class IndexRetriever(BaseRetriever):
     ) -> None:
         is_index = isinstance(index, (str, Path, CoreRetriever))
         require(is_index, "index must be a path, a StoredRetriever or a Retriever", index)
-        require(budget is None or is_integer(budget, 1), "budget must be a whole number >= 1 or None", budget)
-        require(is_integer(similarity_top_k, 1), "similarity_top_k must be a whole number >= 1", similarity_top_k)
-        require(order in get_args(PassageOrder), f"order must be one of {get_args(PassageOrder)}", order)
+        check_sizes(budget=budget, similarity_top_k=similarity_top_k)
+        check_order(order)
         self._index = index if isinstance(index, CoreRetriever) else StoredRetriever(index)
         self._chunker, self._budget, self._top_k, self._order = chunker, budget, similarity_top_k, order
         super().__init__(**kwargs)
@@ -70,15 +71,6 @@ class IndexRetriever(BaseRetriever):
         ]
         add_documents(self._index, sources, self._chunker)
 
-    @property
-    def documents(self) -> list[str]:
-        """The names of the documents in the index."""
-        return self._index.documents
-
-    def delete(self, ids: Sequence[str]) -> None:
-        """Remove the documents with these ids from the index."""
-        self._index.remove(*ids)
-
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         query = query_bundle.query_str
         if self._budget is None:
@@ -86,10 +78,7 @@ class IndexRetriever(BaseRetriever):
         return _to_nodes(self._index.passages(query, self._budget, order=self._order))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        query = query_bundle.query_str
-        if self._budget is None:
-            return _to_nodes(map(Passage.of, await self._index.asearch(query, self._top_k)))
-        return _to_nodes(await self._index.apassages(query, self._budget, order=self._order))
+        return await asyncio.to_thread(self._retrieve, query_bundle)
 
 
 def _to_nodes(passages: Iterable[Passage]) -> list[NodeWithScore]:

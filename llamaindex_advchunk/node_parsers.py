@@ -12,13 +12,15 @@ from advchunk.chunkers.catalog import params_of
 from advchunk.chunkers.docstrings import parameter_docs
 from advchunk.chunkers.frameworks import adapter_base, adapter_classes, describe_adapter, own_resources, pickled_by
 from llamaindex_advchunk import base as bases
-from llamaindex_advchunk.base import RESOURCE_NAMES, UNCHECKED, LinearNodeParser
+from llamaindex_advchunk.base import RESOURCE_NAMES, LinearNodeParser
+from llamaindex_advchunk.plain import UNCHECKED
 
 _SUFFIX = "NodeParser"
 _CORPUS = """A call parses one corpus: the first nodes that it returns are the root and the communities. They belong to no document:
-they have no SOURCE and none of the metadata of documents; their ``sources`` are JSON, ``[[document id, start, end], ...]``. An edit
-may replace any of them: parse all documents again, and pass the nodes to `update_nodes`. A pipeline with a docstore or ``num_workers``,
-which would pass a part of the corpus, is an error."""
+they have no SOURCE and none of the metadata of documents; their ``sources`` are JSON, ``[[document id, start, end],
+...]``. An edit may replace any of them: parse all documents again by ``get_nodes_from_documents``, and pass the nodes
+to `update_nodes`. The parser is no
+transformation of a pipeline or an index, which may pass some of the documents only."""
 
 
 @cache

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Any, Self
 
 import numpy as np
 from llama_index.core import VectorStoreIndex
@@ -18,102 +18,70 @@ from llama_index.core.schema import (
     NodeWithScore,
     QueryBundle,
 )
-from llama_index.core.storage.docstore import BaseDocumentStore
 from llama_index.core.vector_stores import MetadataFilters
-from pydantic import ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
-from advchunk.chunkers.other_names import check_names
-from advchunk.errors import is_integer, require
-from advchunk.models.counters import TokenizerLike, as_counter
+from advchunk.errors import require
+from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
-from advchunk.retrieval.passages import PassageOrder
+from advchunk.retrieval.passages import PassageOrder, check_order, check_sizes
 from advchunk.retrieval.query_language import fit_to_language
-from advchunk.retrieval.rankings import DEPTH, FusionMethod
-from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
+from advchunk.retrieval.rankings import DEPTH
+from advchunk.retrieval.search import Search, SearchMode
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.detection import AUTO
-from llamaindex_advchunk.base import UNCHECKED, first_error
-from llamaindex_advchunk.collection import Pool, PoolReader, check_nodes, nodes_in, with_sections
-from llamaindex_advchunk.surroundings import AnySource, can_find, surroundings_of
+from llamaindex_advchunk.base import check_nodes
+from llamaindex_advchunk.collection import Pool, PoolReader, nodes_in, with_sections
+from llamaindex_advchunk.plain import UNCHECKED, PlainFields
+from llamaindex_advchunk.surroundings import AnySource, can_find, documents_in, surroundings_of
 
 _log = logging.getLogger("advchunk")
 
 _ROWS = 4  # times more rows (sentences) than chunks are fetched
 _LEVELS = 2  # times more nodes of several levels than of each are fetched
-_READ = {"nodes", "docstore", "tokenizer", "texts", "language", "cutter"}  # fields on which what is known depends
-_BY_NEIGHBORS = Search("dense", neighbors=True)
 _EXPONENTIAL = ("ChromaVectorStore",)  # vector stores whose scores are exp(-distance)
 
 
 class AdvchunkRetriever(BaseRetriever):
-    """Retrieves nodes from any index by vectors and words, and re-ranks them by their neighbors.
+    """Retrieves nodes from any index by vectors and words, and re-ranks them by their neighbors, as the core does.
 
     The nodes may be those of any node parser, and an existing index is used as it is::
 
         retriever = AdvchunkRetriever(index)               # an index in memory, or with its nodes in its docstore
         retriever = AdvchunkRetriever(index, nodes=nodes)  # an index over a vector store that keeps the nodes to itself
 
-    With the nodes, they are also searched by their words (BM25), and a node beside good hits is found even if it does not match
-    the query itself (`advchunk.retrieval.rerank_by_neighbors`). Nodes in the docstore of an index are read at the first search,
-    and again when the index has changed; after other changes, such as of ``nodes``, call `refresh`. Hits that are not among the
-    nodes are ranked with them, with a warning in the log. Without nodes, hits are re-ranked by their neighbors in ``texts`` or in a
-    vector store that has ``get_nodes`` (`StoreNodes`), else among the hits.
+    Nodes beside good hits are found even if they do not match the query (`advchunk.retrieval.rerank_by_neighbors`).
+    Nodes that are known are also searched by their words. Those in the docstore of an index are read at the first
+    search, and again when the index has changed; after other changes, call `refresh`. Without nodes, those beside hits
+    come from ``texts``, or from a vector store that has ``get_nodes`` (`StoreNodes`).
 
-    The place of a node in its document, which is that of its ``ref_doc_id``, is read from our metadata (`chunk_spans`), or else
-    from ``start_char_idx``. Nodes without, and those of LlamaIndex's `HierarchicalNodeParser`, which count from their parent,
-    are located exactly in their document, if that is among the nodes or in the docstore; else they are in the order of their
-    previous and next nodes. A warning in the log says so.
+    Places are read from our metadata (`chunk_spans`) or from ``start_char_idx``. Nodes without are located in their
+    document if that is known; others are in the order of their links. What has no place, and hits that are not among
+    the nodes, are said in the log.
 
-    Over the nodes of several levels, such as those of our `HierarchicalNodeParser` or `GraphRAGNodeParser`, sections score with the
-    nodes in them (``levels``, ``answer``, ``merge``). The index may have all of them, or the leaves alone, with all in its
-    docstore or in ``nodes``; sections that are not in the index score by their words. `AutoMergingRetriever` merges the
-    results of ``retriever.retrieve``, too, if all nodes are in its docstore.
-
-    A blank query has no results in an index. Results are the nodes, with a score that is comparable within one search only.
-    Their metadata has one more value, ``citation``, such as "guide.md, Guide > Install, lines 9-14, characters 120-480"; a key that
-    it has already is preceded by ``advchunk_``. What is added is hidden from embedder and language model.
-
-    With a ``budget``, results are passages that are cut for the query from the best nodes and the text around them, as by
-    `PassagePostprocessor`; with ``whole_chunks``, and always over nodes of several levels, `TextNode`s of whole nodes, of which
-    those that touch or overlap are merged. No text occurs twice. The text around them is that of the nodes that are known and, without
-    ``filters``, the documents in the docstore of the index.
-
-    Rows of a chunk, which are `IndexNode`s such as those of ``vectors="units"``, count as their chunk: its best row ranks it, and
-    it is returned once. Do not use ``neighbors`` with vectors that include the context already (``vectors="context"``), or for
-    nodes of a single sentence.
+    Results are nodes with a ``citation`` in their metadata or, with a ``budget``, passages as those of
+    `PassagePostprocessor`. What is added is hidden from embedder and language model. A blank query has no results in
+    an index. Of nodes of several levels, the index may have the leaves alone, with all in its docstore or in
+    ``nodes``. Rows of a chunk, such as those of ``vectors="units"``, count as their chunk, which ranks by its best row.
 
     Parameters
     ----------
     index : any index over vectors.
     retriever : any other retriever, in place of an index; it returns as many nodes as it is set to.
-    nodes : the nodes of the index, those of a document in reading order; documents among them are the text of their nodes. None
-        reads them from the docstore of the index.
-    mode : "dense" searches by vectors, "lexical" by words, which needs only nodes, "hybrid" by both; None is "lexical" without
-        an index or a retriever, "hybrid" if nodes are known, else "dense".
-    neighbors : re-rank by neighbors.
+    nodes : the nodes of the index, those of a document in reading order; documents among them are the text of their
+        nodes. None reads them from the docstore of the index.
+    search : how to search (`advchunk.retrieval.Search`); None is by words without an index or a retriever, by vectors
+        and words if nodes are known, else by vectors, each with neighbors.
     similarity_top_k : nodes to return, >= 1; None is 5.
     budget : tokens of all passages, >= 1; returns passages instead of nodes.
-    order : of passages: "rank", or "document" (`advchunk.retrieval.assemble_passages`).
-    lexical_weight, fusion : of a hybrid search: the weight of the words, where vectors have 1, >= 0, and how the scores are
-        combined: "standardized" or "reciprocal" (`advchunk.retrieval.fuse`).
-    levels : of nodes of several levels: "both" ranks the leaves, by their own scores and those of their sections; "local" by
-        their own alone; "global" ranks sections or communities, and divides those over the ``budget`` into leaves.
-    answer, section_weight : of "both": "short" expects answers of a sentence or two, "long" those that take a whole section, and gives sections
-        more weight: ``section_weight``, where leaves have 1; None is .6, and 1.5 for "long" (`advchunk.retrieval.Search`).
-    merge : a section takes the place of the leaves in it that were found if they have more than this share of its text, between
-        0 and 1; None never merges. There may then be fewer results than ``similarity_top_k``.
-    whole_chunks : make passages of whole nodes.
-    cutter : cuts passages, and has the rest of their settings; None is ``PassageCutter()``.
-    language : code of the language of the texts, such as "en", for the sentences of passages, and for embedders that do not know
-        all; "auto" is their own.
-    depth : nodes that are fetched from the index, and found by words, >= 1; at least similarity_top_k, and 200 for passages.
+    order, whole_chunks : of passages, as in `advchunk.retrieval.Retriever.passages`.
+    cutter : cuts passages, and has the language of the words and the tokenizer that counts; None is
+        ``PassageCutter()``, with the tokenizer of the embed model.
+    depth : nodes that are fetched from the index, and found by words, >= 1; at least similarity_top_k, and 200 for
+        passages.
     filters : restrict vectors, words, neighbors, and the text around hits.
-    texts : the texts of documents by their ids or names, or another source of the text around hits: a mapping, a function that
-        returns None for a name that it does not know, the path of a folder, a docstore, `StoreNodes`, any
-        `advchunk.retrieval.Surroundings`, or several of these. None asks the vector store if no nodes are known.
-    tokenizer : counts the tokens of a budget, as in the node parsers; None uses the tokenizer of the index's embed model, else
-        the built-in WordPiece.
+    texts : as in `PassagePostprocessor`.
 
     Raises
     ------
@@ -137,29 +105,20 @@ class AdvchunkRetriever(BaseRetriever):
         *,
         retriever: BaseRetriever | None = None,
         nodes: Iterable[BaseNode] | None = None,
-        mode: SearchMode | None = None,
-        neighbors: bool = True,
+        search: Search | None = None,
         similarity_top_k: int | None = None,
         budget: int | None = None,
         order: PassageOrder = "rank",
-        lexical_weight: float = LEXICAL_WEIGHT,
-        fusion: FusionMethod = "standardized",
-        levels: SearchedLevels = "both",
-        answer: AnswerLength = "short",
-        section_weight: float | None = None,
-        merge: float | None = None,
         whole_chunks: bool = False,
         cutter: PassageCutter | None = None,
-        language: str = AUTO,
         depth: int = DEPTH,
         filters: MetadataFilters | None = None,
         texts: AnySource | None = None,
-        tokenizer: TokenizerLike = None,
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,
     ) -> None:
-        likely_mode: SearchMode = "hybrid" if mode is None else mode
-        self._search = Search(likely_mode, neighbors, fusion, lexical_weight, levels, answer, section_weight, merge)
+        require(search is None or isinstance(search, Search), "search must be a Search", search)
+        self._search, mode = search or Search("hybrid", neighbors=True), search.mode if search else None
         sources = [source for source in (index, retriever) if source is not None]
         require(len(sources) < 2, "index and retriever must not both be given", sources)
         require(len(sources) + (nodes is not None) > 0, "an index, a retriever or nodes must be given", None)
@@ -174,16 +133,15 @@ class AdvchunkRetriever(BaseRetriever):
         require(mode in ("dense", None) or index is not None or nodes is not None, rule, mode)
         rule = "similarity_top_k and budget must not both be given"
         require(similarity_top_k is None or budget is None, rule, (similarity_top_k, budget))
-        for name, size in {"similarity_top_k": similarity_top_k, "budget": budget}.items():
-            require(size is None or is_integer(size, 1), f"{name} must be a whole number >= 1 or None", size)
-        require(order in get_args(PassageOrder), f"order must be one of {get_args(PassageOrder)}", order)
-        require(is_integer(depth, 1), "depth must be a whole number >= 1", depth)
+        check_sizes(similarity_top_k=similarity_top_k, budget=budget, depth=depth)
+        check_order(order)
         rule = "filters must be MetadataFilters, such as MetadataFilters.from_dict({'lang': 'en'})"
         require(filters is None or isinstance(filters, MetadataFilters), rule, filters)
         self._index, self._retriever, self._mode = index, retriever, mode
         self._top_k, self._budget, self._order = similarity_top_k or 5, budget, order
         self._depth, self._filters = max(depth, self._top_k if budget is None else DEPTH_TO_CUT), filters
-        counter = as_counter(tokenizer, getattr(index, "_embed_model", None))
+        cutter = as_cutter(cutter)
+        counter, language = as_counter(cutter.tokenizer, getattr(index, "_embed_model", None)), cutter.language or AUTO
         self._nodes = None if nodes is None else check_nodes(nodes)
         self._ids = list[str]()  # of the nodes in the index when it was last read
         self._pool: Pool | None = None
@@ -191,10 +149,9 @@ class AdvchunkRetriever(BaseRetriever):
         self._once = WarningLog()
         object_map = getattr(index, "_object_map", None)
         super().__init__(callback_manager=callback_manager, object_map=object_map, verbose=verbose)
-        sources_of_texts: list[Any] = [texts] + ([] if index is None else [index.docstore])
+        sources_of_texts: list[Any] = [texts] + ([] if index is None else [documents_in(index.docstore)])
         store = index.vector_store if index is not None and texts is None and can_find(index.vector_store) else None
         words_in = None if mode == "dense" else language
-        cutter = as_cutter(cutter).within(language, counter)
         self._asks_store = store is not None
         self._source = PoolReader(
             counter,
@@ -204,7 +161,7 @@ class AdvchunkRetriever(BaseRetriever):
             self.object_map,
             filters,
             words_in,
-            None if whole_chunks else cutter,
+            None if whole_chunks else cutter.within(language, counter),
         )
 
     def refresh(self, nodes: Iterable[BaseNode] | None = None) -> None:
@@ -289,171 +246,72 @@ class AdvchunkRetriever(BaseRetriever):
         return pool.respond(query_bundle.query_str, hits, search, order=self._order, **sizes)
 
 
-class NodePostprocessor(BaseNodePostprocessor):
-    """Base of the postprocessors, which know more nodes than those that a retriever found."""
-
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", strict=True)
-    nodes: Annotated[Sequence[BaseNode] | None, UNCHECKED] = Field(
-        default=None,
-        exclude=True,
-        repr=False,
-        description="The nodes of the index, those of a document in reading order.",
-    )
-    docstore: Annotated[BaseDocumentStore | None, UNCHECKED] = Field(
-        default=None, exclude=True, repr=False, description="A docstore with the nodes, in place of nodes."
-    )
-    order: PassageOrder = Field(default="rank", description="Of passages: 'rank' or 'document'.")
-    distances: bool = Field(default=False, description="Scores are distances: lower is better.")
-    depth: int = Field(default=DEPTH, ge=1, description="Nodes that are used, best first.")
-    tokenizer: Annotated[TokenizerLike, UNCHECKED] = Field(
-        default=None, exclude=True, description="Counts the tokens of a budget; None is the built-in WordPiece."
-    )
-
-    _pool: Pool | None = PrivateAttr(default=None)
-    _is_partial: bool = PrivateAttr(default=False)
-    _once: Any = PrivateAttr(default_factory=WarningLog)
-
-    def __init__(self, **data: Any) -> None:
-        check_names(type(self).__name__, data, type(self).model_fields)
-        with first_error():
-            super().__init__(**data)
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        require(self.nodes is None or self.docstore is None, "nodes and docstore must not both be given", self.docstore)
-        rule = "docstore must be a docstore of LlamaIndex"
-        require(self.docstore is None or isinstance(self.docstore, BaseDocumentStore), rule, self.docstore)
-        check_nodes(self.nodes or ())
-        self._reader()  # raises on a bad parameter
-        return self
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        if name in _READ:
-            self.refresh()
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Return the name under which LlamaIndex serializes this postprocessor, without nodes, docstore and the like."""
-        return f"advchunk.{cls.__name__}"
-
-    def refresh(self) -> None:
-        """Read the nodes again, after they have changed."""
-        self._pool, self._is_partial = None, False
-
-    def _respond(
-        self, query: str, nodes: list[NodeWithScore], search: Search | None, *, size: int, budget: int | None
-    ) -> list[NodeWithScore]:
-        pool = self._read()
-        if self.nodes is None and self.docstore is not None and not self._is_partial and pool.lacks(nodes):
-            self.refresh()
-            pool = self._read()
-            self._is_partial = pool.lacks(nodes)
-        sizes: dict[str, Any] = {"depth": self.depth, "size": size, "budget": budget}
-        return pool.respond(query, nodes, search, order=self.order, distances=self.distances, **sizes)
-
-    def _read(self) -> Pool:
-        if self._pool is None:
-            nodes = self.nodes if self.nodes is not None else nodes_in(self.docstore) if self.docstore else ()
-            self._pool = self._reader().read(nodes)
-        return self._pool
-
-    def _reader(self) -> PoolReader:
-        source = surroundings_of(self._texts(), self._once)
-        return PoolReader(as_counter(self.tokenizer), self._once, source, source)
-
-    def _texts(self) -> AnySource | None:
-        """Return the source of the text around hits."""
-        return self.docstore
-
-
-class NeighborPostprocessor(NodePostprocessor):
-    """Re-ranks the nodes that any retriever found, in any query engine, by their neighbors.
-
-    Retrieve many nodes, such as ``similarity_top_k=100``, and keep the best ``top_n``, or passages within a ``budget``. With
-    ``nodes`` or a ``docstore``, nodes beside good hits are added; else hits are re-ranked among themselves. Nodes are placed
-    as by `AdvchunkRetriever`, and passages are those of its ``whole_chunks``. The order in which hits come does not matter if they have scores.
-
-    Raises `advchunk.ConfigurationError` for parameters that are unknown, out of range or contradict each other.
-
-    >>> from llama_index.core import Document
-    >>> from llama_index.core.schema import NodeWithScore
-    >>> from llamaindex_advchunk import RecursiveNodeParser
-    >>> guide = Document(text="Boil the water. Add green tea. Wait two minutes. Pour it into cups. Drink.", id_="guide")
-    >>> nodes = RecursiveNodeParser(max_tokens=5).get_nodes_from_documents([guide])
-    >>> hits = [NodeWithScore(node=nodes[i], score=score) for i, score in [(0, 0.9), (2, 0.89), (4, 0.2)]]
-    >>> [hit.text for hit in NeighborPostprocessor(nodes=nodes).postprocess_nodes(hits)]
-    ['Boil the water. ', 'Wait two minutes. ', 'Add green tea. ']
-    """
-
-    top_n: int | None = Field(default=None, ge=1, description="Nodes to return; None is as many as were retrieved.")
-    budget: int | None = Field(default=None, ge=1, description="Tokens of all passages, returned in place of nodes.")
-
-    @model_validator(mode="after")
-    def _check_sizes(self) -> Self:
-        sizes = self.top_n, self.budget
-        require(None in sizes, "top_n and budget must not both be given", sizes)
-        return self
-
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return self._respond("", nodes, _BY_NEIGHBORS, size=self.top_n or len(nodes), budget=self.budget)
-
-
-class PassagePostprocessor(NodePostprocessor):
+class PassagePostprocessor(PlainFields, BaseNodePostprocessor):
     """Cuts passages for the query from the nodes that any retriever found, in any query engine.
 
-    Retrieve many nodes, such as ``similarity_top_k=50``. Their text, and the text around them in ``nodes``, a ``docstore``
-    or ``texts``, is cut again: the sentences that answer the query fill the ``budget``, and those that touch are one passage
-    (`advchunk.retrieval.PassageCutter`). Needs no model, and nothing is indexed again. The nodes may overlap, repeat each other
-    and come from any parser; those without text are left out. The order in which they come does not matter if they have
-    scores. A blank query takes the sentences of the best nodes.
+    Retrieve many nodes, such as ``similarity_top_k=50``. Their text, and the text around them in ``texts``, is cut
+    again: the sentences that answer the query fill the ``budget``, and those that touch are one passage
+    (`advchunk.retrieval.PassageCutter`). Needs no model, and nothing is indexed again. The nodes may overlap, repeat
+    each other and come from any parser; those without text are left out. The order in which they come does not matter
+    if they have scores. A blank query takes the sentences of the best nodes.
 
-    A passage is a `TextNode` with the metadata of its first node, or of the nearest if it is beside nodes, and ``citation``,
-    ``token_count``, and ``node_ids``. Its place is ``start_char_idx`` to ``end_char_idx``, or `chunk_spans` if it has gaps. The
-    headings above it are its ``context``, which the language model sees before the text, and which counts toward the budget.
-    All else that is added is hidden from embedder and language model.
+    A passage is a `TextNode` with the metadata of its first node, or of the nearest if it is beside nodes, and
+    ``citation``, ``token_count``, and ``node_ids``. Its place is ``start_char_idx`` to ``end_char_idx``, or
+    `chunk_spans` if it has gaps. The headings above it are its ``context``, which the language model sees before the
+    text, and which counts toward the budget. All else that is added is hidden from embedder and language model.
 
-    Raises `advchunk.ConfigurationError` for parameters that are unknown, out of range or contradict each other, and without a
-    query.
+    Raises `advchunk.ConfigurationError` for parameters that are unknown or out of range, and without a query.
 
     >>> from llama_index.core.schema import NodeWithScore, TextNode
     >>> found = TextNode(text="Boil the water. Add green tea. Wait two minutes. Pour it into cups.", start_char_idx=0)
     >>> hits = [NodeWithScore(node=found, score=0.5)]
-    >>> [hit.text for hit in PassagePostprocessor(budget=5).postprocess_nodes(hits, query_str="How long should I wait?")]
+    >>> processor = PassagePostprocessor(budget=5)
+    >>> [hit.text for hit in processor.postprocess_nodes(hits, query_str="How long should I wait?")]
     ['Wait two minutes.']
     """
 
-    docstore: Annotated[BaseDocumentStore | None, UNCHECKED] = Field(
-        default=None, exclude=True, repr=False, description="A docstore with the documents, or with the nodes."
-    )
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", strict=True)
     texts: Annotated[AnySource | None, UNCHECKED] = Field(
         default=None,
         exclude=True,
         repr=False,
-        description="The texts of documents, by their ids or names: a mapping, a function, a folder; or any source of the text around hits.",
+        description="The texts of documents by their ids or names, or the nodes around hits: a mapping, a function, "
+        "the path of a folder, a docstore with the documents or the nodes, a vector store (`StoreNodes`), any "
+        "`advchunk.retrieval.Surroundings`, or several of these.",
     )
     budget: int = Field(default=1000, ge=1, description="Tokens of all passages.")
+    order: PassageOrder = Field(default="rank", description="Of passages: 'rank' or 'document'.")
     depth: int = Field(default=DEPTH_TO_CUT, ge=1, le=DEPTH_TO_CUT, description="Nodes that are cut, best first.")
-    language: str = Field(
-        default=AUTO, description="Code of the language of sentences, stems and stop words; auto is that of each text."
+    distances: bool = Field(default=False, description="Scores are distances: lower is better.")
+    cutter: Annotated[PassageCutter, UNCHECKED, BeforeValidator(as_cutter)] = Field(
+        default=PassageCutter(), exclude=True, description="Cuts the passages, and has the language and the tokenizer."
     )
-    cutter: Annotated[PassageCutter | None, UNCHECKED] = Field(
-        default=None, exclude=True, description="Has the rest of the settings of passages; None is the usual one."
-    )
+
+    _reader: PoolReader | None = PrivateAttr(default=None)
+    _once: Any = PrivateAttr(default_factory=WarningLog)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        self._read()  # raises on a bad parameter
+        return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in type(self).model_fields:
+            self._reader = None
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         rule = "a query must be given, for which passages are cut: pass query_str or query_bundle"
         require(query_bundle is not None, rule, query_bundle)
-        query = query_bundle.query_str if query_bundle else ""
-        return self._respond(query, nodes, None, size=len(nodes), budget=self.budget)
+        sizes = {"depth": self.depth, "size": len(nodes), "budget": self.budget}
+        query, pool = query_bundle.query_str if query_bundle else "", self._read().read(())
+        return pool.respond(query, nodes, None, order=self.order, distances=self.distances, **sizes)
 
-    def _texts(self) -> AnySource | None:
-        return [self.texts, self.docstore]
-
-    def _reader(self) -> PoolReader:
-        reader = super()._reader()
-        return replace(reader, cutter=as_cutter(self.cutter).within(self.language, reader.counter))
+    def _read(self) -> PoolReader:
+        if self._reader is None:
+            source, counter = surroundings_of(self.texts, self._once), as_counter(self.cutter.tokenizer)
+            cutter = self.cutter.within(AUTO, counter)
+            self._reader = PoolReader(counter, self._once, source, source, cutter=cutter)
+        return self._reader

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
 from llama_index.core.schema import BaseNode, NodeRelationship
 from llama_index.core.storage.docstore import BaseDocumentStore
-from llama_index.core.vector_stores import FilterOperator, MetadataFilter, MetadataFilters
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
+from advchunk.chunkers.frameworks import level_of
 from advchunk.errors import require
-from advchunk.records import Span, written_metadata
+from advchunk.records import Span
 from advchunk.retrieval.passages import Hit
 from advchunk.retrieval.surroundings import (
     CheckedSurroundings,
@@ -20,7 +20,6 @@ from advchunk.retrieval.surroundings import (
     SurroundingsLike,
     TextSource,
     as_surroundings,
-    ranges_around,
 )
 from advchunk.retrieval.warning_log import WarningLog
 from llamaindex_advchunk.base import node_spans
@@ -32,116 +31,73 @@ AnySource: TypeAlias = SurroundingsLike | BaseDocumentStore | BasePydanticVector
 _MOST_STEPS = 50  # from a hit to the nodes around it
 
 
-def document_filter(ranges: Sequence[tuple[str, Span]]) -> MetadataFilters:
-    """Return a filter for all nodes of some documents, which LlamaIndex's vector stores keep under "ref_doc_id"."""
-    names = list(dict.fromkeys(name for name, _ in ranges))
-    return MetadataFilters(filters=[MetadataFilter(key="ref_doc_id", value=names, operator=FilterOperator.IN)])
-
-
 class StoreNodes:
     """The nodes around hits, from the store that has them.
 
-    Without ``filters``, nodes are followed by their links to the previous and the next, all hits at once: the store is asked once
-    for each step, such as five times for 350 tokens in nodes of 100. Nodes without a link or without ``start_char_idx`` have no
-    neighbors then. With ``filters``, it is asked once.
+    Nodes are followed by their links to the previous and the next, all hits at once: the store is asked once for each
+    step, such as five times for 350 tokens in nodes of 100. Nodes without a link or without ``start_char_idx`` have no
+    neighbors.
 
     Parameters
     ----------
     store : a vector store that keeps the text of nodes and has ``get_nodes``, or a docstore that has the nodes.
-    filters : returns filters for ranges of documents, which are ids and offsets; `document_filter` returns those for whole
-        documents, and is best where these are short.
 
     Raises
     ------
-    ConfigurationError : the store has no such method, or is a docstore and there are ``filters``.
+    ConfigurationError : the store has no such method.
     """
 
-    def __init__(
-        self,
-        store: BasePydanticVectorStore | BaseDocumentStore,
-        filters: Callable[[Sequence[tuple[str, Span]]], MetadataFilters] | None = None,
-    ) -> None:
+    def __init__(self, store: BasePydanticVectorStore | BaseDocumentStore) -> None:
         rule = "store must be a docstore, or a vector store that keeps the text of nodes and has get_nodes"
         require(isinstance(store, BaseDocumentStore) or can_find(store), rule, type(store).__name__)
-        is_filtered = filters is None or not isinstance(store, BaseDocumentStore)
-        require(is_filtered, "filters must be for a vector store", type(store).__name__)
         self._store: Any = store
-        self._filters, self._warnings = filters, WarningLog()
-
-    @property
-    def name(self) -> str:
-        """The class of the store, for messages."""
-        return f"the store {type(self._store).__name__}"
+        self.name = f"the store {type(store).__name__}"
+        self._warnings = WarningLog()
 
     def read(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
         """Return the nodes within ``reach`` characters of hits, and the hits themselves."""
-        levels = {_level(hit.chunk.metadata) for hit in hits}
-        nodes = self._walk(hits, reach) if self._filters is None else self._filtered(hits, reach)
-        own_nodes = [node for node in nodes if _level(node.metadata) in levels]
-        return Neighborhood(list(map(to_hit, own_nodes)), items=own_nodes)
-
-    def _filtered(self, hits: Sequence[Hit], reach: float) -> list[BaseNode]:
-        ranges = ranges_around(((hit.document, hit.chunk.spans) for hit in hits if hit.chunk.spans), reach)
-        return list(self._store.get_nodes(None, filters=self._filters(ranges))) if ranges and self._filters else []
+        levels = {level_of(hit.chunk.metadata) for hit in hits}
+        nodes = [node for node in self._walk(hits, reach) if level_of(node.metadata) in levels]
+        return Neighborhood(list(map(to_hit, nodes)), items=nodes)
 
     def _walk(self, hits: Sequence[Hit], reach: float) -> list[BaseNode]:
         """Return the nodes of hits, and those that their links lead to."""
-        ranges = {
-            hit.chunk.id: Span(int(hit.chunk.start - reach), int(hit.chunk.end + reach))
+        ahead = {
+            (hit.chunk.id, side): Span(int(hit.chunk.start - reach), int(hit.chunk.end + reach))
             for hit in hits
             if hit.chunk.id and hit.chunk.spans
+            for side in (NodeRelationship.PREVIOUS, NodeRelationship.NEXT)
         }
-        nodes, ahead = dict[str, BaseNode](), {(name, side): ranges[name] for name in ranges for side in _SIDES}
-        passed = dict[tuple[str, NodeRelationship], Span]()
-        for _ in range(_MOST_STEPS):
-            if missing := list(dict.fromkeys(name for name, _ in ahead if name not in nodes)):
-                nodes |= {node.node_id: node for node in self._get(missing)}
-            passed |= ahead
-            steps = dict[tuple[str, NodeRelationship], Span]()
-            for (name, side), range_ in ahead.items():
-                node = nodes.get(name)
-                place = None if node is None else _step(node, side, range_)
-                if place is not None and not _covers(passed.get(place), range_):
-                    steps[place] = _wider(steps.get(place), range_)
-            if not steps:
-                break
-            ahead = steps
-        else:
-            reason = "the links of nodes were followed %d steps from %d hits, which does not reach %d characters: pass StoreNodes with filters"
-            self._warnings.warn("steps", reason, _MOST_STEPS, len(ranges), int(reach))
+        nodes, passed, steps = dict[str, BaseNode](), set[tuple[str, NodeRelationship]](), 0
+        while ahead and steps < _MOST_STEPS:
+            names = dict.fromkeys(name for name, _ in ahead if name not in nodes)
+            nodes |= {node.node_id: node for node in self._get(list(names))}
+            passed |= ahead.keys()  # a hit farther along reaches farther, so a place is passed once
+            links = {_step(nodes.get(name), side, range_): range_ for (name, side), range_ in ahead.items()}
+            ahead = {place: range_ for place, range_ in links.items() if place is not None and place not in passed}
+            steps += 1
+        if ahead:
+            reason = "the links of nodes were followed %d steps, and do not reach %d characters"
+            self._warnings.warn("steps", reason, steps, int(reach))
         return list(nodes.values())
 
     def _get(self, ids: list[str]) -> Sequence[BaseNode]:
+        if not ids:
+            return []
         if isinstance(self._store, BaseDocumentStore):
             return self._store.get_nodes(ids, raise_error=False)
         nodes: Sequence[BaseNode] = self._store.get_nodes(ids)
         return nodes
 
 
-_SIDES = (NodeRelationship.PREVIOUS, NodeRelationship.NEXT)
-
-
-def _step(node: BaseNode, side: NodeRelationship, range_: Span) -> tuple[str, NodeRelationship] | None:
-    """Return the node beside another on a side, unless that is the last within a range."""
-    spans = node_spans(node)
-    if not spans or (side is NodeRelationship.PREVIOUS and spans[0].start <= range_.start):
+def _step(node: BaseNode | None, side: NodeRelationship, range_: Span) -> tuple[str, NodeRelationship] | None:
+    """Return the node beside another on a side; None if the range ends within this one."""
+    spans = () if node is None else node_spans(node)
+    if node is None or not spans:
         return None
-    if side is NodeRelationship.NEXT and spans[-1].end >= range_.end:
-        return None
+    is_last = spans[0].start <= range_.start if side is NodeRelationship.PREVIOUS else spans[-1].end >= range_.end
     link = node.relationships.get(side)
-    return None if link is None or isinstance(link, list) else (link.node_id, side)
-
-
-def _covers(range_: Span | None, other: Span) -> bool:
-    return range_ is not None and range_.start <= other.start and range_.end >= other.end
-
-
-def _wider(range_: Span | None, other: Span) -> Span:
-    return other if range_ is None else Span(min(range_.start, other.start), max(range_.end, other.end))
-
-
-def _level(metadata: dict[str, Any]) -> Any:
-    return written_metadata(metadata).get("level", 0)
+    return None if is_last or link is None or isinstance(link, list) else (link.node_id, side)
 
 
 def can_find(store: object) -> bool:
@@ -156,11 +112,11 @@ def surroundings_of(source: AnySource | None, warnings: WarningLog) -> CheckedSu
 
     Parameters
     ----------
-    source : besides those of the core, a docstore with the documents, or a vector store (`StoreNodes`).
+    source : besides those of the core, a docstore with the documents or the nodes, or a vector store (`StoreNodes`).
     """
     own: Any = source
     if isinstance(source, BaseDocumentStore):
-        own = _text_source(source)
+        own = [documents_in(source), StoreNodes(source)]
     elif isinstance(source, BasePydanticVectorStore):
         own = StoreNodes(source)
     elif isinstance(source, (list, tuple)):
@@ -168,14 +124,15 @@ def surroundings_of(source: AnySource | None, warnings: WarningLog) -> CheckedSu
     return as_surroundings(own, warnings, naming=_names)
 
 
+def documents_in(docstore: BaseDocumentStore) -> TextSource:
+    """Return the source of the texts of the documents in a docstore."""
+    return TextSource(partial(_find, docstore), _names, f"the docstore {type(docstore).__name__}", is_optional=True)
+
+
 def _names(hit: Hit) -> list[str]:
     """Return the names under which the text of a document may be kept: its id, and the name of its file."""
     name = users_name(hit.chunk.metadata)
     return [hit.document, name] if name else [hit.document]
-
-
-def _text_source(docstore: BaseDocumentStore) -> TextSource:
-    return TextSource(partial(_find, docstore), name=f"the docstore {type(docstore).__name__}")
 
 
 def _find(docstore: BaseDocumentStore, ids: list[str]) -> list[str | None]:

@@ -40,7 +40,6 @@ class EntityReader:
     """A stand-in that finds capitalized pairs of words, half of them only when asked again, and titles communities."""
 
     broken: str = ""  # part of a prompt that it answers with garbage
-    varied: bool = False  # descriptions differ from chunk to chunk
     calls: list = field(default_factory=list)
     stop_after: int = 10**9
     model_name: str = "reader"
@@ -54,16 +53,11 @@ class EntityReader:
         if "<material>" in prompt:
             lines = prompt.partition("<material>")[2].strip().splitlines()
             return json.dumps({"title": "Of " + lines[0][:20], "summary": f"{len(lines)} lines."})
-        if "<descriptions>" in prompt:
-            lines = prompt.partition("<descriptions>")[2].partition("</descriptions>")[0].strip().splitlines()
-            return json.dumps({"description": f"{len(lines) - 1} of {lines[0]}"})
         text = prompt.partition("<text>")[2].partition("</text>")[0]
-        where = f"there, {' '.join(text.split())[:40]!r}" if self.varied else "there"
         names = list(dict.fromkeys(re.findall(r"[A-Z]\w+ [A-Z]\w+", text)))
         shown = names[1::2] if "may be missing" in prompt else names[::2]
         entities = [
-            {"name": name, "kind": "Person", "description": f"{name} is {where}."}
-            for name in shown and [*shown, "Zeus"]
+            {"name": name, "kind": "Person", "description": f"{name} is there."} for name in shown and [*shown, "Zeus"]
         ]
         relations = [
             {"source": a, "target": b, "description": "They meet.", "strength": 7}

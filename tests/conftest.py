@@ -18,18 +18,23 @@ from advchunk.chunkers.params import GroupedParams
 from algorithms import ALGORITHMS
 from front_ends import FRONT_ENDS, core, tilings
 from planted import CATS, COURTS
-from starters import LARGE, names_used, starts_something
+from starters import LARGE, STARTERS, names_used
 
-# The machine may be busy with other tests.
-settings.register_profile("advchunk", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("quick", settings.get_profile("advchunk"), max_examples=10)
-settings.load_profile("advchunk")
+# The share of its examples that a test draws: of 100 by default, or of a number of its own, which stands for all three.
+SHARES = {"quick": 0.1, "default": 0.2, "all": 2.0}
+for profile in SHARES:  # the machine may be busy with other tests
+    settings.register_profile(profile, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=100)
+settings.load_profile("default")
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["OMP_NUM_THREADS"] = "1"  # for torch, as there are as many test processes as cores
 
-# What `make quick` leaves out besides what is marked: folders, and cases of chunkers that are much like one of these.
-SLOW_FOLDERS = {"benchmarks", "tables"}
+# What is marked besides what marks itself: folders and files, and cases of chunkers that are much like one of these.
+LONG_FOLDERS = {"benchmarks", "tables"}
+LONG_FILES = {
+    "test_notebooks.py", "test_four_places.py", "test_plugins.py", "test_serving.py", "test_store_faults.py",
+    "test_report_browser.py",
+}  # fmt: skip
 ONE_OF_A_KIND = {"recursive", "mst-semantic", "c99", "llm-chaptering"}
 
 
@@ -53,16 +58,20 @@ def is_quick(config):
 
 
 def pytest_collection_modifyitems(items, config):
-    """Mark what `make quick` leaves out, as far as its code shows it, and draw no more examples than its profile says."""
+    """Mark tests as far as their code shows what they do, and scale the examples to the profile."""
     others = set(names()) - ONE_OF_A_KIND
+    share = SHARES[config.getoption("hypothesis_profile") or "default"]
+    for test in {item.obj for item in items if is_hypothesis_test(getattr(item, "obj", None))}:
+        scale_examples(test, share)
+    used = {item: names_used(item) for item in items}
     for item in items:
-        if is_quick(config) and is_hypothesis_test(function := getattr(item, "obj", None)):
-            draw_few_examples(function)
         if hasattr(item, "callspec") and item.callspec.params.get("name") in others:
             item.add_marker("another_chunker")
-        if item.path.parent.name in SLOW_FOLDERS or starts_something(item):
+        if item.path.parent.name in LONG_FOLDERS or item.path.name in LONG_FILES or "postgres" in item.name:
+            item.add_marker("long")
+        if "long" in item.keywords or not STARTERS.isdisjoint(used[item]):
             item.add_marker("slow")
-    items.sort(key=lambda item: LARGE.isdisjoint(names_used(item)))  # so that one process of several loads them
+    items.sort(key=lambda item: LARGE.isdisjoint(used[item]))  # so that one process of several loads them
 
 
 @pytest.hookimpl(wrapper=True)
@@ -75,12 +84,10 @@ def pytest_collection():
         gc.enable()
 
 
-def draw_few_examples(test):
-    """Cap the examples of a test that asks for a number of its own, which the profile does not change."""
+def scale_examples(test, share):
     own = test._hypothesis_internal_use_settings
-    test._hypothesis_internal_use_settings = settings(
-        own, max_examples=min(own.max_examples, settings.default.max_examples)
-    )
+    examples = max(1, round(own.max_examples * share))
+    test._hypothesis_internal_use_settings = settings(own, max_examples=examples)
 
 
 @pytest.fixture(autouse=True)

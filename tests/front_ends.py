@@ -125,7 +125,7 @@ def llamaindex(name, texts, tokenizer=None, **params):
     parser = adapter(name, llamaindex_advchunk, "NodeParser")(
         tokenizer=tokenizer, **{**STAND_INS.get(name, {}), **possible(name, params)}
     )
-    nodes = parser([LlamaIndexDocument(text=text, id_=str(i)) for i, text in enumerate(texts)])
+    nodes = parser.get_nodes_from_documents([LlamaIndexDocument(text=text, id_=str(i)) for i, text in enumerate(texts)])
     pairs = [
         (n, () if n.start_char_idx is None else spans_of(n.metadata, n.start_char_idx, n.end_char_idx)) for n in nodes
     ]

@@ -16,11 +16,6 @@ STARTERS = LARGE - {"torch", "transformers"} | {
 }
 
 
-def starts_something(item):
-    """Return whether a test uses a starter."""
-    return not STARTERS.isdisjoint(names_used(item))
-
-
 def names_used(item):
     """Return the names and strings in a test, its parameters and fixtures, and the functions of the tests that these call."""
     fixtures = item._fixtureinfo.name2fixturedefs if hasattr(item, "_fixtureinfo") else {}

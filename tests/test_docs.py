@@ -96,7 +96,7 @@ def test_every_chunker_is_described():
     assert set(chunker_facts()) == set(names())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", names())
 def test_the_entry_of_a_chunker_is_complete_and_its_picture_is_drawn(name, tmp_path):
     entry, is_experimental = chunker_facts()[name], describe(name)["experimental"]
@@ -194,7 +194,7 @@ def test_the_reference_knows_what_users_call(base):
     assert all(any(name in vars(kind) for kind in kinds) for name in methods)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_gallery_shows_pages_of_its_own_that_name_no_place_of_the_machine():
     files = gallery()
     frames = re.findall(r'<iframe class="view" src="([^"]+)"', files["index.md"])

@@ -67,8 +67,8 @@ registry.PACKAGES = [package for package in registry.PACKAGES if package not in 
 from advchunk.cli import main
 from click.testing import CliRunner
 
-for kind in "chunker", "reader", "embedder", "splitter", "cache", "engine", "metric", "command":
-    for row in registry.rows(kind, ours=True):
+for kind in "chunker", "reader", "embedder", "splitter", "cache", "metric", "command":
+    for row in registry.rows_of(kind, ours=True):
         assert row.load() is not None, row
 for name in advchunk.__all__:
     assert getattr(advchunk, name) is not None

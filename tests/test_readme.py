@@ -69,7 +69,7 @@ def elsewhere(tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("ignore:The 'ranker_type' and:DeprecationWarning")  # LangChain's Milvus
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_runs_from_top_to_bottom(path, monkeypatch):
-    monkeypatch.setattr(registry._TABLE, "_rows", dict(registry._TABLE._rows))
+    monkeypatch.setattr(registry, "_ROWS", dict(registry._ROWS))
     run(path, monkeypatch)
 
 
@@ -79,7 +79,7 @@ def test_each_quick_start_runs_by_itself(which, monkeypatch):
 
 
 def test_the_example_chunker_in_contributing_keeps_the_contract(monkeypatch):
-    monkeypatch.setattr(registry._TABLE, "_rows", dict(registry._TABLE._rows))
+    monkeypatch.setattr(registry, "_ROWS", dict(registry._ROWS))
     monkeypatch.setattr(markdown, "RULES", markdown.RULES)
     shown = run("CONTRIBUTING.md", monkeypatch)
     text = "Cats purr. Cats nap.\n\nJudges sit. " * 20
@@ -155,6 +155,7 @@ def test_the_readme_is_short_and_shows_a_result():
     assert (ROOT / re.search(r"!\[.+\]\((.+)\)", text)[1]).stat().st_size < 300_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tool", ["chunker_table.py", "write_stubs.py"])
 def test_what_repeats_the_registrations_is_up_to_date(tool):
     """After a change of them, `make tables` writes it."""

@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError
@@ -38,6 +38,7 @@ def is_no_list(metadata):
     return not written_keys(metadata)
 
 
+@example(edges=[0, 2], offset=2)
 @given(st.lists(st.integers(0, 60), max_size=12, unique=True).map(sorted), st.integers(-1, 61))
 def test_a_span_set_contains_the_offsets_in_its_spans(edges, offset):
     spans = [Span(a, b) for a, b in zip(edges[::2], edges[1::2], strict=False)]

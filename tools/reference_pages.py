@@ -63,8 +63,8 @@ BASES: dict[type, Base] = {
     advchunk.Chunker: Base(
         "Chunkers",
         (
-            "chunk", "achunk", "chunk_many", "achunk_many", "stream", "astream", "chunk_stream", "rechunk", "explain", "read_file",
-            "read_documents", "fingerprint", "chunk_corpus", "achunk_corpus", "update", "aupdate",
+            "chunk", "achunk", "chunk_many", "achunk_many", "stream", "astream", "rechunk", "explain", "read_file",
+            "read_documents", "fingerprint", "chunk_corpus", "achunk_corpus",
         ),
         (
             "plan", "check", "read", "limits", "tile", "fit_units", "chunk_metadata", "postprocess", "chunk_empty", "load",
@@ -80,7 +80,7 @@ BASES: dict[type, Base] = {
         "Text splitters",
         (
             "split_text", "create_documents", "split_documents", "lazy_split_documents", "transform_documents", "atransform_documents",
-            "split_files", "lazy_split_files", "split_with_vectors", "split_with_rows", "core",
+            "split_files", "lazy_split_files", "core",
         ),
     ),
     AdvchunkNodeParser: Base("Node parsers", ("from_defaults", "split_text", "get_nodes_from_files", "lazy_nodes_from_files", "core")),

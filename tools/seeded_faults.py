@@ -128,6 +128,8 @@ def _run_pytest(root: Path, selection: Sequence[str], log: str) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # for processes that tests start
     options = ["-x", "-q", "-p", "no:cacheprovider", "--tb=no", "--hypothesis-seed=0"]
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of libraries that are loaded
+    if '"all"' in (root / "tests" / "conftest.py").read_text("utf-8"):
+        options += ["--hypothesis-profile", "all"]  # as many examples as in CI
     code = int(pytest.main([*options, *selection]))
     sys.stdout.flush()
     os._exit(code)

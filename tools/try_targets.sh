@@ -20,4 +20,4 @@ try() { # try CLONE TARGET...: run those targets that Makefile has
 }
 try base demo
 try docs docs
-try dev check quick dist test
+try dev check quick dist test-all

@@ -42,7 +42,7 @@ def stub_of_classes(package: str, module: str, function: str, suffix: str, decor
     imports, classes = {"Any": "typing", "Chunker": "advchunk"}, list[str]()
     if decorator:
         imports["dataclass"] = "dataclasses"
-    for row in registry.rows("chunker", ours=True):
+    for row in registry.rows_of("chunker", ours=True):
         chunker: Any = chunker_class(row.name)
         params, base = params_of(chunker), adapter_base(chunker, adapters.bases, suffix)
         imports |= {params.__name__: params.__module__, base.__name__: base.__module__}
@@ -69,7 +69,7 @@ def _stub_path(package: str) -> Path:
 
 def stubs() -> dict[Path, str]:
     """Return the text of each stub by its path."""
-    chunkers = {row.attribute: row.path.partition(":")[0] for row in registry.rows("chunker", ours=True)}
+    chunkers = {row.attribute: row.path.partition(":")[0] for row in registry.rows_of("chunker", ours=True)}
     for path in (ROOT / "core/advchunk").rglob("__init__.py"):
         import_module(".".join(path.parent.relative_to(ROOT / "core").parts))
     ours = [package for package in registry.LAZY_NAMES if package.partition(".")[0] == "advchunk"]

@@ -46,7 +46,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _chunkers() -> dict[str, registry.Registration]:
-    return {row.attribute: row for row in registry.rows("chunker", ours=True)}
+    return {row.attribute: row for row in registry.rows_of("chunker", ours=True)}
 
 
 def __dir__() -> list[str]:

@@ -426,8 +426,7 @@ class MetadataWriter:
                 while key in self._metadata:
                     key = _PREFIX + key
                 keys[name] = key
-            key = keys[name]
-            result[key] = value if type(value) in _PLAIN else _copy(value)
+            result[keys[name]] = value if type(value) in _PLAIN else _copy(value)
         result.pop(self._at, None)
         if keys:
             result[self._at] = " ".join(keys.values())

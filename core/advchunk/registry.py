@@ -2,23 +2,8 @@
 
 A row is a `Registration`. It says what the rest of the package must know of one thing, and where it is; nothing is imported
 before it is used. The packages in `PACKAGES` list their rows in their ``__init__``, as ``REGISTRATIONS``. Other packages declare
-the same list as an entry point::
-
-    [project.entry-points."advchunk.tables"]
-    my-package = "my_package.table:REGISTRATIONS"
-
-or single objects, which then say the rest themselves::
-
-    [project.entry-points."advchunk.chunkers"]
-    my-chunker = "my_package:MyChunker"
-
-======================  ====================================================================================
-``advchunk.chunkers``   a subclass of `chunkers.base.Chunker` whose ``algorithm`` is the name
-``advchunk.readers``    a name for ``markup=``: an object with ``read(source, id=, metadata=) -> Document``, such as a
-                        module; with ``suffixes``, those of the files that it reads, as ``(".rst",)``; and with
-                        ``takes = "bytes"`` if it reads the bytes of a file instead of its text
-``advchunk.embedders``  a name for ``embedder=``: a function without parameters that returns an embedder
-======================  ====================================================================================
+such a list as an entry point of the group "advchunk.tables", or single objects as one of "advchunk.chunkers",
+"advchunk.readers", and so on, which then say the rest themselves (docs/guides/plugins.md).
 
 A row that has a name of ours, or whose object cannot be loaded, is not used, which is logged once.
 """
@@ -37,35 +22,14 @@ from advchunk.errors import ConfigurationError, first_line
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-Kind: TypeAlias = Literal[
-    "chunker", "reader", "embedder", "splitter", "cache", "engine", "enricher", "metric", "command"
-]
+Kind: TypeAlias = Literal["chunker", "reader", "embedder", "splitter", "cache", "enricher", "metric", "command"]
 
 PACKAGES: Final = (
-    "chunkers",
-    "readers",
-    "models",
-    "text",
-    "cli",
-    "readers.pubmed",
-    "chunkers.biomedical",
-    "readers.code",
-    "readers.conversations",
-    "readers.data",
-    "tables",
-    "enrich",
-    "chunkers.experimental",
-    "chunkers.graphrag",
-    "readers.mail",
-    "readers.markups",
-    "readers.office",
-    "readers.pages",
-    "chunkers.by_page",
-    "readers.papers",
-    "chunkers.by_topic",
-    "cli.evaluation",
-    "cli.viewer",
-)
+    "chunkers", "readers", "models", "text", "cli", "readers.pubmed", "chunkers.biomedical", "readers.code",
+    "readers.conversations", "readers.data", "enrich", "chunkers.experimental", "chunkers.graphrag", "readers.mail",
+    "readers.markups", "readers.office", "readers.pages", "chunkers.by_page", "readers.papers", "chunkers.by_topic",
+    "cli.evaluation", "cli.viewer",
+)  # fmt: skip
 """Our packages that have rows. They are read in this order, which is also the order in which readers detect formats."""
 _log = logging.getLogger("advchunk")
 
@@ -84,10 +48,8 @@ class Registration:
     experimental : True for a chunker whose results may change; None if the object says so itself, as below.
     needs : the model without which a chunker cannot be built, "lm" or "llm".
     formats : the formats that ``auto`` gives to a chunker.
-    replaces : names of equivalents in other libraries, in lower case, for hints.
     suffixes : of the files in a format.
     shared_suffixes : of files that are in a format if they begin like one.
-    media_types : of a format.
     begins : regular expression for the beginning of a text in a format.
     detect : path of a function ``(text, name, metadata) -> format``, which returns "" if unknown. It is asked about the texts
         that ``begins`` matches, with "" and {}; without ``begins``, about those that no ``begins`` matches.
@@ -107,10 +69,8 @@ class Registration:
     experimental: bool | None = False
     needs: Literal["", "lm", "llm"] = ""
     formats: tuple[str, ...] = ()
-    replaces: tuple[str, ...] = ()
     suffixes: tuple[str, ...] | None = ()
     shared_suffixes: tuple[str, ...] = ()
-    media_types: tuple[str, ...] = ()
     begins: str = ""
     detect: str = ""
     refines: tuple[str, ...] = ()
@@ -157,60 +117,65 @@ def _load(row: Registration) -> Any:
         return None
 
 
-class _Table:
-    """The rows by kind and name: first ours, then those of other packages."""
+_ROWS: Final = dict[tuple[Kind, str], Registration]()  # by kind and name: first ours, then those of other packages
+_READ: Final = set[str]()  # the tables whose rows were added
+_LOCK: Final = threading.RLock()  # reading a table may ask for a row
 
-    def __init__(self) -> None:
-        self._rows, self._read = dict[tuple[Kind, str], Registration](), set[str]()
-        self._lock = threading.RLock()  # reading a table may ask for a row
 
-    def find(self, kind: Kind, name: str) -> Registration | None:
-        """Return a row, reading no more tables than it takes."""
-        if row := self._rows.get((kind, name)):
-            return row
-        with self._lock:
-            for step, read in self._steps(kind):
-                self._add_all(step, read)
-                if row := self._rows.get((kind, name)):
-                    return row
-        return None
+def find(kind: Kind, name: str) -> Registration | None:
+    """Return a row, reading no more tables than it takes."""
+    if row := _ROWS.get((kind, name)):
+        return row
+    return next((row for _ in _read_tables(kind) if (row := _ROWS.get((kind, name)))), None)
 
-    def rows(self, kind: Kind, *, ours: bool = False) -> list[Registration]:
-        """Return the rows of a kind: ours, and then those of other packages unless ``ours``."""
-        with self._lock:
-            for step, read in self._steps(kind)[: len(PACKAGES) if ours else None]:
-                self._add_all(step, read)
-            return [row for row in self._rows.values() if row.kind == kind and not (ours and not row.is_ours)]
 
-    def add(self, row: Registration) -> None:
-        """Add a row, unless its name is taken."""
-        taken = self._rows.setdefault((row.kind, row.name), row)
-        if taken is not row:
-            row.reject("this is a name of advchunk" if taken.is_ours else f"{taken.source} has the same name")
+def rows_of(kind: Kind, *, ours: bool = False) -> list[Registration]:
+    """Return the rows of a kind: ours, and then those of other packages unless ``ours``."""
+    with _LOCK:
+        for _ in _read_tables(kind, ours=ours):
+            pass
+        return [row for row in _ROWS.values() if row.kind == kind and (row.is_ours or not ours)]
 
-    def put(self, row: Registration) -> None:
-        """Add a row of this process, in the place of one with the same path, such as that of a class that is defined again.
 
-        Raises
-        ------
-        ConfigurationError : the name is that of another object.
-        """
-        with self._lock:
-            taken = self.find(row.kind, row.name)
-            if taken is not None and (taken.is_ours or taken.path != row.path):
-                msg = f"a {row.kind} must have a name of its own, and {row.name!r} is that of {taken.path}: got {row.path}"
-                raise ConfigurationError(msg)
-            self._rows[row.kind, row.name] = row
+def names_of(kind: Kind) -> list[str]:
+    """Return the names of a kind."""
+    return [row.name for row in rows_of(kind)]
 
-    def _steps(self, kind: Kind) -> list[tuple[str, Callable[[], Iterable[Registration]]]]:
-        own = [(name, partial(_own_rows, name)) for name in PACKAGES]
-        return [*own, ("tables of others", _declared_tables), (f"{kind}s of others", partial(_declared_rows, kind))]
 
-    def _add_all(self, step: str, read: Callable[[], Iterable[Registration]]) -> None:
-        if step not in self._read:
-            self._read.add(step)
-            for row in read():
-                self.add(row)
+def add(row: Registration) -> None:
+    """Add a row, unless its name is taken."""
+    taken = _ROWS.setdefault((row.kind, row.name), row)
+    if taken is not row:
+        row.reject("this is a name of advchunk" if taken.is_ours else f"{taken.source} has the same name")
+
+
+def put(row: Registration) -> None:
+    """Add a row of this process, in the place of one with the same path, such as that of a class that is defined again.
+
+    Raises
+    ------
+    ConfigurationError : the name is that of another object.
+    """
+    with _LOCK:
+        taken = find(row.kind, row.name)
+        if taken is not None and (taken.is_ours or taken.path != row.path):
+            msg = f"a {row.kind} must have a name of its own, and {row.name!r} is that of {taken.path}: got {row.path}"
+            raise ConfigurationError(msg)
+        _ROWS[row.kind, row.name] = row
+
+
+def _read_tables(kind: Kind, *, ours: bool = False) -> Iterator[None]:
+    """Add the rows of one table after another that was not read before, and yield after each."""
+    tables: list[tuple[str, Callable[[], Iterable[Registration]]]] = [(p, partial(_own_rows, p)) for p in PACKAGES]
+    if not ours:
+        tables += [("tables of others", _declared_tables), (f"{kind}s of others", partial(_declared_rows, kind))]
+    for table, read in tables:
+        with _LOCK:
+            if table not in _READ:
+                _READ.add(table)
+                for row in read():
+                    add(row)
+        yield
 
 
 def _own_rows(package: str) -> Iterable[Registration]:
@@ -247,15 +212,6 @@ def _package(point: "EntryPoint") -> str:
 
 def _warn(group: str, name: str, source: str, reason: str) -> None:
     _log.warning("%s: %r of %s is not used: %s", group, name, source, reason)
-
-
-_TABLE: Final = _Table()
-find, rows, add, put = _TABLE.find, _TABLE.rows, _TABLE.add, _TABLE.put
-
-
-def names_of(kind: Kind) -> list[str]:
-    """Return the names of a kind."""
-    return [row.name for row in rows(kind)]
 
 
 LAZY_NAMES: Final = dict[str, dict[str, str]]()

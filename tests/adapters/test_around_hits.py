@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import sqlite3
+from contextlib import closing
 
 import pytest
 from langchain_core.documents import Document
@@ -21,7 +22,8 @@ import langchain_advchunk
 import llamaindex_advchunk
 from advchunk import ConfigurationError
 from advchunk.errors import StoreUnavailable
-from advchunk.retrieval import SqlTable, as_surroundings
+from advchunk.retrieval import Search, as_surroundings
+from chunk_table import ChunkTable, fill
 from langchain_advchunk import (
     DefaultEmbeddings,
     HierarchicalSplitter,
@@ -53,22 +55,15 @@ def retrieved(store, question=QUESTION, **options):
 
 
 def table(path, chunks):
-    file = sqlite3.connect(path)
-    file.execute('CREATE TABLE chunks (document, "start", "end", "text", id, metadata)')
-    file.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", chunks)
-    file.commit()
-    file.close()
-    return SqlTable(connect=lambda: sqlite3.connect(path), table="chunks", metadata="metadata")
+    with closing(sqlite3.connect(path)) as file:
+        fill(file, chunks)
+    return ChunkTable(lambda: sqlite3.connect(path))
 
 
 def rows(chunks):
     for chunk in chunks:
         place = chunk.metadata["start_index"], chunk.metadata["end_index"]
         yield (chunk.metadata["source"], *place, chunk.page_content, chunk.id, json.dumps(chunk.metadata))
-
-
-class Opaque(InMemoryVectorStore):
-    """A store that nobody knows."""
 
 
 class Recorder:
@@ -86,7 +81,7 @@ class TestLangChain:
     def test_a_table_stands_in_for_all_chunks(self, tmp_path):
         chunks = chunked()
         store, bare = stored(chunks), [(*row[:4], None, None) for row in rows(chunks)]
-        expected = retrieved(store, chunks=chunks, mode="dense")
+        expected = retrieved(store, chunks=chunks, search=Search("dense", neighbors=True))
         assert ANSWER in [text for text, _ in expected]
         for i, kept in enumerate([rows(chunks), bare]):
             source = Recorder(table(tmp_path / f"{i}.db", list(kept)))
@@ -99,15 +94,18 @@ class TestLangChain:
         chunks = chunked(start_index=7)
         assert chunks[1].metadata["advchunk_start_index"] > chunks[1].metadata["start_index"] == 7
         assert ANSWER in [text for text, _ in retrieved(stored(chunks))]
-        made = []
 
-        def remember(ranges):
-            made.append(mapping_filter(ranges))
-            return lambda _: True
+    def test_another_store_is_asked_by_a_function(self):
+        for chunks in (chunked(start_index=7), chunked()):
+            asked = []
 
-        source = StoreChunks(Opaque.from_documents(chunks, DefaultEmbeddings()), remember)
-        retrieved(stored(chunks), texts=source)
-        assert "advchunk_start_index" in str(made)
+            def find(ranges, asked=asked, chunks=chunks):
+                asked.append(mapping_filter(ranges))
+                return [chunk for chunk in chunks if any(own.has(chunk.metadata) for own in ranges)]
+
+            assert retrieved(stored(chunks), texts=StoreChunks(find)) == retrieved(stored(chunks))
+            assert len(asked) == 1
+            assert ("advchunk_start_index" in str(asked)) == ("advchunk_start_index" in chunks[0].metadata)
 
     def test_chunks_that_are_left_out_are_said(self, monkeypatch, caplog):
         monkeypatch.setattr(langchain_advchunk.surroundings, "_MOST", 4)
@@ -124,7 +122,7 @@ class TestLangChain:
 
         store = stored(chunked())
         store.store = store.store.copy()
-        retriever = langchain_advchunk.AdvchunkRetriever(vectorstore=store, neighbors=False, k=3)
+        retriever = langchain_advchunk.AdvchunkRetriever(vectorstore=store, search=Search("dense"), k=3)
         retriever._surroundings = as_surroundings(type("Source", (), {"read": fail})())
         assert len(retriever.invoke(QUESTION)) == 3
 
@@ -162,32 +160,14 @@ class TestLangChain:
         assert {item.metadata["level"] for item in around.items} == {leaves}
         assert len(around.items) > 3
 
-    def test_the_name_of_a_document_may_be_a_function_for_a_store_in_memory(self):
-        chunks = chunked()
-        for key in ("source", lambda chunk: chunk.metadata["source"].upper()):
-            texts = [text for text, _ in retrieved(stored(chunks), document_key=key)]
-            assert ANSWER in texts
-
     def test_sync_and_async_read_a_store_of_texts(self):
-        class Counting(InMemoryStore):
-            calls = ()
-
-            def mget(self, keys):
-                self.calls += ("mget",)
-                return super().mget(keys)
-
-            async def amget(self, keys):
-                self.calls += ("amget",)
-                return InMemoryStore.mget(self, keys)
-
-        texts = Counting()
+        texts = InMemoryStore()
         texts.mset([(name, Document(text)) for name, text in TEXTS.items()])
         hits = [chunk for chunk in chunked() if "daily" in chunk.page_content]
         compressor = PassageCompressor(texts=texts, budget=30)
         (passage,) = compressor.compress_documents(hits, QUESTION)
         assert asyncio.run(compressor.acompress_documents(hits, QUESTION)) == [passage]
         assert ANSWER.strip() in passage.page_content
-        assert texts.calls == ("mget", "amget")
 
     def test_moved_chunks_are_placed_by_the_text(self, tmp_path):
         chunks, edited = chunked(), "A pier was built in May. " + TEXTS["town"]
@@ -220,10 +200,12 @@ class TestLangChain:
     @pytest.mark.parametrize(
         ("options", "rule"),
         [
-            ({"store": 3}, "store must be a vector store of LangChain, got 3"),
-            ({"filter": len, "ids": len}, "filter and ids must not both be given"),
-            ({"store": "other"}, "filter or ids must be given for a store that is not InMemoryVectorStore"),
-            ({"filter": len, "document_key": len, "store": "other"}, "document_key must be a metadata key"),
+            (
+                {"store": 3},
+                "store must be InMemoryVectorStore, Chroma, QdrantVectorStore, or a function that returns chunks",
+            ),
+            ({"store": "other"}, "or a function that returns chunks, got 'the store Other'"),
+            ({"document_key": len}, "document_key must be a metadata key"),
         ],
         ids=str,
     )
@@ -264,7 +246,7 @@ class TestLlamaIndex:
         return [(hit.text, hit.metadata["citation"], hit.node.ref_doc_id) for hit in retriever.retrieve(QUESTION)]
 
     def test_tables_texts_and_docstores_stand_in_for_all_nodes(self, nodes, tmp_path):
-        expected = self.retrieved(nodes, nodes=nodes, mode="dense")
+        expected = self.retrieved(nodes, nodes=nodes, search=Search("dense", neighbors=True))
         assert ANSWER in [text for text, *_ in expected]
         docstore = SimpleDocumentStore()
         docstore.add_documents(nodes)
@@ -327,29 +309,20 @@ class TestLlamaIndex:
         monkeypatch.setattr(llamaindex_advchunk.surroundings, "_MOST_STEPS", 3)
         for _ in range(2):
             source.read(hits, 10**6)
-        assert [message[:42] for message in caplog.messages] == ["the links of nodes were followed 3 steps f"]
+        assert [message[:41] for message in caplog.messages] == ["the links of nodes were followed 3 steps,"]
 
     def test_an_index_in_memory_needs_no_store(self, nodes):
         index = VectorStoreIndex(nodes, embed_model=DefaultEmbedding())
         results = llamaindex_advchunk.AdvchunkRetriever(index, similarity_top_k=3).retrieve(QUESTION)
         assert ANSWER in [hit.text for hit in results]
 
-    @pytest.mark.parametrize(
-        ("store", "filters", "rule"),
-        [
-            (SimpleVectorStore(), None, "store must be a docstore, or a vector store that keeps the text"),
-            (
-                3,
-                None,
-                "store must be a docstore, or a vector store that keeps the text of nodes and has get_nodes, got 'int'",
-            ),
-            (SimpleDocumentStore(), len, "filters must be for a vector store"),
-        ],
-        ids=["no-text", "number", "filters"],
-    )
-    def test_bad_parameters_are_clear_errors(self, store, filters, rule):
+    @pytest.mark.parametrize(("store", "name"), [(SimpleVectorStore(), "SimpleVectorStore"), (3, "int")], ids=str)
+    def test_bad_parameters_are_clear_errors(self, store, name):
+        rule = (
+            f"store must be a docstore, or a vector store that keeps the text of nodes and has get_nodes, got {name!r}"
+        )
         with pytest.raises(ConfigurationError, match=rule):
-            StoreNodes(store, filters)
+            StoreNodes(store)
 
 
 ANSWER = "At half past nine. "

@@ -183,7 +183,7 @@ def corpus_chunks():
 
 def parse_corpus(**params):
     documents = [Document(text=text, id_=name, metadata={"file": name}) for name, text in CORPUS.items()]
-    return GraphRAGNodeParser(**SIZES, **params)(documents)
+    return GraphRAGNodeParser(**SIZES, **params).get_nodes_from_documents(documents)
 
 
 def test_all_levels_of_a_corpus_are_split_once_in_langchain():
@@ -208,12 +208,6 @@ def test_all_levels_of_a_corpus_are_split_once_in_langchain():
             assert "\n".join(CORPUS[name][start:end] for name, start, end in sources) == piece.page_content
     by_hand = ChunkerSplitter(GraphRAGChunker(**SIZES))
     assert by_hand.split_documents(documents) == pieces
-    vectored, embeddings = splitter.split_with_vectors(documents)
-    assert vectored == pieces
-    assert len(embeddings.embed_documents([piece.page_content for piece in pieces])) == len(pieces)
-    own, rows, _ = splitter.split_with_rows(documents)
-    assert own == pieces
-    assert {row.metadata["doc_id"] for row in rows} == {piece.id for piece in pieces}
 
 
 def test_nodes_of_a_corpus_are_linked_across_documents():
@@ -239,7 +233,7 @@ def test_nodes_of_a_corpus_are_linked_across_documents():
             sources = json.loads(node.metadata["sources"])
             assert "\n".join(CORPUS[name][start:end] for name, start, end in sources) == chunk.embed_text
     assert nodes == asyncio.run(
-        GraphRAGNodeParser(**SIZES).acall(
+        GraphRAGNodeParser(**SIZES).aget_nodes_from_documents(
             [Document(text=text, id_=name, metadata={"file": name}) for name, text in CORPUS.items()]
         )
     )
@@ -277,11 +271,12 @@ def test_auto_merging_retriever_returns_the_community_of_most_hits():
 
 def test_a_corpus_survives_a_pipeline_and_a_document_that_fails():
     documents = [Document(text=text, id_=name, metadata={"file": name}) for name, text in CORPUS.items()]
-    pipeline = IngestionPipeline(transformations=[GraphRAGNodeParser(**SIZES), DefaultEmbedding()])
-    nodes = pipeline.run(documents=documents)
+    nodes = GraphRAGNodeParser(**SIZES).get_nodes_from_documents(documents)
+    nodes = IngestionPipeline(transformations=[DefaultEmbedding()]).run(nodes=nodes)
     assert [node.node_id for node in nodes] == [node.node_id for node in parse_corpus()]
     assert all(node.embedding for node in nodes)
     empty = Document(text=" ", id_="empty")
-    assert [node.node_id for node in GraphRAGNodeParser(**SIZES)([empty, *documents])] == [n.node_id for n in nodes]
+    again = GraphRAGNodeParser(**SIZES).get_nodes_from_documents([empty, *documents])
+    assert [node.node_id for node in again] == [n.node_id for n in nodes]
     rows = parse_corpus(vectors="units")
     assert {row.index_id if isinstance(row, IndexNode) else row.node_id for row in rows} == {n.node_id for n in nodes}

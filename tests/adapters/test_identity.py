@@ -16,7 +16,7 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.vector_stores import SimpleVectorStore
 
 from advchunk.enrich import ContextualEnricher
-from langchain_advchunk import ChunkEnricher, DefaultEmbeddings, RecursiveSplitter, chunk_key
+from langchain_advchunk import ChunkEnricher, DefaultEmbeddings, RecursiveSplitter, chunk_key, vectors_for
 from llamaindex_advchunk import ChunkEnricher as NodeEnricher
 from llamaindex_advchunk import DefaultEmbedding, RecursiveNodeParser
 
@@ -204,6 +204,7 @@ def test_a_pipeline_with_an_enricher_stores_the_new_context():
 
 def test_the_sentences_of_a_chunk_keep_their_ids_wherever_it_is():
     (edited, _), _ = EDITS["offsets"]
-    (_, before, _), (_, after, _) = (SPLITTER.split_with_rows([Document(text, id="a")]) for text in (TEXT, edited))
+    sources = [[Document(text, id="a")] for text in (TEXT, edited)]
+    (_, before, _), (_, after, _) = (vectors_for(SPLITTER.split_documents(own), documents=own) for own in sources)
     assert len(before) > 3
     assert {row.id for row in before} < {row.id for row in after}

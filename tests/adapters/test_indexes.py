@@ -58,9 +58,7 @@ def test_documents_are_added_found_replaced_and_removed(make, tmp_path):
     assert own.documents == [*TEXTS]
     assert own.passages(QUESTION, 8)[0].citation == metadata["citation"]
     add(make(path), ["tea.md"])
-    assert own.documents == retriever.documents == ["rum.md", "tea.md"]
-    retriever.delete(["tea.md"])
-    assert own.documents == ["rum.md"]
+    assert own.documents == ["rum.md", "tea.md"]
 
 
 @pytest.mark.parametrize("make", [langchain, llamaindex])
@@ -79,7 +77,7 @@ def test_chunks_of_an_index_in_memory(make):
     ("index", "options", "rule"),
     [
         (7, {}, "index must be a path, a StoredRetriever or a Retriever"),
-        (Retriever(), {"budget": 0}, "budget must be a whole number >= 1 or None"),
+        (Retriever(), {"budget": 0}, "budget must be a whole number >= 1"),
         (Retriever(), {"order": "best"}, "order"),
     ],
 )
@@ -99,9 +97,9 @@ def test_nothing_that_is_passed_is_ignored(tmp_path):
     with pytest.raises(ConfigurationError, match=r"must have different names: join the pages .* got .'a.pdf'"):
         retriever.add_documents(pages)
     retriever.add_documents(pages[:1])
-    with pytest.raises(ConfigurationError, match=r"a query takes no options: .* got 'filter'"):
+    with pytest.raises(ConfigurationError, match=r"a query takes k alone.* got 'filter'"):
         retriever.invoke("page", filter={"tenant": "A"})
-    with pytest.raises(ConfigurationError, match=r"a query takes no options: .* got 'budget'"):
+    with pytest.raises(ConfigurationError, match=r"a query takes k alone.* got 'budget'"):
         asyncio.run(retriever.ainvoke("page", budget=10))
     with pytest.raises(ConfigurationError, match="chunker must be a chunker of the core"):
         langchain(Retriever(), chunker=langchain_advchunk.RecursiveSplitter()).add_documents(pages[:1])

@@ -18,9 +18,6 @@ from langchain_core.indexing import InMemoryRecordManager, index
 from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import TextSplitter
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import Whitespace
 
 import langchain_advchunk
 import llamaindex_advchunk
@@ -29,7 +26,6 @@ from advchunk import Document as Source
 from advchunk.chunkers.explanations import Explanation
 from advchunk.models.static import default_embedder
 from langchain_advchunk import (
-    AdvchunkLoader,
     AutoSplitter,
     ChunkerSplitter,
     DefaultEmbeddings,
@@ -37,8 +33,6 @@ from langchain_advchunk import (
     LayoutAwareSplitter,
     MSTSemanticSplitter,
     RecursiveSplitter,
-    SemanticThresholdSplitter,
-    SlidingWindowSplitter,
     UniversalSemanticSplitter,
     chunk_key,
     chunk_spans,
@@ -288,32 +282,6 @@ def test_ids_make_adding_twice_harmless():
     assert len(store.store) == len(documents)
 
 
-@pytest.mark.usefixtures("tiktoken_cache")
-@pytest.mark.parametrize("splitter", [RecursiveSplitter, SlidingWindowSplitter, SemanticThresholdSplitter])
-def test_from_tiktoken_encoder(splitter):
-    import tiktoken
-
-    encoding = tiktoken.get_encoding("cl100k_base")
-    made = splitter.from_tiktoken_encoder("cl100k_base", chunk_size=20, chunk_overlap=5)
-    text = "Naïve café owners <|endoftext|> chunk 東京 documents daily, don't they? " * 9
-    for document in made.create_documents([text]):
-        size = len(encoding.encode_ordinary(document.page_content))
-        assert document.metadata["token_count"] == size <= 20
-        assert text[document.metadata["start_index"] : document.metadata["end_index"]] == document.page_content
-    assert pickle.loads(pickle.dumps(made)).split_text(text) == made.split_text(text)
-    special = splitter.from_tiktoken_encoder("cl100k_base", allowed_special={"<|endoftext|>"}, chunk_size=20)
-    assert special.core().counter("<|endoftext|>") == 1
-
-
-def test_from_huggingface_tokenizer():
-    tokenizer = Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = Whitespace()
-    tokenizer.enable_truncation(3)
-    splitter = RecursiveSplitter.from_huggingface_tokenizer(tokenizer, max_tokens=4)
-    assert splitter.split_text("one two three four five six") == ["one two three four ", "five six"]
-    assert len(tokenizer.encode("one two three four")) == 3  # left as it was
-
-
 def test_chunk_size_and_overlap_are_other_names():
     splitter = RecursiveSplitter(chunk_size=9, chunk_overlap=2, length_function=len)
     assert (splitter.core().max_tokens, splitter.core().overlap_tokens) == (9, 2)
@@ -385,27 +353,6 @@ def test_a_thousand_short_documents_take_full_batches_of_distinct_units():
     assert len(model.used) <= -(-distinct // 256)
 
 
-def test_files_are_split_with_the_layout_they_have(tmp_path):
-    path = tmp_path / "guide.md"
-    path.write_text("# Tea\n\nGreen tea.\n\n```\na\n\nb\n```\n", encoding="utf-8")
-    [chunks] = RecursiveSplitter().split_files([path])
-    assert chunks.page_content == path.read_text(encoding="utf-8")
-    assert chunks.metadata["source"] == str(path)
-    assert (chunks.metadata["section"], chunks.metadata["start_index"]) == ("Tea", 0)
-    same = Document(chunks.page_content, id=str(path), metadata={"source": str(path)})
-    assert RecursiveSplitter().split_documents([same]) == [chunks]
-
-
-def test_records_and_encodings_of_files_are_read(tmp_path):
-    (records := tmp_path / "a.nbib").write_text("PMID- 7\nAB  - To see.\n\nPMID- 8\nAB  - Seen.\n", encoding="utf-8")
-    (latin := tmp_path / "b.txt").write_bytes("Thé\0".encode("cp1252"))
-    failures = []
-    chunks = RecursiveSplitter(on_error=failures.append).split_files([records, latin])
-    assert [(chunk.page_content, chunk.metadata["pmid"]) for chunk in chunks] == [("To see.", "7"), ("Seen.", "8")]
-    assert [failure.index for failure in failures] == [1]
-    assert RecursiveSplitter().split_files([latin], encoding="cp1252")[0].page_content == "Thé\0"
-
-
 def test_files_that_a_splitter_reads_its_own_way_are_left_to_it(tmp_path):
     paper, page = tmp_path / "paper.tei.xml", tmp_path / "page.json"
     paper.write_text("<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>", "utf-8")
@@ -419,25 +366,6 @@ def test_files_that_a_splitter_reads_its_own_way_are_left_to_it(tmp_path):
     note.write_text("<p>Green tea.", "utf-8")
     pieces = [RecursiveSplitter(markup=markup).split_files([note])[0].page_content for markup in ("markdown", "html")]
     assert pieces == ["<p>Green tea.", "Green tea."]  # the second goes by its content, not its name
-
-
-def test_files_that_cannot_be_read_are_failures(tmp_path):
-    good, broken, missing, late = (tmp_path / name for name in ("a.md", "b.xml", "c.md", "d.tei"))
-    good.write_text("Tea.", "utf-8")
-    broken.write_text("<TEI><text>", "utf-8")
-    late.write_text("Tea.", "utf-8")
-    failures, paths = [], [good, broken, missing, good]  # of which one is named twice
-    chunks = RecursiveSplitter(on_error=failures.append).split_files(paths)
-    assert [piece.page_content for piece in chunks] == ["Tea."]
-    assert [(failure.index, failure.source, type(failure.error)) for failure in failures] == [
-        (1, str(broken), ConfigurationError),
-        (2, str(missing), FileNotFoundError),
-    ]
-    with pytest.raises(FileNotFoundError):
-        RecursiveSplitter().split_files(paths[2:])
-    failures.clear()
-    assert GrobidSectionSplitter(on_error=failures.append).split_files([missing, late]) == []
-    assert [failure.index for failure in failures] == [0, 1]  # of which the second can be read, but is no paper
 
 
 def docling_loaders():
@@ -491,20 +419,6 @@ def test_papers_pages_and_records_come_as_page_content():
     assert (chunks.page_content, chunks.metadata["title_path"]) == ("Kinds\n\nGreen tea.", "Kinds")
 
 
-def test_files_are_split_as_a_folder_a_path_and_paths(tmp_path, caplog):
-    (tmp_path / "a.md").write_text("# Tea\n\nGreen.", "utf-8")
-    (tmp_path / "cup.png").write_bytes(b"\x89PNG")
-    splitter, path = RecursiveSplitter(), tmp_path / "a.md"
-    [piece] = splitter.split_files(tmp_path)
-    assert (piece.metadata["source"], piece.metadata["section"]) == (str(path), "Tea")
-    assert "1 skipped (no reader: .png 1)" in caplog.text
-    assert splitter.split_files(str(path)) == splitter.split_files([path]) == [piece]
-    loaded = AdvchunkLoader(tmp_path, splitter)
-    assert loaded.load() == list(loaded.lazy_load()) == [piece]
-    with pytest.raises(ConfigurationError, match="splitter must be a splitter"):
-        AdvchunkLoader(tmp_path, RecursiveChunker())
-
-
 def test_the_core_is_built_once_and_anew_after_a_change(monkeypatch):
     build, built = RecursiveSplitter._build_core, []
     monkeypatch.setattr(RecursiveSplitter, "_build_core", lambda self: built.append(self) or build(self))
@@ -524,8 +438,8 @@ def test_records_of_files_have_an_id_that_lasts_and_compose_with_the_indexing_ap
     write("b.jsonl", {"id": "x", "text": "Cats purr."})
     (tmp_path / "c.md").write_text("Owls hoot.")
     ids = [f"{tmp_path}/a.jsonl:x", f"{tmp_path}/a.jsonl:2", f"{tmp_path}/b.jsonl:x", f"{tmp_path}/c.md"]
-    loader = AdvchunkLoader(tmp_path, RecursiveSplitter())
-    chunks = loader.load()
+    split = partial(RecursiveSplitter().lazy_split_files, tmp_path)
+    chunks = list(split())
     assert [chunk.metadata["source_id"] for chunk in chunks] == ids
     assert len({chunk.id for chunk in chunks}) == 4
     nodes = llamaindex_advchunk.RecursiveNodeParser().get_nodes_from_files(tmp_path)
@@ -534,11 +448,11 @@ def test_records_of_files_have_an_id_that_lasts_and_compose_with_the_indexing_ap
     records, store = InMemoryRecordManager("n"), InMemoryVectorStore(DefaultEmbeddings())
     records.create_schema()
     options = {"cleanup": "full", "source_id_key": "source_id", "key_encoder": record_key}
-    assert index(loader, records, store, **options)["num_added"] == 4
-    assert index(loader, records, store, **options)["num_skipped"] == 4
+    assert index(split(), records, store, **options)["num_added"] == 4
+    assert index(split(), records, store, **options)["num_skipped"] == 4
     write("b.jsonl", {"id": "w", "text": "Bees hum."}, {"id": "x", "text": "Cats purr."})  # a line above moves a record
-    assert loader.load()[-2].metadata["source_id"] == ids[2]
-    result = index(loader, records, store, **options)
+    assert list(split())[-2].metadata["source_id"] == ids[2]
+    result = index(split(), records, store, **options)
     assert (result["num_added"], result["num_deleted"], result["num_skipped"]) == (
         2,
         1,

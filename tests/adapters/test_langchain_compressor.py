@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import threading
 from pathlib import Path
 
 import pytest
@@ -11,14 +10,13 @@ from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-from advchunk import ConfigurationError, RecursiveChunker
-from advchunk.retrieval import PassageCutter, Retriever
-from langchain_advchunk import DefaultEmbeddings, PassageCompressor, RecursiveSplitter, chunk_spans
+from advchunk import ConfigurationError
+from advchunk.retrieval import PassageCutter
+from langchain_advchunk import DefaultEmbeddings, PassageCompressor
 from langchain_advchunk.reassembly import to_framework_chunk
 
 TOWN = (Path(__file__).parents[1] / "data" / "harbour_town.md").read_text(encoding="utf-8")
 QUESTION = "When does the ferry to the island leave?"
-QUESTIONS = [QUESTION, "Why do millers fall asleep in church?", "the of and", ""]
 TEA = ["Green tea is steamed for a minute.", "Black tea is left to dry in the sun.", "Rum is made of molasses."]
 
 
@@ -43,43 +41,6 @@ def stated(passage):
     return passage.metadata["start_index"], passage.metadata["end_index"]
 
 
-@pytest.mark.parametrize("texts", [None, {"town": TOWN}], ids=["alone", "texts"])
-@pytest.mark.parametrize("order", ["rank", "document"])
-def test_passages_are_those_of_the_core(texts, order):
-    hits = Retriever({"town": RecursiveChunker(max_tokens=60).chunk(TOWN)}).search(QUESTION, 20)
-    (doc,) = [Document(TOWN, metadata={"source": "town"})]
-    by_text = {chunk.page_content: chunk for chunk in RecursiveSplitter(max_tokens=60).split_documents([doc])}
-    chunks = [by_text[hit.chunk.embed_text] for hit in hits]
-    for chunk, hit in zip(chunks, hits, strict=True):
-        chunk.metadata["own"] = hit.score
-    results = compress(chunks, budget=300, order=order, texts=texts, score_key="own")
-    expected = PassageCutter().cut(QUESTION, hits, 300, order=order, texts=texts)
-    assert len(expected) > 1
-    assert places(results) == [(passage.prompt_text, passage.citation) for passage in expected]
-    assert [result.metadata["token_count"] for result in results] == [passage.tokens for passage in expected]
-    assert [chunk_spans(result) for result in results] == [passage.spans for passage in expected]
-    scores = [passage.score for passage in expected]
-    assert [result.metadata["relevance_score"] for result in results] == pytest.approx(scores, rel=1e-3)
-
-
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_passages_fit_the_budget_and_are_exact(question):
-    for passage in compress(hits_of(split(), question or "a"), question, budget=150, texts={"town": TOWN}):
-        first, last = stated(passage)
-        assert passage.page_content.endswith(TOWN[first:last])
-        assert passage.metadata["citation"].endswith(f"characters {first}-{last}")
-    assert (
-        0 < sum(passage.metadata["token_count"] for passage in compress(hits_of(split()), question, budget=150)) <= 150
-    )
-
-
-def test_chunks_without_a_start_are_located_in_the_texts():
-    with_start, without = (hits_of(split(start=start), k=8) for start in (True, False))
-    texts = {"town": TOWN}
-    passages = compress(with_start, texts=texts, budget=200)
-    assert places(passages) == places(compress(without, texts=texts, budget=200)) != []
-
-
 @pytest.mark.parametrize("kind", ["function", "strings", "documents"])
 def test_texts_come_from_anywhere(kind):
     stored = {"strings": InMemoryStore(), "documents": InMemoryStore()}
@@ -91,30 +52,6 @@ def test_texts_come_from_anywhere(kind):
     expected = compress(hits, texts={"town": TOWN}, budget=200)
     assert compressor.compress_documents(hits, QUESTION) == expected
     assert asyncio.run(compressor.acompress_documents(hits, QUESTION)) == expected
-
-
-def test_async_awaits_the_store_and_computes_in_another_thread():
-    class Awaited(InMemoryStore):
-        """Has an async method only."""
-
-        def mget(self, keys):
-            raise NotImplementedError
-
-        async def amget(self, keys):
-            return [TOWN for _ in keys]
-
-    def text_of(name):
-        threads.add(threading.current_thread())
-        return {"town": TOWN}[name]
-
-    threads, hits = set(), hits_of(split())
-    results = [
-        asyncio.run(PassageCompressor(texts=texts).acompress_documents(hits, QUESTION))
-        for texts in (Awaited(), text_of, {"town": TOWN})
-    ]
-    assert results[0] == results[1] == results[2]
-    assert threads
-    assert threading.main_thread() not in threads
 
 
 def test_the_headings_above_are_context_before_the_text():
@@ -148,32 +85,6 @@ def test_metadata_of_the_chunks_stays():
         assert set(passage.metadata["chunk_ids"]) <= {hit.id for hit in hits}
         assert passage.metadata["chunk_ids"]
     assert len({passage.id for passage in results}) == len(results)
-
-
-@pytest.mark.parametrize("texts", [None, {"town": TOWN}], ids=["alone", "texts"])
-@pytest.mark.parametrize("metadata", [{}, {"source": "town"}], ids=["nameless", "named"])
-@pytest.mark.parametrize("start", [True, False], ids=["start_index", "plain"])
-def test_no_text_is_repeated(start, metadata, texts):
-    """Duplicates, overlapping chunks, and chunks in others are there once, if it can be known."""
-    chunks = hits_of(split(start=start), k=12)
-    nested = Document(chunks[0].page_content[:60])
-    if start:
-        nested.metadata["start_index"] = chunks[0].metadata["start_index"]
-    hits = [
-        chunk.model_copy(update={"metadata": {k: v for k, v in chunk.metadata.items() if k != "source"}})
-        for chunk in [*chunks, nested, *chunks]
-    ]
-    for hit in hits:
-        hit.metadata.update(metadata)
-    passages = compress(hits, budget=10_000, texts=texts, cutter=PassageCutter(context=False))
-    content = "".join("".join(passage.page_content.split()) for passage in passages)
-    if metadata or not start:  # places in documents without a name are those of any document
-        assert len(content) <= len("".join(TOWN.split()))
-        assert all(
-            content.count("".join(sentence.split())) == TOWN.count(sentence)
-            for sentence in ["Tickets for the crossing to Inch Moray are then good for a year"]
-        )
-    assert len({passage.page_content for passage in passages}) == len(passages)
 
 
 def test_overlapping_chunks_without_places_are_joined():
@@ -227,38 +138,11 @@ def test_pages_of_a_loader_are_texts_of_their_own_unless_their_text_is_known():
     assert passage.page_content == " ".join(TEA)
 
 
-def test_few_and_empty_hits():
-    assert compress([]) == asyncio.run(PassageCompressor().acompress_documents([], QUESTION)) == []
-    assert (
-        compress([Document(""), Document(" \n"), Document("", metadata={"source": "town"})], texts={"town": TOWN}) == []
-    )
-    (passage,) = compress([Document("", metadata={"source": "a"}), Document(TEA[0])], "tea")
-    assert passage.page_content == TEA[0]
-    (passage,) = compress([Document(TEA[0], metadata={"source": "tea", "start_index": 7})], "tea")
-    assert passage.metadata["citation"] == "tea, characters 7-41"
-    assert compress([Document(TEA[0])], "tea " * 10_000)[0].page_content == TEA[0]
-
-
 def test_a_key_or_function_names_the_documents():
     hits = [Document(TEA[0], metadata={"title": "Tea", "source": "a", "start_index": 0})]
     for key in ("title", lambda chunk: chunk.metadata["title"]):
         (passage,) = compress(hits, "tea", document_key=key, texts={"Tea": " ".join(TEA)})
         assert passage.metadata["citation"].startswith("Tea, characters 0-")
-
-
-def test_the_cutter_decides_language_and_tokens():
-    text = "Die Fähren fahren täglich. Der Turm ist hoch und rot. Das Haus ist alt."
-    (passage,) = compress([Document(text)], "Fähre", budget=4, cutter=PassageCutter(language="de", tokenizer="words"))
-    assert passage.page_content == "Die Fähren fahren täglich."
-    assert passage.metadata["token_count"] == 4
-    assert len(compress(hits_of(split()), budget=400, cutter=PassageCutter(max_passages=1, min_tokens=50))) == 1
-
-
-def test_scores_are_read_from_the_metadata():
-    hits = [Document(text, metadata={"own": score}) for text, score in zip(TEA, (0.9, 0.2, 0.1), strict=True)]
-    assert compress(hits, "", score_key="own")[0].page_content == TEA[0]
-    with pytest.raises(ConfigurationError, match="score_key 'other'"):
-        compress(hits, score_key="other")
 
 
 @pytest.mark.parametrize(

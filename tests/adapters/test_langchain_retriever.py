@@ -3,19 +3,20 @@
 import asyncio
 import logging
 import threading
-from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.stores import InMemoryStore
-from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_text_splitters import RecursiveCharacterTextSplitter
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
-from advchunk import ConfigurationError, RecursiveChunker
-from advchunk.retrieval import LexicalIndex, PassageCutter, Ranking, Retriever, fuse
-from langchain_advchunk import AdvchunkRetriever, DefaultEmbeddings, OptimalSemanticSplitter, RecursiveSplitter
+from advchunk import ConfigurationError
+from advchunk.retrieval import Search
+from langchain_advchunk import (
+    AdvchunkRetriever,
+    DefaultEmbeddings,
+    OptimalSemanticSplitter,
+    vectors_for,
+)
 
 FILLER = [
     f"Shed {i} holds rope, nets and tar, and its door is painted {color}."
@@ -67,65 +68,12 @@ class Distances(InMemoryVectorStore):
         return [(hit, 1 - score) for hit, score in super().similarity_search_with_score(query, k, **kwargs)]
 
 
-@pytest.mark.parametrize("options", [{}, {"chunks": CHUNKS}, {"chunks": CHUNKS, "mode": "dense"}], ids="-".join)
-def test_the_answer_beside_the_hits_is_found_by_its_neighbors(options):
-    store = stored(CHUNKS)
-    with_neighbors = AdvchunkRetriever(vectorstore=store, **options)
-    without = AdvchunkRetriever(vectorstore=store, neighbors=False, **options)
-    assert place_of_answer(with_neighbors) == 2 < place_of_answer(without)
-
-
-def test_chunks_let_in_neighbors_that_the_store_did_not_return():
-    store = stored([chunk for chunk in CHUNKS if chunk.page_content != ANSWER])
-    assert ANSWER in texts(AdvchunkRetriever(vectorstore=store, chunks=CHUNKS, k=3).invoke(QUESTION))
-    assert ANSWER not in texts(AdvchunkRetriever(vectorstore=store, chunks=CHUNKS, neighbors=False).invoke(QUESTION))
-
-
 def test_words_find_what_vectors_do_not():
     forms = [f"Form QX-{number} is for boats." for number in range(7700, 7720)]
     chunks = chunked(forms, source="forms")
-    for options in ({"vectorstore": stored(chunks)}, {"mode": "lexical"}):
+    for options in ({"vectorstore": stored(chunks)}, {"search": Search("lexical")}):
         retriever = AdvchunkRetriever(chunks=chunks, k=1, **options)
         assert texts(retriever.invoke("boats QX-7713")) == [forms[13]]
-
-
-def test_scores_are_fused_as_the_core_fuses_them():
-    question = "Which door of a shed is red or blue, and when does the ferry leave?"
-    chunks = [chunk.model_copy(update={"id": f"{i}"}) for i, chunk in enumerate(CHUNKS)]
-    hits = stored(chunks).similarity_search_with_score(question, k=len(chunks))
-    dense = Ranking.from_hits([int(hit.id) for hit, _ in hits], [score for _, score in hits])
-    lexical = LexicalIndex(texts(chunks)).search(question)
-    orders = []
-    for fusion in ("standardized", "reciprocal"):
-        retriever = AdvchunkRetriever(
-            vectorstore=stored(chunks), chunks=chunks, fusion=fusion, lexical_weight=1, neighbors=False, k=len(chunks)
-        )
-        orders.append([int(hit.id) for hit in retriever.invoke(question)])
-        assert orders[-1] == fuse([dense, lexical], method=fusion).chunks.tolist()
-    assert orders[0] != orders[1]
-
-
-@pytest.mark.parametrize("whole_chunks", [True, False], ids=["whole", "cut"])
-@pytest.mark.parametrize("start", [True, False], ids=["start_index", "located"])
-def test_chunks_between_which_is_only_white_space_are_one_range_of_a_known_text(start, whole_chunks):
-    text = "  \n".join(PLANTED)
-    splitter = RecursiveCharacterTextSplitter(chunk_size=40, chunk_overlap=0, add_start_index=start)
-    chunks = splitter.create_documents([text], [{"source": "town"}])
-    assert texts(chunks) == PLANTED
-    retriever = AdvchunkRetriever(chunks=chunks, texts={"town": text}, budget=100, whole_chunks=whole_chunks)
-    (passage,) = retriever.invoke(QUESTION)
-    assert passage.page_content == text
-    assert passage.metadata["citation"] == f"town, characters 0-{len(text)}"
-    assert "spans" not in passage.metadata
-
-
-@pytest.mark.parametrize("budget", [None, 40])
-@pytest.mark.parametrize("chunks", [None, CHUNKS], ids=["hits", "chunks"])
-def test_async_answers_are_the_same(chunks, budget):
-    sizes = {"budget": budget} if budget else {"k": 4}
-    for source in ({"vectorstore": stored(CHUNKS)}, {"retriever": stored(CHUNKS).as_retriever()}):
-        retriever = AdvchunkRetriever(**source, chunks=chunks, **sizes)
-        assert asyncio.run(retriever.ainvoke(QUESTION)) == retriever.invoke(QUESTION)
 
 
 def test_distances_rank_as_similarities_do():
@@ -149,38 +97,13 @@ def test_results_keep_the_metadata_and_the_ids():
     assert chunks == before
 
 
-def test_a_budget_gives_passages_with_citations():
-    retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), chunks=CHUNKS, budget=30, whole_chunks=True)
-    (passage, *_) = retriever.invoke(QUESTION)
-    assert passage.page_content == " ".join(PLANTED)
-    assert passage.metadata["citation"] == "town, characters 253-290, 291-309, 310-345"
-    assert passage.metadata["chunk_ids"] == ["town 4", "town 5", "town 6"]
-    assert sum(passage.metadata["token_count"] for passage in retriever.invoke(QUESTION)) <= 30
-    assert len(retriever.invoke(QUESTION, k=2)) == 2
-
-
-@pytest.mark.parametrize("whole_chunks", [True, False], ids=["whole", "cut"])
-@pytest.mark.parametrize("start", [True, False], ids=["start_index", "located"])
-def test_overlapping_chunks_of_another_splitter_become_passages_without_repeated_text(start, whole_chunks):
-    text = " ".join([*FILLER, *PLANTED])
-    splitter = RecursiveCharacterTextSplitter(chunk_size=100, chunk_overlap=50, add_start_index=start)
-    chunks = splitter.create_documents([text], [{"source": "town"}])
-    located = {} if start else {"texts": {"town": text}}
-    options = {"chunks": chunks, "budget": 60, "whole_chunks": whole_chunks, **located}
-    retriever = AdvchunkRetriever(vectorstore=stored(chunks), **options)
-    for passage in retriever.invoke(QUESTION):
-        metadata = passage.metadata
-        first, last = (int(edge) for edge in metadata["citation"].rpartition(" ")[2].split("-"))
-        assert passage.page_content == text[first:last], metadata
-
-
 def test_equal_chunks_without_ids_keep_their_own_places():
     text = "Ask at the pier. One. Ask at the pier. Two."
     chunks = [
         Document(text[a:b], metadata={"source": "s", "start_index": a})
         for a, b in [(0, 16), (17, 21), (22, 38), (39, 43)]
     ]
-    retriever = AdvchunkRetriever(vectorstore=stored(chunks), chunks=chunks, neighbors=False, mode="dense")
+    retriever = AdvchunkRetriever(vectorstore=stored(chunks), chunks=chunks, search=Search("dense"))
     results = retriever.invoke("Ask at the pier.", k=2)
     assert [chunk.metadata["start_index"] for chunk in results] == [0, 22]
 
@@ -195,7 +118,7 @@ def test_a_filter_also_restricts_words_and_neighbors():
         vectorstore=store, chunks=CHUNKS, k=20, search_kwargs={"filter": is_shed}, chunk_filter=is_shed
     )
     assert {chunk.metadata["source"] for chunk in retriever.invoke(QUESTION)} == {"sheds"}
-    lexical = AdvchunkRetriever(chunks=CHUNKS, mode="lexical", k=20)
+    lexical = AdvchunkRetriever(chunks=CHUNKS, search=Search("lexical"), k=20)
     assert {chunk.metadata["source"] for chunk in lexical.invoke("door", filter={"source": "sheds"})} == {"sheds"}
     with pytest.raises(ConfigurationError, match="chunk_filter must be given"):
         retriever.invoke(QUESTION, filter=lambda _: True)  # the filter of chunks belongs to the other one
@@ -228,29 +151,19 @@ def test_the_name_of_a_document_is_where_the_user_says(key):
 
 def test_rows_rank_their_chunks():
     documents = [Document(" ".join([*FILLER, *PLANTED]), id="town", metadata={"source": "town"})]
-    chunks, rows, embeddings = OptimalSemanticSplitter(max_tokens=40).split_with_rows(documents)
+    chunks = OptimalSemanticSplitter(max_tokens=40).split_documents(documents)
+    chunks, rows, embeddings = vectors_for(chunks, "units", documents=documents)
     store = InMemoryVectorStore.from_documents(rows, embeddings)
-    docstore = InMemoryStore()
-    docstore.mset([(chunk.id, chunk) for chunk in chunks])
-    for options in ({"chunks": chunks, "mode": "dense"}, {"docstore": docstore}):
-        retriever = AdvchunkRetriever(vectorstore=store, id_key="doc_id", **options)
-        results = retriever.invoke(QUESTION, k=20)
-        assert sorted(chunk.id for chunk in results) == sorted(chunk.id for chunk in chunks)
-        assert PLANTED[0] in results[0].page_content
-        assert asyncio.run(retriever.ainvoke(QUESTION, k=20)) == results
+    retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks, id_key="doc_id")
+    results = retriever.invoke(QUESTION, k=20)
+    assert sorted(chunk.id for chunk in results) == sorted(chunk.id for chunk in chunks)
+    assert PLANTED[0] in results[0].page_content
+    assert asyncio.run(retriever.ainvoke(QUESTION, k=20)) == results
 
 
-def test_a_retriever_with_scores_or_with_an_order_is_re_ranked():
-    scored = [
-        chunk.model_copy(update={"metadata": chunk.metadata | {"own": score}})
-        for chunk, score in stored(CHUNKS).similarity_search_with_score(QUESTION, k=len(CHUNKS))
-    ]
-    reference = AdvchunkRetriever(vectorstore=stored(CHUNKS))
-    retriever = AdvchunkRetriever(retriever=Listed(documents=scored), score_key="own")
-    assert texts(retriever.invoke(QUESTION)) == texts(reference.invoke(QUESTION))
-    assert place_of_answer(AdvchunkRetriever(retriever=Listed(documents=scored))) < texts(scored).index(ANSWER)
-    with pytest.raises(ConfigurationError, match="score_key 'other'"):
-        AdvchunkRetriever(retriever=Listed(documents=scored), score_key="other").invoke(QUESTION)
+def test_a_retriever_is_re_ranked_by_its_order():
+    hits = stored(CHUNKS).similarity_search(QUESTION, k=len(CHUNKS))
+    assert place_of_answer(AdvchunkRetriever(retriever=Listed(documents=hits))) < texts(hits).index(ANSWER)
 
 
 def test_unknown_places_are_logged_once(caplog):
@@ -276,45 +189,24 @@ def test_pages_of_a_loader_are_texts_of_their_own():
         ]
 
 
-def test_hits_that_are_not_among_the_chunks_are_ranked_with_them_and_logged_once(caplog):
-    retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), chunks=CHUNKS[:-1], k=20)
-    with caplog.at_level(logging.WARNING, "advchunk"):
-        results = retriever.invoke("door painted pink")
-        assert retriever.invoke("door painted pink") == results
-    assert sorted(texts(results)) == sorted(texts(CHUNKS))
-    assert ["not among the chunks" in message for message in caplog.messages] == [True]
-    citations = {chunk.page_content: chunk.metadata["citation"] for chunk in results}
-    assert citations[CHUNKS[-1].page_content] == "sheds, characters 191-253"
-
-
-def test_nothing_in_nothing_out():
-    empty = InMemoryVectorStore(DefaultEmbeddings())
-    assert AdvchunkRetriever(vectorstore=empty).invoke(QUESTION) == []
-    assert AdvchunkRetriever(vectorstore=empty, chunks=[]).invoke(QUESTION) == []
-    assert AdvchunkRetriever(vectorstore=empty, budget=10).invoke(QUESTION) == []
-
-
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
         ({}, "vectorstore, retriever or chunks must be given"),
-        ({"chunks": CHUNKS, "mode": "hybrid"}, "mode must be 'lexical' without a vectorstore"),
-        ({"vectorstore": True, "mode": "hybrid"}, "'dense' without chunks"),
+        ({"chunks": CHUNKS, "search": Search("hybrid")}, "mode must be 'lexical' without a vectorstore"),
+        ({"vectorstore": True, "search": Search("hybrid")}, "'dense' without chunks"),
         ({"vectorstore": True, "k": 5, "budget": 100}, "k and budget must not both be given"),
         ({"vectorstore": True, "k": 0}, "k must be a whole number >= 1"),
-        ({"vectorstore": True, "k": 2.5}, "k must be a whole number >= 1 or None, got 2.5"),
-        ({"vectorstore": True, "k": "3"}, "k must be a whole number >= 1 or None, got '3'"),
-        ({"vectorstore": True, "budget": True}, "budget must be a whole number >= 1 or None, got True"),
+        ({"vectorstore": True, "k": 2.5}, "k must be a whole number >= 1, got 2.5"),
+        ({"vectorstore": True, "k": "3"}, "k must be a whole number >= 1, got '3'"),
+        ({"vectorstore": True, "budget": True}, "budget must be a whole number >= 1, got True"),
         ({"vectorstore": True, "depth": 0}, "depth must be a whole number >= 1"),
-        ({"vectorstore": True, "mode": "sparse"}, "mode: Input should be 'dense', 'lexical' or 'hybrid', got 'sparse'"),
+        ({"vectorstore": True, "search": "dense"}, "search: Input should be .*Search, got 'dense'"),
         ({"vectorstore": True, "order": "best"}, "order: Input should be 'rank' or 'document', got 'best'"),
-        ({"vectorstore": True, "fusion": "mean"}, "fusion: Input should be 'standardized' or 'reciprocal', got 'mean'"),
         ({"vectorstore": True, "top_k": 3}, "AdvchunkRetriever has no parameter 'top_k'"),
-        ({"vectorstore": True, "neighbor": False}, "did you mean 'neighbors'"),
+        ({"vectorstore": True, "serch": None}, "did you mean 'search'"),
         ({"vectorstore": True, "search_kwargs": {"k": 3}}, "search_kwargs of a vectorstore must not have 'k'"),
         ({"vectorstore": True, "retriever": Listed(documents=[])}, "must not both be given"),
-        ({"vectorstore": True, "id_key": "doc_id"}, "id_key needs chunks or a docstore"),
-        ({"vectorstore": True, "score_key": "score"}, "score_key needs a retriever"),
         (
             {"vectorstore": True, "texts": 3},
             "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these, got 3",
@@ -330,31 +222,13 @@ def test_bad_parameters_are_clear_errors(options, rule):
         AdvchunkRetriever(**options)
 
 
-def test_a_hit_with_another_text_than_the_chunk_with_its_id_is_ranked_itself(caplog):
-    edited = CHUNKS[4].model_copy(update={"page_content": "The ferry to the island leaves at noon."})
-    retriever = AdvchunkRetriever(vectorstore=stored([*CHUNKS[:4], edited, *CHUNKS[5:]]), chunks=CHUNKS, mode="dense")
-    with caplog.at_level(logging.WARNING, "advchunk"):
-        results = retriever.invoke(QUESTION, k=20)
-        retriever.invoke(QUESTION)
-    assert sorted(texts(results)) == sorted(texts([*CHUNKS[:4], edited, *CHUNKS[5:]]))
-    assert edited.id in [chunk.id for chunk in results]
-    assert ["have another text there" in message for message in caplog.messages] == [True]
-
-
-@pytest.mark.parametrize("neighbors", [True, False], ids=["neighbors", "alone"])
-@pytest.mark.parametrize("options", [{}, {"chunks": CHUNKS}, {"chunks": CHUNKS, "mode": "lexical"}], ids="-".join)
-def test_k_may_be_above_the_depth(options, neighbors):
-    retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), depth=2, neighbors=neighbors, **options)
-    assert len(retriever.invoke("door of the ferry and the shed", k=8)) == 8
-    assert len(retriever.invoke("door of the ferry and the shed")) == 5
-
-
 def test_parameters_change_in_copies_only():
-    retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), k=2, neighbors=False)
-    for name, value in {"chunks": CHUNKS, "mode": "lexical", "k": 9}.items():
+    lexical = {"chunks": CHUNKS, "search": Search("lexical")}
+    retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), k=2, search=Search())
+    for name, value in {**lexical, "k": 9}.items():
         with pytest.raises(ConfigurationError, match=f"cannot be assigned: call model_copy.*'{name}'"):
             setattr(retriever, name, value)
-    lexical = retriever.model_copy(update={"chunks": CHUNKS, "mode": "lexical"})
+    lexical = retriever.model_copy(update=lexical)
     assert texts(lexical.invoke("pink")) == [FILLER[-1]]
     assert texts(lexical.model_copy(update={"chunks": CHUNKS[:2]}).invoke("pink")) == []
     assert lexical.model_copy().invoke("pink") == lexical.model_copy(deep=True).invoke("pink") == lexical.invoke("pink")
@@ -421,15 +295,6 @@ def test_async_search_computes_in_another_thread():
 
 
 def test_a_store_without_scores_is_a_clear_error():
-    class Unscored(InMemoryVectorStore):
-        """Searches without scores."""
-
-        def similarity_search_with_score(self, *args, **kwargs):
-            raise NotImplementedError
-
-        async def asimilarity_search_with_score(self, *args, **kwargs):
-            raise NotImplementedError
-
     class UnscoredDocuments(InMemoryVectorStore):
         """Returns documents without scores."""
 
@@ -439,16 +304,24 @@ def test_a_store_without_scores_is_a_clear_error():
         async def asimilarity_search_with_score(self, *args, **kwargs):
             return CHUNKS[:2]
 
-    for store in (Unscored, UnscoredDocuments):
-        retriever = AdvchunkRetriever(vectorstore=store(DefaultEmbeddings()))
-        for search in (retriever.invoke, lambda query: asyncio.run(retriever.ainvoke(query))):  # noqa: B023
-            with pytest.raises(ConfigurationError, match=r"pass retriever=store.as_retriever\(\), got Unscored"):
-                search(QUESTION)
+    class Unscored(InMemoryVectorStore):
+        """Does not search with scores."""
+
+        similarity_search_with_score = VectorStore.similarity_search_with_score
+
+    rule = r"pass retriever=store.as_retriever\(\), got 'Unscored"
+    with pytest.raises(ConfigurationError, match=rule):
+        AdvchunkRetriever(vectorstore=Unscored(DefaultEmbeddings()))
+    retriever = AdvchunkRetriever(vectorstore=UnscoredDocuments(DefaultEmbeddings()))
+    for search in (retriever.invoke, lambda query: asyncio.run(retriever.ainvoke(query))):
+        with pytest.raises(ConfigurationError, match=rule):
+            search(QUESTION)
 
 
 def test_chunks_alone_are_searched_by_words():
-    alone, lexical = AdvchunkRetriever(chunks=CHUNKS), AdvchunkRetriever(chunks=CHUNKS, mode="lexical")
-    assert alone.invoke(QUESTION) == lexical.invoke(QUESTION) != []
+    lexical = Search("lexical", neighbors=True)
+    alone = AdvchunkRetriever(chunks=CHUNKS)
+    assert alone.invoke(QUESTION) == alone.invoke(QUESTION, search=lexical) != []
 
 
 def test_the_sizes_of_one_search_are_whole_numbers():
@@ -456,60 +329,3 @@ def test_the_sizes_of_one_search_are_whole_numbers():
     for sizes in ({"k": 2.5}, {"k": 0}, {"budget": "9"}):
         with pytest.raises(ConfigurationError, match="must be a whole number >= 1"):
             retriever.invoke(QUESTION, **sizes)
-
-
-@pytest.mark.parametrize("whole_chunks", [True, False], ids=["whole", "cut"])
-def test_passages_of_overlapping_chunks_without_places_repeat_no_text(whole_chunks):
-    text = " ".join([*FILLER, *PLANTED])
-    splitter = RecursiveCharacterTextSplitter(chunk_size=100, chunk_overlap=50)
-    chunks = splitter.create_documents([text], [{"source": "town"}])
-    assert any(first.page_content[-20:] in second.page_content for first, second in pairwise(chunks))
-    passages = AdvchunkRetriever(chunks=chunks, budget=1000, whole_chunks=whole_chunks).invoke("ferry shed rope door")
-    assert all(passage.page_content in text for passage in passages)
-    assert sum(len(passage.page_content) for passage in passages) <= len(text)
-    assert {passage.metadata["citation"] for passage in passages} == {"town"}
-    assert not any("start_index" in passage.metadata for passage in passages)
-
-
-@pytest.mark.parametrize("whole_chunks", [True, False], ids=["whole", "cut"])
-def test_passages_are_those_of_the_core(whole_chunks):
-    text = (Path(__file__).parents[1] / "data" / "harbour_town.md").read_text(encoding="utf-8")
-    chunks = RecursiveSplitter(max_tokens=50).create_documents([text], [{"source": "town"}])
-    core = Retriever({"town": RecursiveChunker(max_tokens=50).chunk(text)})
-    retriever = AdvchunkRetriever(vectorstore=stored(chunks), chunks=chunks, whole_chunks=whole_chunks)
-    expected = core.passages(QUESTION, 150, whole_chunks=whole_chunks)
-    results = retriever.invoke(QUESTION, budget=150)
-    assert [(result.page_content, result.metadata["citation"]) for result in results] == [
-        (passage.prompt_text, passage.citation) for passage in expected
-    ]
-    other = retriever.model_copy(update={"whole_chunks": not whole_chunks}).invoke(QUESTION, budget=150)
-    assert texts(other) != texts(results)
-
-
-@pytest.mark.parametrize("kind", ["mapping", "function", "store"])
-@pytest.mark.parametrize("start", [True, False], ids=["start_index", "located"])
-def test_what_stands_around_hits_comes_from_the_texts(start, kind):
-    text, store = "  \n".join([*FILLER, *PLANTED]), InMemoryStore()
-    store.mset([("town", Document(text))])
-    source = {"mapping": {"town": text}, "function": {"town": text}.get, "store": store}[kind]
-    splitter = RecursiveCharacterTextSplitter(chunk_size=40, chunk_overlap=0, add_start_index=start)
-    chunks = splitter.create_documents([text], [{"source": "town"}])
-    hits = [chunk for chunk in chunks if chunk.page_content.startswith(PLANTED[0])]
-    assert hits
-    retriever = AdvchunkRetriever(vectorstore=stored(hits), texts=source, budget=30)
-    (passage,) = retriever.invoke(QUESTION)
-    assert passage.page_content == text[passage.metadata["start_index"] : passage.metadata["end_index"]]
-    assert ANSWER in passage.page_content
-    assert asyncio.run(retriever.ainvoke(QUESTION)) == [passage]
-    assert ANSWER not in AdvchunkRetriever(vectorstore=stored(hits), budget=30).invoke(QUESTION)[0].page_content
-    assert texts(AdvchunkRetriever(chunks=chunks, texts=source, budget=30).invoke(QUESTION))
-
-
-def test_the_cutter_cuts_with_the_language_and_the_tokens_of_the_retriever():
-    chunks = chunked(["Die Fähren fahren täglich.", "Der Turm ist hoch."], source="dorf")
-    options = {"chunks": chunks, "language": "de", "length_function": str.split}
-    (passage,) = AdvchunkRetriever(budget=4, **options).invoke("Wann fährt die Fähre?")
-    assert passage.page_content == chunks[0].page_content
-    assert passage.metadata["token_count"] == 4
-    whole = AdvchunkRetriever(budget=10, cutter=PassageCutter(min_tokens=8), **options).invoke("Fähre")
-    assert sorted(texts(whole)) == sorted(texts(chunks))  # the white space between them is not known

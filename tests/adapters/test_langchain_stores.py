@@ -16,7 +16,7 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from advchunk import Chunk, RecursiveChunker, Span
 from advchunk import Document as Source
 from advchunk.building.ids import hashed_id
-from advchunk.retrieval import Hit, Passage, PassageCutter, Retriever
+from advchunk.retrieval import Hit, Passage, PassageCutter, Retriever, Search
 from langchain_advchunk import (
     AdvchunkRetriever,
     DefaultEmbeddings,
@@ -184,10 +184,6 @@ ASKED = [memory, chroma, qdrant]  # which find chunks by their metadata without 
 SMALL = {"max_tokens": 12, "markup": "plain"}
 
 
-def numbered(name, index):
-    return f"{name} {index}"
-
-
 def small_chunks(texts):
     documents = [Document(text, id=name, metadata={"source": name}) for name, text in texts.items()]
     return RecursiveSplitter(**SMALL).split_documents(documents)
@@ -198,19 +194,23 @@ def asking(opened, store):
     if opened in ASKED:
         return None
     if opened is faiss_flat:
-        return StoreChunks(store, ids=numbered)
-    return StoreChunks(store, mapping_filter)
+        return StoreChunks(
+            lambda ranges: store.similarity_search(
+                "text", k=1000, fetch_k=1000, filter=lambda metadata: any(own.has(metadata) for own in ranges)
+            )
+        )
+    return StoreChunks(lambda ranges: store.similarity_search("text", k=1000, filter=mapping_filter(ranges)))
 
 
 @pytest.mark.parametrize("opened", [*ASKED, faiss_flat, postgres], ids=lambda opened: opened.__name__)
 def test_a_store_says_what_stands_around_its_hits(opened, tmp_path):
     chunks = small_chunks(AFTER)
-    ids = [numbered(chunk.metadata["source"], chunk.metadata["chunk_index"]) for chunk in chunks]
     with opened(tmp_path) as store:
-        store.add_documents(chunks, ids=ids if opened is faiss_flat else [chunk.id for chunk in chunks])
-        source, reference = asking(opened, store), {"chunks": chunks, "mode": "dense"}
+        store.add_documents(chunks, ids=[chunk.id for chunk in chunks])
+        source, reference = asking(opened, store), {"chunks": chunks}
         for question in QUESTIONS:
-            for size in ({"k": 6, "depth": 6}, {"k": 20, "depth": 3}, {"k": 6, "depth": 3, "neighbors": False}):
+            for options in ({"k": 6, "depth": 6}, {"k": 20, "depth": 3}, {"k": 6, "depth": 3, "search": Search()}):
+                size = {"search": Search("dense", neighbors=True), **options}
                 alone = AdvchunkRetriever(vectorstore=store, texts=source, **size)
                 expected = AdvchunkRetriever(vectorstore=store, **reference, **size).invoke(question)
                 results = alone.invoke(question)
@@ -268,7 +268,7 @@ def answers(store, chunks):
     """Return texts, ids and citations in both modes, and passages, to sync and async calls."""
     results = []
     for mode in ("dense", "hybrid"):
-        retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks, mode=mode, k=9)
+        retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks, search=Search(mode, neighbors=True), k=9)
         for question in QUESTIONS:
             hits = retriever.invoke(question)
             assert asyncio.run(retriever.ainvoke(question)) == hits

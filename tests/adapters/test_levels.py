@@ -4,14 +4,13 @@ import asyncio
 
 import pytest
 from langchain_core.documents import Document as LangChainDocument
-from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.core.node_parser import get_leaf_nodes
 from llama_index.core.retrievers import AutoMergingRetriever
 
 from advchunk import ConfigurationError, HierarchicalChunker
-from advchunk.retrieval import Retriever
+from advchunk.retrieval import Retriever, Search
 from langchain_advchunk import AdvchunkRetriever, DefaultEmbeddings, GraphRAGSplitter, HierarchicalSplitter
 from llamaindex_advchunk import AdvchunkRetriever as NodeRetriever
 from llamaindex_advchunk import DefaultEmbedding, GraphRAGNodeParser, HierarchicalNodeParser
@@ -58,10 +57,14 @@ def texts(results):
     return [result.page_content.strip() for result in results]
 
 
+def search(**way):
+    return Search(**{"mode": "hybrid", "neighbors": True, **way})
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_langchain_returns_what_the_core_returns(way):
     chunks = pieces()
-    retriever = AdvchunkRetriever(vectorstore=store_of(chunks), chunks=chunks, texts=TEXTS, k=4, **way)
+    retriever = AdvchunkRetriever(vectorstore=store_of(chunks), chunks=chunks, texts=TEXTS, k=4, search=search(**way))
     for question in QUESTIONS:
         hits = core(**way).search(question, 4)
         assert texts(retriever.invoke(question)) == [hit.chunk.text.strip() for hit in hits]
@@ -73,8 +76,8 @@ def test_langchain_returns_what_the_core_returns(way):
 @pytest.mark.parametrize("way", WAYS)
 def test_llama_index_returns_what_the_core_returns(way):
     index = VectorStoreIndex(nodes(), embed_model=DefaultEmbedding())
-    retriever = NodeRetriever(index, similarity_top_k=4, **way)
-    within = NodeRetriever(index, budget=30, **way)
+    retriever = NodeRetriever(index, similarity_top_k=4, search=search(**way))
+    within = NodeRetriever(index, budget=30, search=search(**way))
     for question in QUESTIONS:
         hits = core(**way).search(question, 4)
         assert [hit.text.strip() for hit in retriever.retrieve(question)] == [hit.chunk.text.strip() for hit in hits]
@@ -83,42 +86,26 @@ def test_llama_index_returns_what_the_core_returns(way):
     assert retriever.retrieve(QUESTIONS[0]) == asyncio.run(retriever.aretrieve(QUESTIONS[0]))
 
 
-def test_a_docstore_has_the_chunks_of_all_levels_in_any_order():
-    chunks = pieces()
-    docstore = InMemoryStore()
-    docstore.mset([(chunk.id, chunk) for chunk in sorted(chunks, key=lambda chunk: chunk.id)])
-    store = store_of(chunks)
-    for way in WAYS:
-        passed = AdvchunkRetriever(vectorstore=store, chunks=chunks, **way)
-        stored = AdvchunkRetriever(vectorstore=store, docstore=docstore, **way)
-        for question in QUESTIONS:
-            assert texts(stored.invoke(question)) == texts(passed.invoke(question))
-            assert texts(stored.invoke(question, budget=25)) == texts(passed.invoke(question, budget=25))
-    assert texts(AdvchunkRetriever(docstore=docstore, mode="lexical").invoke("mice"))[0] == "Kittens chase mice."
-    with pytest.raises(ConfigurationError, match="docstore must be given with id_key, or in place of chunks"):
-        AdvchunkRetriever(vectorstore=store, chunks=chunks, docstore=docstore)
-
-
 def test_sections_that_are_not_in_the_store_score_by_their_words():
     chunks = pieces()
     leaves = [chunk for chunk in chunks if chunk.metadata["level"] == 1]
-    retriever = AdvchunkRetriever(vectorstore=store_of(leaves), chunks=chunks, levels="global", k=1)
+    retriever = AdvchunkRetriever(vectorstore=store_of(leaves), chunks=chunks, search=search(levels="global"), k=1)
     assert texts(retriever.invoke("Who argues appeals in court?")) == [COURTS.strip()]
     index = VectorStoreIndex(get_leaf_nodes(nodes()), embed_model=DefaultEmbedding())
     index.docstore.add_documents(nodes())
-    (hit,) = NodeRetriever(index, levels="global", similarity_top_k=1).retrieve("Who argues appeals in court?")
+    (hit,) = NodeRetriever(index, search=search(levels="global"), similarity_top_k=1).retrieve(
+        "Who argues appeals in court?"
+    )
     assert hit.text.strip() == COURTS.strip()
 
 
 def test_one_search_may_expect_a_long_answer():
     chunks = pieces()
     short = AdvchunkRetriever(vectorstore=store_of(chunks), chunks=chunks, k=4)
-    long = short.model_copy(update={"answer": "long"})
-    assert short.invoke(QUESTIONS[0], answer="long") == long.invoke(QUESTIONS[0])
-    with pytest.raises(ConfigurationError, match="answer must be one of"):
-        short.invoke(QUESTIONS[0], answer="medium")
-    with pytest.raises(ConfigurationError, match="merge must be a number or None"):
-        AdvchunkRetriever(vectorstore=store_of(chunks), merge="half")
+    long = short.model_copy(update={"search": search(answer="long")})
+    assert short.invoke(QUESTIONS[0], search=search(answer="long")) == long.invoke(QUESTIONS[0])
+    with pytest.raises(ConfigurationError, match="search must be a Search, got 'long'"):
+        short.invoke(QUESTIONS[0], search="long")
 
 
 def test_a_filter_of_one_level_returns_chunks_of_it():
@@ -131,7 +118,7 @@ def test_a_filter_of_one_level_returns_chunks_of_it():
 
 def test_merged_sections_keep_their_citations():
     chunks = pieces()
-    retriever = AdvchunkRetriever(vectorstore=store_of(chunks), chunks=chunks, merge=0.4, k=4)
+    retriever = AdvchunkRetriever(vectorstore=store_of(chunks), chunks=chunks, search=search(merge=0.4), k=4)
     best = retriever.invoke(QUESTIONS[0])[0]
     assert best.page_content == BOATS
     assert best.metadata["granularity"] == "section"
@@ -152,19 +139,20 @@ def test_communities_of_a_corpus_come_first_in_both_frameworks():
     sizes = {"max_tokens": 16, "summary_tokens": 16}
     documents = [LangChainDocument(text, id=name) for name, text in {"sea": SEA, "law": LAW}.items()]
     chunks = GraphRAGSplitter(**sizes).split_documents(documents)
-    retriever = AdvchunkRetriever(vectorstore=store_of(chunks), chunks=chunks, levels="global", k=1)
+    retriever = AdvchunkRetriever(vectorstore=store_of(chunks), chunks=chunks, search=search(levels="global"), k=1)
     (best,) = retriever.invoke("What did Judge Judy do?")
     assert "Judge Judy" in best.metadata["community"]
     assert all(text in SEA + LAW for text in texts(retriever.invoke("What did Judge Judy do?", budget=16)))
     assert all(
-        chunk.metadata["granularity"] == "paragraph"
-        for chunk in retriever.model_copy(update={"levels": "both"}).invoke("Judge Judy", k=9)
+        chunk.metadata["granularity"] == "paragraph" for chunk in retriever.invoke("Judge Judy", k=9, search=search())
     )
-    parsed = GraphRAGNodeParser(**sizes)(
+    parsed = GraphRAGNodeParser(**sizes).get_nodes_from_documents(
         [Document(text=text, id_=name) for name, text in {"sea": SEA, "law": LAW}.items()]
     )
     index = VectorStoreIndex(parsed, embed_model=DefaultEmbedding())
-    (hit,) = NodeRetriever(index, levels="global", similarity_top_k=1).retrieve("What did Judge Judy do?")
+    (hit,) = NodeRetriever(index, search=search(levels="global"), similarity_top_k=1).retrieve(
+        "What did Judge Judy do?"
+    )
     assert hit.node.node_id == best.id
     leaves = NodeRetriever(index, similarity_top_k=9).retrieve("Judge Judy")
     assert {leaf.node.metadata["granularity"] for leaf in leaves} == {"paragraph"}

@@ -3,12 +3,11 @@
 import asyncio
 import json
 import pickle
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from llama_index.core import Settings, StorageContext, VectorStoreIndex
-from llama_index.core.ingestion import DocstoreStrategy, IngestionCache, IngestionPipeline
+from llama_index.core.ingestion import IngestionCache, IngestionPipeline
 from llama_index.core.ingestion.pipeline import get_transformation_hash
 from llama_index.core.node_parser import (
     MarkdownNodeParser,
@@ -18,18 +17,13 @@ from llama_index.core.node_parser import (
     get_root_nodes,
 )
 from llama_index.core.retrievers import AutoMergingRetriever
-from llama_index.core.schema import Document, ImageDocument, MetadataMode, TextNode
-from llama_index.core.storage.docstore import SimpleDocumentStore
+from llama_index.core.schema import Document, ImageDocument, ImageNode, MediaResource, MetadataMode, TextNode
 from pydantic import PrivateAttr, ValidationError
 
 from advchunk import Chunk, Chunker, ConfigurationError, MSTSemanticChunker, RecursiveChunker, Span
 from advchunk.chunkers.explanations import Explanation
 from advchunk.models.static import default_embedder
-from advchunk.records import remove_written
 from llamaindex_advchunk import (
-    AdvchunkReader,
-    AdvchunkRetriever,
-    AutoNodeParser,
     ChunkerNodeParser,
     DefaultEmbedding,
     GrobidSectionNodeParser,
@@ -79,16 +73,6 @@ class Tree(Chunker):
 
 def parse(text=ROWS, **params):
     return RecursiveNodeParser(**params)([Document(text=text, id_="D", metadata={"k": "v"})])
-
-
-def test_links_are_complete_and_fresh():
-    nodes = parse(max_tokens=20)
-    assert len(nodes) > 5
-    for a, b in pairwise(nodes):
-        assert a.next_node == b.as_related_node_info()
-        assert b.prev_node.node_id == a.node_id
-    assert {node.ref_doc_id for node in nodes} == {"D"}
-    assert not RecursiveNodeParser(include_prev_next_rel=False, max_tokens=20)([Document(text=ROWS)])[0].next_node
 
 
 def test_our_metadata_is_hidden_and_the_documents_exclusions_are_kept():
@@ -149,9 +133,22 @@ def test_chained_parsers_place_chunks_in_the_root():
 
 
 def test_nodes_without_text_pass_through_or_vanish():
-    picture = ImageDocument(image=b"png")
-    assert RecursiveNodeParser()([picture, Document(text="  ")]) == [picture]
+    (picture,) = RecursiveNodeParser()([ImageDocument(image="cG5n", id_="p"), Document(text="  ")])
+    assert isinstance(picture, ImageNode)
+    assert (picture.image, picture.ref_doc_id) == ("cG5n", "p")
+    assert RecursiveNodeParser()([picture]) == [picture]
     assert [n.text for n in RecursiveNodeParser()([TextNode(text="A node.")])] == ["A node."]
+
+
+def test_the_nodes_of_documents_with_media_keep_them():
+    image = ImageDocument(text="Tea is hot. " * 20, image="cG5n", text_template="{content}!")
+    nodes = RecursiveNodeParser(max_tokens=20)([image])
+    assert len(nodes) > 1
+    assert {(type(node), node.image, node.text_template) for node in nodes} == {(ImageNode, "cG5n", "{content}!")}
+    text, sound = RecursiveNodeParser()([Document(text="Tea.", audio_resource=MediaResource(data=b"mp3"))])
+    assert (text.text, sound.get_content()) == ("Tea.", "")
+    assert sound.audio_resource.data is not None
+    assert sound.ref_doc_id == text.ref_doc_id
 
 
 def test_a_dict_makes_the_same_parser_and_the_cache_key_is_honest():
@@ -190,14 +187,6 @@ def test_ids_are_stable_or_the_users():
     assert [n.node_id for n in named][:2] == ["D-0", "D-1"]
 
 
-@pytest.mark.slow
-def test_pipeline_with_workers_is_the_pipeline_without():
-    documents = [Document(text=f"Fact {i}. " + ROWS, id_=str(i)) for i in range(4)]
-    pipeline = IngestionPipeline(transformations=[MSTSemanticNodeParser(max_tokens=20)])
-    alone, together = pipeline.run(documents=documents), pipeline.run(documents=documents, num_workers=2)
-    assert [(n.node_id, n.text) for n in together] == [(n.node_id, n.text) for n in alone]
-
-
 def test_pipeline_cache_round_trip(tmp_path):
     used.clear()
     documents = [Document(text=CATS_AND_LAWS, id_="D")]
@@ -215,17 +204,6 @@ def test_pipeline_cache_round_trip(tmp_path):
     assert run(n_segments=2) == first
     assert len(used) == calls  # read from the cache
     assert len(run(n_segments=3)) == 3
-
-
-def test_upserts_add_nothing_twice():
-    pipeline = IngestionPipeline(
-        transformations=[RecursiveNodeParser()],
-        docstore=SimpleDocumentStore(),
-        docstore_strategy=DocstoreStrategy.DUPLICATES_ONLY,
-    )
-    documents = [Document(text=ROWS, id_="D")]
-    assert pipeline.run(documents=documents)
-    assert pipeline.run(documents=documents) == []
 
 
 def test_vector_store_index_retrieves_chunks():
@@ -304,44 +282,6 @@ def test_on_error():
     assert [f.source for f in failures] == ["bad"]
     with pytest.raises(ConfigurationError, match="on_error must be 'raise', 'skip' or a callable"):
         RecursiveNodeParser(on_error="collect")
-
-
-def test_files_are_parsed_with_the_layout_they_have(tmp_path):
-    path = tmp_path / "guide.md"
-    path.write_text("# Tea\n\nGreen tea.\n\n```\na\n\nb\n```\n", encoding="utf-8")
-    [node] = RecursiveNodeParser().get_nodes_from_files([path])
-    assert (node.text, node.start_char_idx) == (path.read_text(encoding="utf-8"), 0)
-    assert node.metadata["file_path"] == node.ref_doc_id == str(path)
-    assert node.metadata["section"] == "Tea"
-    assert node.get_content(MetadataMode.EMBED) == node.get_content(MetadataMode.LLM) == node.text
-
-
-def test_a_folder_is_parsed_and_its_chunks_are_documents_of_a_reader(tmp_path):
-    (tmp_path / "guide.md").write_text("# Tea\n\nGreen tea.", encoding="utf-8")
-    parser = RecursiveNodeParser()
-    [node], [document] = parser.get_nodes_from_files(tmp_path), AdvchunkReader(parser).load_data(tmp_path)
-    assert list(parser.lazy_nodes_from_files(tmp_path)) == [node]
-    assert isinstance(document, Document)
-    assert (document.id_, document.text, chunk_spans(document)) == (node.id_, node.text, chunk_spans(node))
-    assert remove_written(document.metadata, ["spans"]) == node.metadata
-    assert document.get_content(MetadataMode.EMBED) == node.get_content(MetadataMode.EMBED)
-    index = VectorStoreIndex(nodes=[document], embed_model=DefaultEmbedding())
-    [hit] = AdvchunkRetriever(index, nodes=[document]).retrieve("tea")
-    assert hit.node.metadata["citation"] == f"{tmp_path / 'guide.md'}, Tea, lines 1-3, characters 0-17"
-    with pytest.raises(ConfigurationError, match="parser must be a node parser"):
-        AdvchunkReader(RecursiveChunker())
-
-
-def test_files_that_cannot_be_read_are_failures_and_papers_are_read_as_such(tmp_path):
-    good, broken = tmp_path / "a.xml", tmp_path / "b.xml"
-    good.write_text("<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>", "utf-8")
-    broken.write_text("<TEI><text>", "utf-8")
-    failures = []
-    [node] = AutoNodeParser(experimental=True, on_error=failures.append).get_nodes_from_files([broken, good])
-    assert (node.metadata["chunker"], node.metadata["file_path"], node.ref_doc_id) == (
-        "grobid-section", str(good), str(good),
-    )  # fmt: skip
-    assert [(failure.index, failure.source) for failure in failures] == [(0, str(broken))]
 
 
 def test_nodes_of_doclings_parser_are_parsed_under_their_headings():

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from itertools import pairwise
 
 import pytest
 from llama_index.core import Document, StorageContext, VectorStoreIndex
@@ -11,26 +10,23 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import (
     HierarchicalNodeParser,
     SentenceSplitter,
-    SentenceWindowNodeParser,
-    TokenTextSplitter,
     get_leaf_nodes,
 )
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.schema import IndexNode, MetadataMode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
-from llama_index.core.storage.docstore import SimpleDocumentStore
+from llama_index.core.schema import IndexNode, MetadataMode, NodeRelationship, NodeWithScore, TextNode
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from advchunk import ConfigurationError
-from advchunk.retrieval import LexicalIndex, Ranking, fuse
+from advchunk.retrieval import Search
 from llamaindex_advchunk import (
     AdvchunkRetriever,
     DefaultEmbedding,
-    NeighborPostprocessor,
     RecursiveNodeParser,
 )
 from llamaindex_advchunk.base import users_metadata
 from llamaindex_advchunk.collection import PoolReader
 
+BY_NEIGHBORS = Search("dense", neighbors=True)
 # The passage that a question names, the answer beside it, which shares no word with the question, and other places.
 ASKED = "The harbor ferry to the island is small and old, and the harbor is proud of its island ferry."
 ANSWER = "Departures are at nine and at noon, weather permitting, and never after dusk in the winter months."
@@ -38,12 +34,6 @@ FILLER = "Sheep graze on the hills, and bread is baked every morning by two brot
 QUESTION = "When does the ferry leave the harbor for the island?"
 TEXT = "\n\n".join([f"{FILLER} It is page {i}." for i in range(9)] + [ASKED, ANSWER, "The museum is closed."])
 OTHER = "\n\n".join(f"An island in the north, number {i}, is without a ferry, and without people." for i in range(8))
-PEERS = {
-    "sentence": lambda: SentenceSplitter(chunk_size=30, chunk_overlap=8),
-    "token": lambda: TokenTextSplitter(chunk_size=30, chunk_overlap=8),
-    "window": SentenceWindowNodeParser.from_defaults,
-    "ours": lambda: RecursiveNodeParser(max_tokens=30),
-}
 
 
 class Found(BaseRetriever):
@@ -83,29 +73,6 @@ def texts(hits):
     return [hit.node.get_content() for hit in hits]
 
 
-@pytest.mark.usefixtures("tiktoken_cache")
-@pytest.mark.parametrize("peer", PEERS)
-def test_the_answer_beside_a_hit_is_found_with_neighbors_only(peer):
-    index = index_of(PEERS[peer]().get_nodes_from_documents(documents()))
-    with_neighbors = texts(AdvchunkRetriever(index, similarity_top_k=4).retrieve(QUESTION))
-    without = texts(AdvchunkRetriever(index, similarity_top_k=4, neighbors=False).retrieve(QUESTION))
-    assert any("winter" in text for text in with_neighbors)
-    assert not any("winter" in text for text in without)
-
-
-def test_async_calls_equal_sync_ones(nodes):
-    index = index_of(nodes)
-    for options in ({}, {"mode": "dense"}, {"mode": "lexical"}, {"budget": 60}):
-        retriever = AdvchunkRetriever(index, **options)
-        hits = retriever.retrieve(QUESTION)
-        assert asyncio.run(retriever.aretrieve(QUESTION)) == hits
-        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    processor = NeighborPostprocessor(nodes=nodes)
-    hits = index.as_retriever(similarity_top_k=5).retrieve(QUESTION)
-    again = asyncio.run(processor.apostprocess_nodes(hits, query_str=QUESTION))
-    assert again == processor.postprocess_nodes(hits, query_str=QUESTION)
-
-
 def lines_of(text, start, end):
     """Return the lines of a part of a text as a citation has them."""
     first, last = (text[:offset].count("\n") + 1 for offset in (start, start + len(text[start:end].rstrip())))
@@ -116,7 +83,7 @@ def test_nodes_come_back_with_a_citation_that_no_model_sees(nodes):
     index = index_of(nodes)
     before = {node.node_id: node.model_copy(deep=True) for node in nodes}
     hits = AdvchunkRetriever(index).retrieve(QUESTION)
-    for hit in [*hits, *NeighborPostprocessor(nodes=nodes).postprocess_nodes(hits)]:
+    for hit in hits:
         own = before[hit.node_id]
         start, end = own.start_char_idx, own.end_char_idx
         lines = lines_of({"town": TEXT, "north.pdf": OTHER}[own.ref_doc_id], start, end)
@@ -137,7 +104,7 @@ def test_nodes_of_another_parser_are_cited_by_name_page_and_heading():
 
 
 def test_words_alone_need_no_index(nodes):
-    hits = AdvchunkRetriever(nodes=nodes, neighbors=False).retrieve("departures")
+    hits = AdvchunkRetriever(nodes=nodes, search=Search("lexical")).retrieve("departures")
     assert len(hits) == 1
     assert "Departures" in hits[0].text
 
@@ -163,41 +130,6 @@ def test_passages_keep_to_the_budget_and_are_cited(whole_chunks, nodes):
     )
 
 
-def test_scores_are_fused_as_the_core_fuses_them(nodes):
-    numbers = {node.node_id: i for i, node in enumerate(nodes)}
-    hits = index_of(nodes).as_retriever(similarity_top_k=len(nodes)).retrieve(QUESTION)
-    dense = Ranking.from_hits([numbers[hit.node_id] for hit in hits], [hit.score for hit in hits])
-    lexical = LexicalIndex(node.text for node in nodes).search(QUESTION)
-    orders = []
-    for fusion in ("standardized", "reciprocal"):
-        options = {"fusion": fusion, "lexical_weight": 1, "neighbors": False, "similarity_top_k": len(nodes)}
-        results = AdvchunkRetriever(index_of(nodes), **options).retrieve(QUESTION)
-        orders.append([numbers[hit.node_id] for hit in results])
-        assert orders[-1] == fuse([dense, lexical], method=fusion).chunks.tolist()
-    assert orders[0] != orders[1]
-
-
-@pytest.mark.parametrize("whole_chunks", [True, False])
-@pytest.mark.parametrize("place", ["nodes", "docstore"])
-def test_nodes_between_which_is_only_white_space_are_one_range_of_a_known_document(place, whole_chunks, nodes):
-    for node in nodes:  # as parsers strip them
-        node.text = node.text.strip()
-        node.end_char_idx = node.start_char_idx + len(node.text)
-    context = StorageContext.from_defaults()
-    context.docstore.add_documents(documents() if place == "docstore" else [])
-    index = index_of(nodes, storage_context=context)
-    options = {"nodes": [*documents(), *nodes]} if place == "nodes" else {}
-    options["whole_chunks"] = whole_chunks
-    for budget in (90, 1000):
-        for passage in AdvchunkRetriever(index, budget=budget, **options).retrieve(QUESTION):
-            text = {"town": TEXT, "north": OTHER}[passage.node.ref_doc_id]
-            start, end = passage.node.start_char_idx, passage.node.end_char_idx
-            assert "," not in passage.metadata["citation"].rpartition(" characters ")[2]
-            assert text[start:end] == passage.text
-    bare = AdvchunkRetriever(index_of(nodes), budget=90, whole_chunks=True).retrieve(QUESTION)
-    assert "," in bare[0].metadata["citation"].rpartition(" characters ")[2]
-
-
 def filters(*conditions, condition=FilterCondition.AND):
     return MetadataFilters(filters=[*conditions], condition=condition)
 
@@ -209,7 +141,7 @@ LATE = MetadataFilter(key="year", value=2020, operator=FilterOperator.GT)
 @pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
 @pytest.mark.parametrize("by", [filters(NORTH), filters(LATE)], ids=["document", "metadata"])
 def test_filters_restrict_vectors_words_and_neighbors(mode, by, nodes):
-    retriever = AdvchunkRetriever(index_of(nodes), mode=mode, filters=by, similarity_top_k=30)
+    retriever = AdvchunkRetriever(index_of(nodes), search=Search(mode, neighbors=True), filters=by, similarity_top_k=30)
     assert {hit.node.ref_doc_id for hit in retriever.retrieve(QUESTION)} == {"north"}
 
 
@@ -246,15 +178,6 @@ def test_rows_without_their_chunk_find_it_among_the_nodes(nodes):
     assert {hit.node_id for hit in hits} <= {node.node_id for node in nodes}
 
 
-def test_nodes_in_part_of_a_docstore_are_read_once(nodes, monkeypatch):
-    docstore = SimpleDocumentStore()
-    docstore.add_documents(nodes[:-1])
-    processor, hits = NeighborPostprocessor(docstore=docstore), [NodeWithScore(node=nodes[-1], score=1.0)]
-    assert processor.postprocess_nodes(hits)[0].node_id == nodes[-1].node_id
-    monkeypatch.setattr(NeighborPostprocessor, "refresh", lambda _: pytest.fail("read again"))
-    assert processor.postprocess_nodes(hits)[0].node_id == nodes[-1].node_id
-
-
 def test_hits_alone_are_re_ranked_and_the_log_says_so(nodes, warnings):
     index = index_of(nodes)
     hits = index.as_retriever(similarity_top_k=10).retrieve(QUESTION)
@@ -266,11 +189,9 @@ def test_hits_alone_are_re_ranked_and_the_log_says_so(nodes, warnings):
     assert warning.startswith("no nodes are known, so hits are re-ranked among themselves")
 
 
-def test_hits_that_are_not_among_the_nodes_stay(nodes, warnings):
-    index = index_of(nodes)
-    retriever = AdvchunkRetriever(index, nodes=nodes[:-1], similarity_top_k=30)
-    assert nodes[-1].node_id in {hit.node_id for hit in retriever.retrieve(OTHER[-60:])}
-    assert "1 of" in warnings()[0]
+def test_nodes_may_be_read_again(nodes):
+    retriever = AdvchunkRetriever(index_of(nodes), nodes=nodes[:-1], search=Search("lexical"), similarity_top_k=30)
+    assert nodes[-1].node_id not in {hit.node_id for hit in retriever.retrieve(OTHER[-60:])}
     retriever.refresh(nodes)
     assert nodes[-1].node_id in {hit.node_id for hit in retriever.retrieve(OTHER[-60:])}
 
@@ -281,13 +202,13 @@ def test_scores_may_be_distances_or_missing(nodes, warnings):
     distant = Found([(node, i / 10) for i, node in enumerate(chosen)])
     unsorted = Found([*reversed(similar.hits[2:]), *similar.hits[:2]])
     ranked = [
-        [hit.node_id for hit in AdvchunkRetriever(retriever=retriever, mode="dense", nodes=nodes).retrieve("")]
+        [hit.node_id for hit in AdvchunkRetriever(retriever=retriever, search=BY_NEIGHBORS, nodes=nodes).retrieve("")]
         for retriever in (similar, distant, unsorted)
     ]
     assert ranked[0] == ranked[1] == ranked[2]
     assert warnings() == []
     silent = Found([(node, None) for node in chosen])
-    hits = AdvchunkRetriever(retriever=silent, mode="dense", nodes=nodes).retrieve("")
+    hits = AdvchunkRetriever(retriever=silent, search=BY_NEIGHBORS, nodes=nodes).retrieve("")
     assert hits[0].node_id == chosen[0].node_id
     assert "no scores" in warnings()[0]
 
@@ -322,25 +243,13 @@ def test_documents_in_a_docstore_place_nodes_without_offsets(nodes):
     assert placed[0].node.start_char_idx == expected[0].node.start_char_idx
 
 
-def test_a_postprocessor_re_ranks_a_query_engine(nodes):
-    docstore = SimpleDocumentStore()
-    docstore.add_documents(nodes)
-    retriever = Found([(node, 0.9 if ASKED in node.text else 0.1) for node in nodes if ANSWER not in node.text])
-    for options in ({"nodes": nodes}, {"docstore": docstore}):
-        processor = NeighborPostprocessor(top_n=3, **options)
-        engine = RetrieverQueryEngine.from_args(retriever, llm=MockLLM(), node_postprocessors=[processor])
-        sources = texts(engine.query(QUESTION).source_nodes)
-        assert len(sources) == 3
-        assert ANSWER in "".join(sources)
-    alone = NeighborPostprocessor().postprocess_nodes(retriever.retrieve(QUESTION))
-    assert {hit.node_id for hit in alone} == {node.node_id for node, _ in retriever.hits}
-    assert NeighborPostprocessor.from_dict(processor.to_dict()).top_n == 3
-
-
-def test_without_hits_there_are_no_results(nodes):
-    assert AdvchunkRetriever(retriever=Found([])).retrieve(QUESTION) == []
-    assert AdvchunkRetriever(nodes=nodes).retrieve("zzz") == []
-    assert NeighborPostprocessor(nodes=nodes).postprocess_nodes([]) == []
+def test_a_retriever_re_ranks_another_in_a_query_engine(nodes):
+    inner = Found([(node, 0.9 if ASKED in node.text else 0.1) for node in nodes if ANSWER not in node.text])
+    retriever = AdvchunkRetriever(retriever=inner, nodes=nodes, search=BY_NEIGHBORS, similarity_top_k=3)
+    engine = RetrieverQueryEngine.from_args(retriever, llm=MockLLM())
+    sources = texts(engine.query(QUESTION).source_nodes)
+    assert len(sources) == 3
+    assert ANSWER in "".join(sources)
 
 
 @pytest.mark.parametrize(
@@ -352,20 +261,18 @@ def test_without_hits_there_are_no_results(nodes):
             "index must be a VectorStoreIndex; pass a retriever as retriever=, and nodes as nodes=, got 'x'",
         ),
         ({"retriever": "x"}, "retriever must be a BaseRetriever"),
-        ({"nodes": [], "mode": "dense"}, "mode must be 'lexical' without an index or a retriever, got 'dense'"),
-        ({"nodes": [], "mode": "sparse"}, "mode must be one of"),
-        ({"retriever": Found([]), "mode": "hybrid"}, "nodes must be given for this mode, got 'hybrid'"),
+        ({"nodes": [], "search": Search()}, "mode must be 'lexical' without an index or a retriever, got 'dense'"),
+        ({"nodes": [], "search": "sparse"}, "search must be a Search, got 'sparse'"),
+        ({"retriever": Found([]), "search": Search("hybrid")}, "nodes must be given for this mode, got 'hybrid'"),
         ({"index": Found([])}, "pass a retriever as retriever="),
-        ({"nodes": ["a"]}, r"nodes must be nodes of LlamaIndex, got \['a'\]"),
-        ({"nodes": [], "similarity_top_k": 0}, "similarity_top_k must be a whole number >= 1 or None, got 0"),
-        ({"nodes": [], "similarity_top_k": 2.5}, "similarity_top_k must be a whole number >= 1 or None, got 2.5"),
+        ({"nodes": ["a"]}, r"nodes must be documents or nodes of LlamaIndex.*, got \['a'\]"),
+        ({"nodes": [], "similarity_top_k": 0}, "similarity_top_k must be a whole number >= 1, got 0"),
+        ({"nodes": [], "similarity_top_k": 2.5}, "similarity_top_k must be a whole number >= 1, got 2.5"),
         ({"nodes": [], "similarity_top_k": 1, "budget": 1}, "similarity_top_k and budget must not both be given"),
-        ({"nodes": [], "budget": 0}, "budget must be a whole number >= 1 or None, got 0"),
+        ({"nodes": [], "budget": 0}, "budget must be a whole number >= 1, got 0"),
         ({"nodes": [], "order": "page"}, "order must be one of"),
         ({"nodes": [], "cutter": "x"}, "cutter must be a PassageCutter or None, got 'x'"),
-        ({"nodes": [], "fusion": "mean"}, r"fusion must be one of \('standardized', 'reciprocal'\), got 'mean'"),
-        ({"nodes": [], "lexical_weight": -1}, "lexical_weight must be finite and >= 0, got -1"),
-        ({"nodes": [], "budget": "9"}, "budget must be a whole number >= 1 or None, got '9'"),
+        ({"nodes": [], "budget": "9"}, "budget must be a whole number >= 1, got '9'"),
         ({"nodes": [], "depth": 0}, "depth must be a whole number >= 1, got 0"),
         ({"nodes": [], "depth": True}, "depth must be a whole number >= 1, got True"),
         ({"nodes": [], "filters": {"kind": "t"}}, "filters must be MetadataFilters, such as"),
@@ -376,65 +283,12 @@ def test_bad_parameters_are_errors(options, rule):
         AdvchunkRetriever(**options)
 
 
-@pytest.mark.parametrize(
-    ("options", "rule"),
-    [
-        ({"topn": 3}, "NeighborPostprocessor has no parameter 'topn'; did you mean 'top_n'?"),
-        ({"top_n": 0}, "top_n: .*greater than or equal to 1, got 0"),
-        ({"budget": 2.5}, "budget: .*valid integer, got 2.5"),
-        ({"order": "page"}, "order: .*got 'page'"),
-        ({"top_n": 3, "budget": 100}, "top_n and budget must not both be given"),
-        ({"nodes": ["a"]}, "nodes must be nodes of LlamaIndex"),
-        ({"docstore": "x"}, "docstore must be a docstore of LlamaIndex, got 'x'"),
-        ({"nodes": [], "docstore": SimpleDocumentStore()}, "nodes and docstore must not both be given"),
-    ],
-)
-def test_bad_parameters_of_a_postprocessor_are_errors(options, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        NeighborPostprocessor(**options)
-
-
 def test_a_blank_query_has_no_results(nodes):
     index = index_of(nodes)
     for mode in ("dense", "lexical", "hybrid"):
         for query in ("", "  "):
-            retriever = AdvchunkRetriever(index, mode=mode)
+            retriever = AdvchunkRetriever(index, search=Search(mode, neighbors=True))
             assert retriever.retrieve(query) == asyncio.run(retriever.aretrieve(query)) == []
-
-
-def test_hits_with_another_text_than_their_node_are_ranked_as_they_are(nodes, warnings):
-    changed = TextNode(id_=nodes[0].node_id, text="The ferry leaves at eight.", start_char_idx=0)
-    changed.relationships = dict(nodes[0].relationships)
-    hits = [(changed, 0.9), (nodes[0], 0.8), (nodes[-1], 0.1)]
-    docstore = SimpleDocumentStore()
-    docstore.add_documents(nodes)
-    for source in ({"nodes": nodes}, {"docstore": docstore}):
-        processor = NeighborPostprocessor(**source, top_n=9)
-        for _ in range(2):
-            results = processor.postprocess_nodes([NodeWithScore(node=node, score=score) for node, score in hits])
-            assert {changed.text, nodes[0].text} <= set(texts(results))
-    for mode in ("dense", "hybrid"):
-        retriever = AdvchunkRetriever(retriever=Found(hits[:1]), nodes=nodes, mode=mode, similarity_top_k=50)
-        results = texts(retriever.retrieve(QUESTION))
-        assert changed.text in results
-        assert nodes[0].text not in results
-    numbers = ["1 of 3", "1 of 3", "1 of 1", "1 of 1"]
-    assert [warning[:34] for warning in warnings()] == [f"{number} hits have another text than" for number in numbers]
-
-
-@pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
-def test_as_many_nodes_are_returned_as_asked_for(mode):
-    many = [TextNode(text=f"Ferry number {i}.", id_=f"{i:03}") for i in range(300)]
-    retriever = AdvchunkRetriever(index_of(many), mode=mode, similarity_top_k=250, depth=10)
-    assert len(retriever.retrieve("ferry")) == 250
-
-
-def test_a_postprocessor_follows_its_nodes(nodes):
-    hits = [NodeWithScore(node=nodes[2], score=0.9), NodeWithScore(node=nodes[0], score=0.8)]
-    processor = NeighborPostprocessor(top_n=9)
-    assert len(processor.postprocess_nodes(hits)) == 2
-    processor.nodes = nodes
-    assert len(processor.postprocess_nodes(hits)) > 2
 
 
 def test_nodes_are_read_once_whatever_the_hits(nodes, monkeypatch):
@@ -452,36 +306,10 @@ def test_nodes_are_read_once_whatever_the_hits(nodes, monkeypatch):
     assert reads == [len(nodes) - 2, 2, 2]
     assert {hit.node.ref_doc_id for hit in results} == {"town"}
     assert {node.node_id for node in nodes[:2]} <= {hit.node_id for hit in results}
-    passages = AdvchunkRetriever(
-        retriever=Found([(nodes[0], 1.0)]), nodes=nodes[2:], mode="dense", neighbors=False, budget=100
-    )
+    passages = AdvchunkRetriever(retriever=Found([(nodes[0], 1.0)]), nodes=nodes[2:], search=Search(), budget=100)
     (passage,) = passages.retrieve(QUESTION)
     assert passage.text == nodes[0].text.rstrip()
     assert passage.metadata["citation"] == f"town, line 1, characters 0-{len(passage.text)}"
-
-
-def test_a_postprocessor_takes_hits_in_any_order(nodes):
-    hits = [NodeWithScore(node=node, score=1 - i / 10) for i, node in enumerate(nodes[:4])]
-    distant = [NodeWithScore(node=hit.node, score=1 - hit.score) for hit in hits]
-    expected = [hit.node_id for hit in NeighborPostprocessor(nodes=nodes).postprocess_nodes(hits)]
-    for processor, ranked in [
-        (NeighborPostprocessor(nodes=nodes), hits[::-1]),
-        (NeighborPostprocessor(nodes=nodes, distances=True), distant),
-        (NeighborPostprocessor(nodes=nodes, distances=True), distant[::-1]),
-    ]:
-        assert [hit.node_id for hit in processor.postprocess_nodes(ranked)] == expected
-
-
-def test_a_postprocessor_returns_the_passages_of_a_retriever(nodes):
-    source = Found([(node, 0.9 if ASKED in node.text else 0.1) for node in nodes if ANSWER not in node.text])
-    for options in ({"budget": 90}, {"budget": 200, "order": "document"}):
-        processor = NeighborPostprocessor(nodes=nodes, **options)
-        retriever = AdvchunkRetriever(retriever=source, nodes=nodes, mode="dense", whole_chunks=True, **options)
-        passages = processor.postprocess_nodes(source.retrieve(QUESTION))
-        assert passages == retriever.retrieve(QUESTION)
-        assert ANSWER in "".join(texts(passages))
-    counted = NeighborPostprocessor(nodes=nodes, budget=400, tokenizer=len).postprocess_nodes(source.retrieve(QUESTION))
-    assert [hit.metadata["token_count"] for hit in counted] == [len(hit.text) for hit in counted]
 
 
 def test_passages_keep_the_templates_of_their_nodes(nodes):
@@ -493,21 +321,6 @@ def test_passages_keep_the_templates_of_their_nodes(nodes):
     assert {name: getattr(passage.node, name) for name in templates} == templates
 
 
-@pytest.mark.parametrize("whole_chunks", [True, False])
-def test_passages_of_overlapping_nodes_without_places_repeat_no_text(whole_chunks):
-    steps = [f"Step {i} is to turn wheel {i * i}." for i in range(9)]
-    bare = [
-        TextNode(text=" ".join(steps[i : i + 3]), relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id="x")})
-        for i in range(0, 7, 2)
-    ]
-    for node, following in pairwise(bare):
-        node.relationships[NodeRelationship.NEXT] = following.as_related_node_info()
-    (passage,) = AdvchunkRetriever(nodes=bare, budget=500, whole_chunks=whole_chunks).retrieve("Which step?")
-    assert passage.text == " ".join(steps)
-    assert passage.metadata["citation"] == "x"
-    assert passage.node.start_char_idx is None
-
-
 def test_an_index_without_nodes_cannot_search_words():
     with pytest.raises(ConfigurationError, match="mode 'hybrid' needs nodes: the index's docstore has none"):
-        AdvchunkRetriever(index_of([]), mode="hybrid").retrieve(QUESTION)
+        AdvchunkRetriever(index_of([]), search=Search("hybrid")).retrieve(QUESTION)

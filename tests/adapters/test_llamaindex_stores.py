@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from llama_index.core import Document, StorageContext, VectorStoreIndex, load_index_from_storage
 from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
 
 from advchunk import Chunk, RecursiveChunker, Span
 from advchunk import Document as Source
-from advchunk.retrieval import Hit, PassageCutter, Retriever
+from advchunk.retrieval import Hit, PassageCutter, Retriever, Search
 from llamaindex_advchunk import AdvchunkRetriever, DefaultEmbedding, PassagePostprocessor, RecursiveNodeParser
-from llamaindex_advchunk.surroundings import StoreNodes, document_filter
 
 TOWN = (Path(__file__).parents[1] / "data" / "harbour_town.md").read_text(encoding="utf-8")
 TEA = "Tea is grown in the hills above the harbor. Green tea is steamed. Black tea is dried in the sun. " * 3
@@ -133,26 +133,26 @@ def test_hits_of_every_store_are_cut_as_by_the_core(opened, tmp_path):
                 assert results == [(passage.text, passage.citation) for passage in expected]
 
 
-@pytest.mark.parametrize("by_filter", [False, True], ids=["links", "filter"])
 @pytest.mark.parametrize("opened", [chroma, qdrant, postgres], ids=lambda opened: opened.__name__)
-def test_a_store_says_what_stands_around_its_hits(opened, by_filter, tmp_path):
+def test_a_store_says_what_stands_around_its_hits(opened, tmp_path):
     with opened(tmp_path) as index:
         index._transformations = [parser := RecursiveNodeParser(max_tokens=12, markup="plain")]
         edit(index)
         nodes = parser.get_nodes_from_documents(documents(AFTER))
-        source = StoreNodes(index.vector_store, document_filter) if by_filter else None
+        (kept := SimpleDocumentStore()).add_documents(nodes)
         for question in QUESTIONS:
-            for options in ({"depth": 6}, {"similarity_top_k": 20, "depth": 20}, {"neighbors": False, "depth": 3}):
-                alone = AdvchunkRetriever(index, texts=source, **options)
-                expected = AdvchunkRetriever(index, nodes=nodes, mode="dense", **options).retrieve(question)
+            for own in ({"depth": 6}, {"similarity_top_k": 20, "depth": 20}, {"search": Search(), "depth": 3}):
+                options = {"search": Search("dense", neighbors=True), **own}
+                alone = AdvchunkRetriever(index, **options)
+                expected = AdvchunkRetriever(index, nodes=nodes, **options).retrieve(question)
                 results = alone.retrieve(question)
                 assert shown(results) == shown(expected)
                 if opened is chroma:  # the others keep the event loop of their first call
                     assert shown(asyncio.run(alone.aretrieve(question))) == shown(results)
             hits = index.as_retriever(similarity_top_k=4).retrieve(question)
             cut = {"budget": 60, "distances": False}
-            passages = PassagePostprocessor(texts=source or index.vector_store, **cut)
-            expected = PassagePostprocessor(nodes=nodes, **cut).postprocess_nodes(hits, query_str=question)
+            passages = PassagePostprocessor(texts=index.vector_store, **cut)
+            expected = PassagePostprocessor(texts=kept, **cut).postprocess_nodes(hits, query_str=question)
             assert shown(passages.postprocess_nodes(hits, query_str=question)) == shown(expected)
 
 
@@ -201,8 +201,8 @@ def answers(index, nodes):
     """Return ids and texts in both modes, and passages with their citations."""
     results = []
     for mode in ("dense", "hybrid"):
-        retriever = AdvchunkRetriever(index, nodes=nodes, mode=mode, similarity_top_k=9)
-        assembling = AdvchunkRetriever(index, nodes=nodes, mode=mode, budget=200)
+        retriever = AdvchunkRetriever(index, nodes=nodes, search=Search(mode, neighbors=True), similarity_top_k=9)
+        assembling = AdvchunkRetriever(index, nodes=nodes, search=Search(mode, neighbors=True), budget=200)
         for question in QUESTIONS:
             results += [(hit.node_id, hit.text) for hit in retriever.retrieve(question)]
             results += [(hit.text, hit.metadata["citation"]) for hit in assembling.retrieve(question)]

@@ -80,23 +80,16 @@ def embed(model):
     return (getattr(model, "embed_query", None) or model.get_query_embedding)(QUESTION)
 
 
-def write(writer):
-    writer({"pets.md": RecursiveChunker().chunk(TEXT)})
-    return type(writer.store)
-
-
 # How to make an object of each public class that is no adapter of one chunker, from a folder with pets.md, and what it does.
 CASES = {
-    "lc.AdvchunkLoader": [(lc.AdvchunkLoader, lambda loader: loader.load())],
     "lc.AdvchunkRetriever": [
         (lambda _: lc.AdvchunkRetriever(vectorstore=vector_store()), invoke),
         (lambda _: lc.AdvchunkRetriever(chunks=CHUNKS, budget=12, texts={"pets.md": TEXT}), invoke),
     ],
-    "lc.ChunkEmbeddings": [(lambda _: lc.MSTSemanticSplitter().split_with_vectors([Document(TEXT)])[1], embed)],
+    "lc.ChunkEmbeddings": [(lambda _: lc.vectors_for(CHUNKS, "plain")[2], embed)],
     "lc.ChunkEnricher": [
         (lambda _: lc.ChunkEnricher(ContextualEnricher()), lambda own: own.transform_documents(CHUNKS))
     ],
-    "lc.ChunkWriter": [(lambda _: lc.ChunkWriter(open_store), write)],
     "lc.DefaultEmbeddings": [(lambda _: lc.DefaultEmbeddings(), embed)],
     "lc.HybridEmbeddings": [(lambda _: lc.HybridEmbeddings(), embed)],
     "lc.IndexRetriever": [
@@ -114,9 +107,6 @@ CASES = {
         (lambda folder: lc.PassageCompressor(budget=12, texts=[{}, vector_store(), folder]), compress),
     ],
     "lc.StoreChunks": [(lambda _: lc.StoreChunks(vector_store()), lambda store: store.name)],
-    "li.AdvchunkReader": [
-        (lambda _: li.AdvchunkReader(), lambda reader: type(reader._parser)),
-    ],
     "li.AdvchunkRetriever": [
         (lambda _: li.AdvchunkRetriever(index()), retrieve),
         (lambda _: li.AdvchunkRetriever(nodes=NODES, budget=12, texts=docstore()), retrieve),
@@ -127,11 +117,9 @@ CASES = {
     "li.DefaultEmbedding": [(lambda _: li.DefaultEmbedding(), embed)],
     "li.HybridEmbedding": [(lambda _: li.HybridEmbedding(), embed)],
     "li.IndexRetriever": [(lambda folder: li.IndexRetriever(stored(folder)), retrieve)],
-    "li.NeighborPostprocessor": [(lambda _: li.NeighborPostprocessor(nodes=NODES), process)],
-    "li.NodeWriter": [(lambda _: li.NodeWriter(open_store), lambda writer: writer._open)],
     "li.PassagePostprocessor": [
         (lambda folder: li.PassagePostprocessor(budget=12, texts=folder), process),
-        (lambda _: li.PassagePostprocessor(budget=12, docstore=docstore()), process),
+        (lambda _: li.PassagePostprocessor(budget=12, texts=docstore()), process),
     ],
     "li.StoreNodes": [(lambda _: li.StoreNodes(docstore()), lambda store: store.name)],
     "core.Retriever": [

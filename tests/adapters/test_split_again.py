@@ -9,10 +9,10 @@ from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import Document as Root
 
 from advchunk.records import written_metadata
-from langchain_advchunk import AdvchunkLoader, AdvchunkRetriever, HierarchicalSplitter, RecursiveSplitter
+from langchain_advchunk import AdvchunkRetriever, HierarchicalSplitter, RecursiveSplitter
 from langchain_advchunk import MSTSemanticSplitter as Grouping
 from langchain_advchunk import chunk_spans as spans_of
-from llamaindex_advchunk import AdvchunkReader, MSTSemanticNodeParser, RecursiveNodeParser, chunk_spans
+from llamaindex_advchunk import MSTSemanticNodeParser, RecursiveNodeParser, chunk_spans
 
 TEXT = """# Cats
 
@@ -65,11 +65,6 @@ def test_langchain(first):
             is_ours = "token_count" in written_metadata(once[0].metadata)
             assert own.get("source_id") == ("of the document" if is_ours else None)
             assert "chunk_index" not in own
-    _, rows, _ = RecursiveSplitter(max_tokens=7).split_with_rows(once)
-    for row in rows:
-        own = written_metadata(row.metadata)
-        if "start_index" in own:  # not in a chunk of several spans
-            assert row.page_content == TEXT[own["start_index"] : own["end_index"]]
 
 
 def test_lines_are_told_where_the_chunk_tells_its_own():
@@ -105,9 +100,9 @@ def test_unknown_places_are_not_made_up(first):
 def test_files_that_are_loaded_as_chunks_are_split_again(tmp_path):
     (tmp_path / "pets.md").write_text(TEXT)
     small, splitter = RecursiveNodeParser(max_tokens=5), RecursiveSplitter(max_tokens=5)
-    for piece in splitter.split_documents(AdvchunkLoader(tmp_path, RecursiveSplitter(max_tokens=20)).load()):
+    for piece in splitter.split_documents(RecursiveSplitter(max_tokens=20).split_files(tmp_path)):
         check(piece.page_content, spans_of(piece), piece.metadata)
-    for node in small(AdvchunkReader(RecursiveNodeParser(max_tokens=20)).load_data(tmp_path)):
+    for node in small(RecursiveNodeParser(max_tokens=20).get_nodes_from_files(tmp_path)):
         check(node.text, chunk_spans(node), node.metadata)
 
 

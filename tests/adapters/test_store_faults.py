@@ -8,8 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 from langchain_core.documents import Document
 from langchain_core.indexing import InMemoryRecordManager, index
@@ -17,16 +15,15 @@ from llama_index.core import Document as LlamaDocument
 from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
-from advchunk import ConfigurationError, RecursiveChunker
+from advchunk import ConfigurationError
 from advchunk.errors import StoreUnavailable
-from advchunk.retrieval import PassageCutter, SqlTable, as_surroundings
-from advchunk.tables import chunk_batches, read_chunks, store_shards, storing
-from langchain_advchunk import ChunkWriter, DefaultEmbeddings, RecursiveSplitter, StoreChunks, record_key
+from advchunk.retrieval import PassageCutter, as_surroundings
+from chunk_table import COLUMNS, ChunkTable
+from langchain_advchunk import DefaultEmbeddings, RecursiveSplitter, StoreChunks, record_key
 from langchain_advchunk.collection import to_hit as chunk_to_hit
 from langchain_advchunk.surroundings import mapping_filter
-from llamaindex_advchunk import DefaultEmbedding, NodeWriter, RecursiveNodeParser, StoreNodes
+from llamaindex_advchunk import DefaultEmbedding, RecursiveNodeParser, StoreNodes
 from llamaindex_advchunk.collection import to_hit as node_to_hit
-from llamaindex_advchunk.surroundings import document_filter
 from servers import Postgres
 
 FILLER = [f"Shed {i} holds {thing} and tar." for i, thing in enumerate(["rope", "nets", "oars", "sails"] * 4)]
@@ -103,14 +100,13 @@ def parsed():
 def in_table(server):
     import psycopg
 
-    columns = 'document TEXT, "start" INT, "end" INT, "text" TEXT, id TEXT, metadata TEXT'
-    run(server, f"DROP TABLE IF EXISTS chunks; CREATE TABLE chunks ({columns})")
+    run(server, f"DROP TABLE IF EXISTS chunks; CREATE TABLE chunks ({COLUMNS})")
     chunks = chunks_of_texts()
     for chunk in chunks:
         place = chunk.metadata["start_index"], chunk.metadata["end_index"]
         row = (chunk.metadata["source"], *place, chunk.page_content, chunk.id, json.dumps(chunk.metadata))
         run(server, "INSERT INTO chunks VALUES (%s, %s, %s, %s, %s, %s)", *row)
-    source = SqlTable(connect=lambda: psycopg.connect(server.uri()), table="chunks", metadata="metadata")
+    source = ChunkTable(lambda: psycopg.connect(server.uri()), "%s")
     damages = (
         '"end" = "start" - 5', '"start" = -"start"', "metadata = '[1]'", "metadata = 'x'", "\"text\" = NULL", "\"text\" = 'else'"
     )  # fmt: skip
@@ -137,7 +133,7 @@ def in_langchain(server):
     store.add_documents(chunks, ids=[chunk.id for chunk in chunks])
     own = "langchain_metadata = jsonb_set(langchain_metadata::jsonb, '{start_index}', '%s')"
     damages = (*(own % value for value in ("-7", "3.5", "true", '"x"')), "langchain_metadata = '[1]'", "content = ''")
-    source = StoreChunks(store, mapping_filter)
+    source = StoreChunks(lambda ranges: store.similarity_search("text", k=1000, filter=mapping_filter(ranges)))
     return Kept(source, chosen(chunks), "own_chunks", "content", damages, close)
 
 
@@ -149,20 +145,16 @@ def llamaindex_store(server):
     return PGVectorStore(*uris, table_name="own_nodes", embed_dim=SIZE, use_jsonb=True)
 
 
-def in_llamaindex(server, filters=document_filter):
+def in_llamaindex(server):
     store = llamaindex_store(server)
     nodes = DefaultEmbedding()(parsed())
     store.add(nodes)
     damages = ("metadata_ = '{}'", "metadata_ = '[1]'", "node_id = 'x'", "text = ''", "metadata_ = NULL")
     hits = [node_to_hit(node) for node in nodes if "ferry" in node.text]
-    return Kept(StoreNodes(store, filters), hits, "data_own_nodes", "text", damages, store._engine.dispose)
+    return Kept(StoreNodes(store), hits, "data_own_nodes", "text", damages, store._engine.dispose)
 
 
-def in_llamaindex_by_links(server):
-    return in_llamaindex(server, None)
-
-
-@pytest.fixture(params=[in_table, in_langchain, in_llamaindex, in_llamaindex_by_links], ids=lambda make: make.__name__)
+@pytest.fixture(params=[in_table, in_langchain, in_llamaindex], ids=lambda make: make.__name__)
 def kept(request, server):
     chunks = request.param(server)
     assert PLANTED[1] in " ".join(text for text, *_ in chunks.cut())
@@ -203,7 +195,7 @@ def test_rows_that_are_lost_leave_the_hits_as_they_are(kept, server, caplog):
     run(server, f"DELETE FROM {kept.table}")
     with caplog.at_level(logging.WARNING, "advchunk"):
         assert kept.cut() == kept.alone()
-    assert any("'town', are of documents that" in message for message in caplog.messages)
+    assert any("such as one of 'town'" in message for message in caplog.messages)
 
 
 def test_rows_of_nonsense_are_left_out_or_a_clear_error(kept, server):
@@ -224,9 +216,8 @@ def test_rows_of_nonsense_are_left_out_or_a_clear_error(kept, server):
     [
         (in_table, 'document, "start", "end", "text", id, metadata'),
         (in_llamaindex, "text, metadata_, node_id, embedding"),
-        (in_llamaindex_by_links, "text, metadata_, node_id, embedding"),
     ],
-    ids=["table", "filter", "links"],
+    ids=["table", "links"],
 )
 def test_rows_that_are_twice_change_no_answer(server, make, columns):
     """As LlamaIndex leaves them where a process dies after the store has its nodes, and before its docstore is saved."""
@@ -318,39 +309,3 @@ def test_a_docstore_that_was_not_saved_makes_nodes_twice(server):
     rows = run(server, "SELECT count(*), count(DISTINCT node_id) FROM data_own_nodes")
     assert rows == [(2 * len(parsed()), len(parsed()))]
     store._engine.dispose()
-
-
-@pytest.mark.parametrize("framework", ["langchain", "llamaindex"])
-def test_shards_are_neither_lost_nor_twice(server, framework, tmp_path, monkeypatch):
-    """The server dies after it has some documents of a shard."""
-    chunker = RecursiveChunker(max_tokens=9, vectors="plain")
-    table = pa.table({"id": [*TEXTS], "text": [*TEXTS.values()]})
-    pa.parquet.write_table(pa.Table.from_batches(chunk_batches(table, chunker)), tmp_path / "0.parquet")
-    if framework == "langchain":
-        store, close = langchain_store(server)
-        write, column = ChunkWriter(lambda _: store, DefaultEmbeddings()), "own_chunks"
-    else:
-        store = llamaindex_store(server)
-        store.add([])  # connects
-        write, column, close = NodeWriter(lambda: store), "data_own_nodes", store._engine.dispose
-    monkeypatch.setattr(storing, "_BATCH", 1)
-    written = []
-
-    def dying(documents):
-        if written:
-            server.kill()
-        write(documents)
-        written.extend(documents)
-
-    try:
-        with pytest.raises(Exception, match=r"connection|terminat"):
-            store_shards(tmp_path, dying, records=tmp_path / "_stored")
-    finally:
-        server.start()
-    texts = sorted(chunk.text for text in TEXTS.values() for chunk in chunker.chunk(text))
-    for _ in range(2):
-        store_shards(tmp_path, write, records=tmp_path / "_stored")
-        write(dict(read_chunks(pa.parquet.read_table(tmp_path / "0.parquet"))))  # again, whatever was noted
-        rows = run(server, f"SELECT {'content' if framework == 'langchain' else 'text'} FROM {column}")
-        assert sorted(text for (text,) in rows) == texts
-    close()

@@ -59,18 +59,13 @@ CASES = {
     "lc.MSTSemanticSplitter": (lc.MSTSemanticSplitter, {}),
     "lc.ChunkerSplitter": (lc.ChunkerSplitter, {"chunker": RecursiveChunker()}),
     "lc.HybridEmbeddings": (lc.HybridEmbeddings, {}),
-    "lc.ChunkWriter": (lc.ChunkWriter, {"open_store": InMemoryVectorStore}),
-    "lc.AdvchunkLoader": (lc.AdvchunkLoader, {"paths": "."}),
     "lc.ChunkEnricher": (lc.ChunkEnricher, {"enricher": None}),
     "li.AdvchunkRetriever": (li.AdvchunkRetriever, {"nodes": NODES}),
     "li.PassagePostprocessor": (li.PassagePostprocessor, {}),
-    "li.NeighborPostprocessor": (li.NeighborPostprocessor, {}),
     "li.IndexRetriever": (li.IndexRetriever, {"index": Retriever()}),
     "li.StoreNodes": (li.StoreNodes, {"store": VectorStoreIndex(NODES, embed_model=li.DefaultEmbedding()).docstore}),
     "li.RecursiveNodeParser": (li.RecursiveNodeParser, {}),
     "li.HybridEmbedding": (li.HybridEmbedding, {}),
-    "li.NodeWriter": (li.NodeWriter, {"open_store": len}),
-    "li.AdvchunkReader": (li.AdvchunkReader, {}),
     "Retriever": (Retriever, {}),
     "StoredRetriever": (StoredRetriever, {"path": "a.index"}),
     "PassageCutter": (PassageCutter, {}),
@@ -109,7 +104,7 @@ def test_wrong_types(name, tmp_path, monkeypatch):
 def test_a_class_is_not_taken_for_its_instance():
     for make in (
         lambda: lc.RecursiveSplitter(length_function=Nonsense).split_text(TEXT),
-        lambda: lc.AdvchunkRetriever(chunks=CHUNKS, length_function=Nonsense),
+        lambda: lc.AdvchunkRetriever(chunks=CHUNKS, cutter=PassageCutter(tokenizer=Nonsense)),
     ):
         with pytest.raises(ConfigurationError, match="a tokenizer must be an instance, not a class, got <class"):
             make()

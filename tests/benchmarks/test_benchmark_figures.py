@@ -19,14 +19,20 @@ def test_no_page_has_a_table_that_was_not_printed():
 def test_ten_rows_of_the_pages_were_printed_by_the_benchmark_that_they_name():
     rows = [(match["name"], row) for _, match in REGIONS for row in re.findall(r"^\|.*\d.*\|$", match[0], re.MULTILINE)]
     for name, row in random.Random(0).sample(rows, 10):
-        assert row in figures.read(name)["output"]
+        printed = [[cell.strip() for cell in line.strip("|").split("|")] for line in figures.read(name)["output"]]
+        assert any(all(cell.strip() in cells for cell in row.strip("|").split("|")) for cells in printed)
 
 
-@pytest.mark.parametrize("name", figures.MANIFEST)
-def test_what_is_measured_is_there(name):
-    row = figures.MANIFEST[name]
-    assert (figures.ROOT / "benchmarks" / row["run"].split()[0]).exists()
-    assert all((figures.ROOT / path).exists() for path in row["code"])
+def test_what_is_measured_is_there():
+    paths = [
+        path for row in figures.MANIFEST.values() for path in (f"benchmarks/{row['run'].split()[0]}", *row["code"])
+    ]
+    assert [path for path in paths if not (figures.ROOT / path).exists()] == []
+
+
+def test_the_pages_can_be_read():
+    pages = (figures.ROOT / "benchmarks").glob("*.md")
+    assert sum(len(path.read_text("utf-8").split()) for path in pages) <= 25_000
 
 
 def test_a_changed_figure_and_a_former_version_are_told(tmp_path, monkeypatch):

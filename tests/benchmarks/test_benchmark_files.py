@@ -41,7 +41,7 @@ LIBRARIES = {
     ".adoc",
     ".org",
 }  # of Pandoc, and ReportLab
-ROOMS = {".pptx": "markitdown", ".xlsx": "openpyxl", ".msg": "olefile", ".yaml": "yaml", ".html": "selectolax"}
+ROOMS = {".pptx": "pptx", ".xlsx": "openpyxl", ".msg": "olefile", ".yaml": "yaml", ".html": "selectolax"}
 
 
 def source():

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-pytest.importorskip("markitdown")
+pytest.importorskip("pptx")
 import office
 
 

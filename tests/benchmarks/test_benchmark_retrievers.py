@@ -37,32 +37,14 @@ def test_neighbors_are_measured_for_each_retriever(data):
 def test_words_of_stores_are_compared_with_ours(data):
     only = ["Qdrant", "sparsevec", "FTS5", "all words"]
     rows = cells(run("store_words", "--data", data, "--sets", "made", "--only", *only))
-    heads = [row[0] for row in rows if row[1] == "made"]
-    assert [head.partition(",")[0] for head in heads] == [
-        "whole chunks in 1",
-        "hybrid with neighbors",
-        "passages cut from 50 chunks",
-    ]
-    by_label = {row[0]: row[1] for row in rows[:7]}
+    by_label = {row[0]: row[1] for row in rows}
     ours = by_label["`LexicalIndex`"]
     for engine in ("Qdrant", "Postgres (`sparsevec`)"):
         assert by_label[f"`SparseWords` in {engine}"] == f"{ours}, +0.0 [+0.0, +0.0]"
-    assert len(by_label) == 7
+    assert len(by_label) == 7  # with the head and its rule
 
 
 def test_pipelines_are_compared_with_the_default_one(data):
     rows = cells(run("pipelines", "--data", data, "--sets", "made", "--only", "BM25", "parent"))
     assert rows[0] == ["", "made", "pipeline less this"]
     assert [row[0] for row in rows[2:]] == ["BM25", "parent documents", "recursive, units, hybrid, neighbors"]
-
-
-def test_passages_of_texts_that_were_not_read_before_are_timed(data):
-    figures = json.loads(run("cut_speed", "--data", data, "--sets", "made", "--questions", 2))
-    assert figures["chunks"] > 0
-    assert min(figures[kind] for kind in ("first", "next", "again")) > 0
-
-
-def test_a_query_takes_little_more_than_the_answer_of_the_store():
-    figures = json.loads(run("search_speed", "--chunks", 2000, "--queries", 3))
-    assert figures["chunks"] == 2000
-    assert figures["index_seconds"] > 0

@@ -139,14 +139,3 @@ def test_an_outcome_is_in_its_row_and_in_the_total():
     assert rows["c99"][:4] == ["1", "0", "0", "1"]
     assert rows["auto"][:4] == ["1", "1", "0", "0"]
     assert rows["all"] == ["2", "1", "0", "1", "0", "0", "0", "0", "0"]
-
-
-def test_the_page_gets_the_table(tmp_path, monkeypatch):
-    page = tmp_path / "page.md"
-    page.write_text("Before.\n<!-- table -->\nold\n<!-- end of table -->\nAfter.\n", "utf-8")
-    monkeypatch.setattr(reliability, "PAGE", page)
-    reliability.write_page("| new |\n", 5, None)
-    text = page.read_text("utf-8")
-    assert text.startswith("Before.\n<!-- table -->\n")
-    assert "; seed 5; without real texts.\n\n| new |\n<!-- end of table -->\nAfter.\n" in text
-    assert "old" not in text

@@ -49,23 +49,12 @@ def test_distant_paragraphs_are_not_grouped_if_chunks_are_to_be_passages():
     assert texts(chunks) == [CATS, LAWS, CATS]
 
 
-@pytest.mark.parametrize(("percentile", "chunks"), [(100, 1), (50, 2), (0, 2)])
-def test_lambda_may_be_a_percentile_of_the_tree(percentile, chunks):
-    chunker = MSTSemanticChunker(embedder=Topics(), lambda_percentile=percentile)
-    explanation = chunker.explain(CATS + LAWS + CATS)
-    tree = explanation.figures["tree"].weight
-    assert explanation.figures["lambda_"] == pytest.approx(np.percentile(tree, percentile))
-    assert len(explanation.chunks) == chunks
-    with pytest.raises(ValueError, match="only one of lambda_, lambda_percentile and n_segments"):
-        MSTSemanticChunker(lambda_percentile=1, n_segments=2)
-
-
 def test_a_short_heading_joins_text_on_another_topic():
     """The reward that the published distance is made for: without it, each piece stands alone."""
     text = "# Heading\n\n" + "Bees hum. " * 40 + "\n\n# Index\n\n" + "Dogs bark. " * 40
     chunks = MSTSemanticChunker(embedder=Topics(), lambda_=0.6).chunk(text)
     assert texts(chunks) == [text[: text.index("# Index")], text[text.index("# Index") :]]
-    plain = MSTSemanticChunker(embedder=Topics(), lambda_=0.6, heading_reward=0.0, markup="plain")
+    plain = MSTSemanticChunker(embedder=Topics(), lambda_=0.6, heading_reward=0.0, markup="plain", layout_weight=0.0)
     assert len(plain.chunk(text)) == 4  # which does not know a heading from a paragraph
 
 

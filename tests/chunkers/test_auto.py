@@ -15,8 +15,8 @@ from advchunk import (
     Document,
     GrobidSectionChunker,
     LayoutAwareChunker,
+    OptimalSemanticChunker,
     RecursiveChunker,
-    UniversalSemanticChunker,
     create,
     settings,
 )
@@ -48,8 +48,8 @@ CHUNKERS = {
     TEI: GrobidSectionChunker(),
     DOCLING: LayoutAwareChunker(),
     RECORD: BiomedicalAbstractChunker(),
-    NOTES: UniversalSemanticChunker(),
-    PAGE: UniversalSemanticChunker(markup="html"),
+    NOTES: OptimalSemanticChunker(),
+    PAGE: OptimalSemanticChunker(markup="html"),
 }
 
 
@@ -72,11 +72,11 @@ def test_without_experimental_chunkers_the_default_takes_their_documents_which_i
     auto._report_stable.cache_clear()
     results = create("auto").chunk_many([NOTES, TEI, TEI, RECORD, DOCLING], on_error="raise")
     chunkers = [chunks[0].metadata["chunker"] for chunks in results]
-    assert chunkers == [*["universal-semantic"] * 3, "biomedical-abstract", "universal-semantic"]
+    assert chunkers == [*["optimal-semantic"] * 3, "biomedical-abstract", "optimal-semantic"]
     messages = [record.getMessage() for record in caplog.records]
     assert [line.partition(":")[0] for line in messages] == [
-        "universal-semantic chunks tei documents",
-        "universal-semantic chunks docling documents",
+        "optimal-semantic chunks tei documents",
+        "optimal-semantic chunks docling documents",
     ]
     assert create("auto", experimental=True).chunk(TEI)[0].metadata["chunker"] == "grobid-section"
 
@@ -86,14 +86,14 @@ def test_the_setting_is_read_when_a_document_is_chunked(monkeypatch):
     chunker = create("auto")
     settings(experimental=True)
     assert chunker.chunk(TEI)[0].metadata["chunker"] == "grobid-section"
-    assert create("auto", experimental=False).chunk(TEI)[0].metadata["chunker"] == "universal-semantic"
+    assert create("auto", experimental=False).chunk(TEI)[0].metadata["chunker"] == "optimal-semantic"
 
 
 def test_parameters_apply_to_all_chunkers_and_defaults_to_each():
     auto = AutoChunker(overlap_tokens=7, embedder=lambda texts: [[1.0, 0.0] for _ in texts])
     abstracts, texts = auto.chunker_for(RECORD), auto.chunker_for(NOTES)
     assert (abstracts.max_tokens, abstracts.min_tokens, abstracts.overlap_tokens) == (450, 120, 7)
-    assert (texts.max_tokens, texts.overlap_tokens, texts.embedder) == (3000, 7, auto.embedder)
+    assert (texts.max_tokens, texts.overlap_tokens, texts.embedder) == (512, 7, auto.embedder)
     with pytest.raises(ConfigurationError, match=r"min_tokens must be in 0\.\.max_tokens"):
         AutoChunker(min_tokens=500).chunk(RECORD)
 
@@ -111,7 +111,7 @@ def test_no_chunk_exceeds_a_maximum_that_is_the_default_of_most_chunkers():
 
 
 def test_the_format_is_not_detected_if_there_is_a_layout_or_a_markup():
-    assert AutoChunker().chunker_for(Document(TEI, blocks=markdown.blocks(TEI))).algorithm == "universal-semantic"
+    assert AutoChunker().chunker_for(Document(TEI, blocks=markdown.blocks(TEI))).algorithm == "optimal-semantic"
     assert AutoChunker(markup="plain").chunk(TEI)[0].text == TEI
     assert AutoChunker(markup="pubmed").chunk("AIM: To see.")[0].metadata["chunker"] == "biomedical-abstract"
 
@@ -151,7 +151,7 @@ def test_both_frameworks_have_it():
 
 def test_it_is_not_general_purpose():
     assert not is_general_purpose("auto")
-    assert is_general_purpose("universal-semantic")
+    assert is_general_purpose("optimal-semantic")
 
 
 def test_files_of_data_are_read_by_their_names(tmp_path):
@@ -164,7 +164,7 @@ def test_files_of_data_are_read_by_their_names(tmp_path):
     (tmp_path / "notes.txt").write_text(NOTES, "utf-8")
     got = {Path(document.id).name: chunks for document, chunks in chunk_files(tmp_path)}
     assert {name: chunks[0].metadata["chunker"] for name, chunks in got.items()} == {
-        "notes.txt": "universal-semantic", "tea.csv": "recursive", "tea.json": "recursive", "tea.xml.txt": "biomedical-abstract",
+        "notes.txt": "optimal-semantic", "tea.csv": "recursive", "tea.json": "recursive", "tea.xml.txt": "biomedical-abstract",
     }  # fmt: skip
     for name in ("tea.csv", "tea.json"):
         expected = RecursiveChunker().chunk(read_file(tmp_path / name))

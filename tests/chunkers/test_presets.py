@@ -9,8 +9,7 @@ import pytest
 
 from advchunk import create
 from advchunk.chunkers.by_topic.universal import UniversalSemanticChunker
-from advchunk.evaluation import pk
-from advchunk.evaluation.metrics.boundaries import no_boundary
+from advchunk.evaluation import even_split, pk
 from advchunk.records import Units
 
 TOPICS = [
@@ -40,7 +39,7 @@ def test_coarse_presets_find_long_topics_at_least_as_well_as_the_defaults(units,
         pk(true, create(name, preset=preset, experimental=True).segmentation(units).cuts) for preset in (None, "coarse")
     )
     assert coarse <= default
-    assert coarse < 0.1 < pk(true, no_boundary(len(units)))
+    assert coarse < 0.1 < pk(true, even_split(len(units), 1))
 
 
 def test_the_relative_preset_is_a_percentile(units):

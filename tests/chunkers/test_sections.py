@@ -5,13 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from advchunk import ConfigurationError, PerplexityChunker, RecursiveChunker, SemanticClusterChunker
+from advchunk import ConfigurationError, RecursiveChunker, SemanticClusterChunker
 from advchunk.building.sizes import Limits, assemble
 from advchunk.chunkers.sections import SectionedChunker
 from advchunk.engine import Embed, Job, completed, drive, gather
 from advchunk.models.counters import as_counter
 from advchunk.records import Strength, Units
-from lm import Words
 
 
 @dataclass(kw_only=True)
@@ -67,14 +66,6 @@ def test_groups_stay_within_their_section():
 def test_the_inner_chunker_must_be_a_chunker_of_units():
     with pytest.raises(ConfigurationError, match="inner must be a chunker of units"):
         ByHeading(inner="recursive")
-
-
-def test_an_inner_chunker_that_would_repeat_text_is_refused():
-    with pytest.raises(
-        ConfigurationError, match='inner must have boundary="after": only overlap_tokens of this chunker'
-    ):
-        ByHeading(inner=PerplexityChunker(lm=Words(), boundary="overlap"))
-    assert ByHeading(inner=PerplexityChunker(lm=Words()), max_tokens=12).chunk(TEXT)
 
 
 def test_a_hard_break_stops_joins_and_overlap():

@@ -286,3 +286,32 @@ def test_overlaps_and_documents_with_blocks():
     chunks = RecursiveChunker(max_tokens=200, overlap_tokens=40, tokenizer=len).chunk(document)
     assert all(chunk.tokens <= 200 for chunk in chunks)
     assert all(after.start <= before.end for before, after in pairwise(chunks))
+
+
+@pytest.mark.parametrize(("columns", "top"), [(4, 140), (12, 200)])
+def test_each_piece_of_a_row_gives_back_rows_columns_and_values(columns, top):
+    def cell(row, column):
+        return f"key{row}" if not column else " ".join(f"r{row}c{column}w{i}" for i in range(6))
+
+    heads = [f"c{i}" for i in range(columns)]
+    lines = [heads, ["---"] * columns, *([cell(row, i) for i in range(columns)] for row in range(5))]
+    triples = set()
+    for chunk in chunked("".join(f"| {' | '.join(line)} |\n" for line in lines), top):
+        context = [_cells(line) for line in chunk.context.splitlines() if "---" not in line]
+        names = context[0] if context else heads
+        before = context[1] if len(context) > 1 else []
+        for line in chunk.text.splitlines():
+            values, before = [*before, *_cells(line)], []
+            if values and values[0].startswith("key"):
+                pairs = zip(names, values, strict=False)
+                triples |= {
+                    (values[0], name, word) for name, value in pairs for word in value.split() if word[0] == "r"
+                }
+    expected = {
+        (f"key{row}", f"c{i}", word) for row in range(5) for i in range(1, columns) for word in cell(row, i).split()
+    }
+    assert triples == expected
+
+
+def _cells(line):
+    return [cell.strip() for cell in line.removeprefix("| ").removesuffix(" ").removesuffix("|").split("|")]

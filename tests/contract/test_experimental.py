@@ -15,8 +15,8 @@ from advchunk import (
     ConfigurationError,
     Document,
     NotConverged,
+    OptimalSemanticChunker,
     RecursiveChunker,
-    UniversalSemanticChunker,
     create,
     describe,
     names,
@@ -74,7 +74,7 @@ def test_it_is_gated_and_described_as_experimental(name, monkeypatch):
     assert description["experimental"] is True
     assert description["group"] == "experimental"
     assert any("any release" in warning for warning in description["warnings"])
-    assert any("universal-semantic" in warning for warning in description["warnings"])
+    assert any("optimal-semantic" in warning for warning in description["warnings"])
     assert description["source"]
 
 
@@ -148,9 +148,9 @@ def test_fallback_chunks_documents_that_do_not_converge(name, failing, caplog):
     chunker = failing(give_up, **params)
     with caplog.at_level(logging.WARNING, "advchunk"):
         chunks = leaves(chunker.chunk(Document(TEXT, "diary")))
-    expected = UniversalSemanticChunker(**params).chunk(Document(TEXT, "diary"))
+    expected = OptimalSemanticChunker(**params).chunk(Document(TEXT, "diary"))
     assert [chunk.spans for chunk in chunks] == [chunk.spans for chunk in expected]
-    assert {chunk.metadata["chunker"] for chunk in chunks} == {"universal-semantic"}
+    assert {chunk.metadata["chunker"] for chunk in chunks} == {"optimal-semantic"}
     assert {chunk.metadata["fallback_from"] for chunk in chunks} == {name}
     assert "'diary'" in caplog.text
     assert "NotConverged: 17 rounds, and no end" in caplog.text

@@ -14,7 +14,7 @@ import llamaindex_advchunk
 from advchunk import ConfigurationError, create, names
 from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.params import hints
-from advchunk.enrich import ContextualEnricher, Rewriting
+from advchunk.enrich import ContextualEnricher, Rewriting, Summaries
 from stand_ins import STAND_INS
 
 SIZES = {
@@ -103,7 +103,7 @@ RULES = {
     "min_tokens must be in 0..max_tokens, got 999": {"max_tokens": 9, "min_tokens": 999},
     "overlap_tokens must be in 0..max_tokens - 1, got -1": {"overlap_tokens": -1},
     "markup": {"markup": "wordperfect"},
-    "timeout must be > 0 seconds or None, got 0": {"timeout": 0},
+    "timeout must be > 0 or None, got 0": {"timeout": 0},
 }
 
 
@@ -156,7 +156,7 @@ def test_the_maximum_of_a_segment_and_of_a_chunk_follow_each_other():
     assert sizes(max_tokens=300) == (300, 800)
 
 
-@pytest.mark.parametrize("enricher", [ContextualEnricher, Rewriting])
+@pytest.mark.parametrize("enricher", [ContextualEnricher, Summaries, Rewriting])
 def test_numbers_of_enrichers_are_numbers(enricher):
     resolved = {
         key: hint for key, hint in get_type_hints(enricher).items() if key in inspect.signature(enricher).parameters

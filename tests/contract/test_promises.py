@@ -301,7 +301,6 @@ def test_front_ends_have_the_same_parameters_and_defaults(name):
             assert signature(front_end).parameters[field.name].default == field.default
     assert describe(name)["parameters"] == {field.name: field.default for field in fields(params)}
     resources = {f.name for f in fields(chunker) if f.metadata.get("resource")}
-    assert "vectors" not in resources or "vectors" in signature(splitter.split_with_vectors).parameters
     for front_end, own_names in (
         (splitter, {"length_function", "embeddings", "vectors"}),
         (parser, {"tokenizer", "embed_model"}),
@@ -331,7 +330,7 @@ def test_names_are_gated_and_typos_get_a_hint(monkeypatch):
     monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
     for name in names("stable"):
         create(name)
-    monkeypatch.setattr(registry._TABLE, "_rows", dict(registry._TABLE._rows))
+    monkeypatch.setattr(registry, "_ROWS", dict(registry._ROWS))
     catalog.register(type("Trial", (ExperimentalChunker, RecursiveChunker), {"algorithm": "trial"}))
     assert "trial" in names("experimental")
     assert describe("trial")["experimental"] is True

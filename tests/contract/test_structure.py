@@ -67,22 +67,6 @@ def test_boundaries_without_effect(boundaries):
         assert chunks == plain
 
 
-def test_chunking_in_parts_needs_no_structure():
-    for options in ({"headings": "^A"}, {"boundaries": "^A"}):
-        with pytest.raises(ValueError, match="chunk_stream must be without"):
-            RecursiveChunker(**options).chunk_stream([LAW])
-    streamed = list(RecursiveChunker().chunk_stream([LAW]))
-    assert streamed == RecursiveChunker(outline=False).chunk(LAW)
-
-
-@pytest.mark.parametrize("options", [{}, {"headings": {"article": r"^Article (\d+)"}}, {"boundaries": r"^Article"}])
-def test_rechunk_is_as_chunk(options):
-    chunker = RecursiveChunker(max_tokens=8, **options)
-    edited = LAW.replace("hot", "very hot").replace("Article 5", "Chapter 5")
-    for before, after in ((LAW, edited), (edited, LAW), ("Tea.\n\n" * 9, LAW)):
-        assert chunker.rechunk(chunker.chunk(before), after).chunks == chunker.chunk(after)
-
-
 OWN = {"headings": {"article": r"^Article (\d+)", "paragraph": r"^\((\d+)\)"}}
 
 

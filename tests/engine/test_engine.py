@@ -595,12 +595,6 @@ def test_ask_types_call_their_methods(run):
         def choose(self, items):
             return [np.full(len(options), 1 / len(options)) for _, options in items]
 
-        async def ascore(self, items):
-            return self.score(items)
-
-        async def achoose(self, items):
-            return self.choose(items)
-
     def plan():
         scores = yield Score((("a text", (0, 2, 6)), ("b", (0, 1))), model)
         choices = yield Choose((("split?", ("yes", "no")),), model)

@@ -208,7 +208,7 @@ def test_fallback_chunks_documents_that_fail(name, awaited, caplog):
     assert "".join(chunk.text for chunk in bad) == documents[1].text
     for chunk in bad:
         assert chunk.metadata["chunker"] == "recursive"
-        assert chunk.metadata["fallback_from"] == ("universal-semantic" if name == "auto" else name)
+        assert chunk.metadata["fallback_from"] == ("optimal-semantic" if name == "auto" else name)
     assert "document 1 ('bad')" in caplog.text
     assert "RuntimeError: cannot embed Dogs" in caplog.text
     assert [c.text for c in chunker.explain(documents[1]).chunks] == [c.text for c in bad]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -164,10 +165,8 @@ FAITHFUL = [
     ),
     ("He left after the vote.", ["Olsen"], "After the vote Olsen left."),
     ("In 2015 it was approved for adults.", ["Erenumab"], "Erenumab was approved for adults in 2015."),
-    ("The bank sued the owner in March.", [], "The owner was sued by the bank in March."),
 ]
 OTHER_FORMS = [  # in short texts, which keep too few of their letters
-    ("The owner was sued by the bank.", [], "The bank sued the owner."),
     ("About five of them began to cough.", ["the children"], "Approximately 5 of the children started to cough."),
     ("It's late; they can't leave.", ["the guests"], "It is late. The guests cannot leave."),
 ]
@@ -366,6 +365,37 @@ def test_changes_of_form_in_twelve_languages_are_accepted():
         assert sum(own) <= 0.05 * len(own)
 
 
+def problem(text: dict[str, Any], after: str) -> str:
+    """Return what is wrong with the facts of a completion, or with the completion."""
+    before, language = text["before"], text["language"]
+    answers, quotes = map(list, zip(*text["facts"], strict=True))
+    strange = [invented(answer, [quote, before], language) for answer, quote in text["facts"]]
+    return str(*strange[:1]) if any(strange) else unfaithful_edit(before, after, answers, language, quotes)
+
+
+@pytest.mark.parametrize(("name", "least"), [("completions", 0.95), ("completions_unseen", 0.9)])
+def test_natural_completions_are_accepted_and_changes_of_meaning_refused(name, least):
+    texts = tomllib.loads((Path(__file__).parents[1] / f"data/{name}.toml").read_text(encoding="utf-8"))["texts"]
+    accepted = [not problem(text, after) for text in texts for after in text["natural"]]
+    assert sum(accepted) >= least * len(accepted)
+    for text in texts:
+        first = text["natural"][0]
+        for kind, old, new in text["changed"]:
+            assert old in first
+            assert problem(text, first.replace(old, new, 1)), (kind, old, new)
+
+
+def test_a_month_is_no_modal_verb():
+    assert invented("Erenumab", ["In May 2018 erenumab was approved."], "en") == []
+    assert unfaithful_edit("It was approved.", "It was approved in May.", ["in May"], "en") == ""
+    assert unfaithful_edit("It may help.", "It helps.", [], "en")
+
+
+def test_a_noun_gives_way_to_what_a_quote_equates_with_it():
+    for quote, edit in (("Dr. Lee, a nurse, came late.", ""), ("Dr. Lee and the nurse came late.", "removes 'nurse'")):
+        assert unfaithful_edit("The nurse left.", "Dr. Lee left.", ["Dr. Lee"], "en", [quote]) == edit
+
+
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: text["language"])
 @pytest.mark.parametrize("code", ["xx", "fi", "tr"])
 def test_a_language_without_a_list_refuses_every_change(text, code):
@@ -373,7 +403,7 @@ def test_a_language_without_a_list_refuses_every_change(text, code):
         assert unfaithful_edit(text["before"], text["before"].replace(old, new), text["facts"], code)
 
 
-chunks = st.sampled_from([chunk for chunk, *_ in (*FAITHFUL, *UNFAITHFUL)])
+chunks = st.sampled_from([chunk for chunk, *_ in (*FAITHFUL, *UNFAITHFUL) if "Ada" not in chunk])
 languages = st.sampled_from(["en", "de", "pl", "zh", "xx"])
 
 
@@ -390,8 +420,8 @@ def test_a_word_of_nobody_is_refused_wherever_it_is(chunk, data, word):
     rewritten = " ".join([*words[:at], word, *words[at:]])
     assert unfaithful_edit(chunk, rewritten, ["Ada, a cat"], "en") == f"adds {word!r}"
     alone = (
-        "" if word in {"Napoleon", "37", "zebra", "NASA"} else f"adds {word!r}"
-    )  # "not" needs the word that it denies
+        "" if word in {"Napoleon", "zebra", "NASA"} else f"adds {word!r}"
+    )  # "not" needs the word that it denies, a number what it counts
     assert unfaithful_edit(chunk, rewritten, [f"Ada {word}"], "en") == alone
 
 

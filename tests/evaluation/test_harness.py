@@ -157,7 +157,7 @@ def half(documents):
 def test_a_chunker_that_cheats_is_caught(claiming, cheat, gains, caught):
     made = [Candidate(name, cut, "external") for name, cut in (("honest", by_words(40, 40)), ("cheat", cheat))]
     honest, cheater = (
-        {**vars(result), **result.extra, "embedded": result.tokens.sum()} for result in evaluate(made, claiming)
+        {**vars(result), **result.scores, "embedded": result.tokens.sum()} for result in evaluate(made, claiming)
     )
     for name, times in caught.items():
         share = np.mean(cheater[name]) / np.mean(honest[name])
@@ -354,8 +354,9 @@ def test_failed_size_matching_is_reported_and_leads_nothing(task):
     base, stuck, tried = evaluate(made, task)
     assert (stuck.target_mean, stuck.off_target) == (60, True)
     assert Result.from_dict(stuck.to_dict()).off_target
-    better = replace(base, label="better", group="stable", recall=np.minimum(base.recall + 0.1, 1))
-    results = [base, replace(stuck, recall=base.recall + 1), better, replace(tried, group="experimental")]
+    better = replace(base, label="better", group="stable", scores={"recall": np.minimum(base.recall + 0.1, 1)})
+    best = replace(stuck, scores={"recall": base.recall + 1})
+    results = [base, best, better, replace(tried, group="experimental")]
     rows = compare(results, "recursive")
     assert rows[0].result.label == "stuck"
     lines = as_markdown(rows)
@@ -374,8 +375,7 @@ def test_size_matching_is_cached_and_costs_nothing(task):
             return default_embedder().embed(texts)
 
     result = run(size_matched("semantic-threshold", 300, embedder=Model()), task)
-    sentences = result.chunking_cost.texts
-    assert len(asked) < 2.2 * sentences  # once for all sizes, and once more when it counts
+    assert len(asked) < 2.2 * len(set(asked))  # once for all sizes, and once more when it counts
     assert result.chunking_cost.calls == 1
 
 
@@ -765,13 +765,9 @@ def test_a_variant_may_set_any_parameter(folder):
     ("variant", "why"),
     [
         ("recursive:max_token=3", "recursive has no such parameter; did you mean 'max_tokens'?, got 'max_token'"),
-        ("recursive:label=a", "recursive has no such parameter, got 'label'"),
-        ("recursive:mean=9", "recursive has no such parameter"),
-        ("recursive:name=a", "recursive has no such parameter"),
         ("recursiv:max_tokens=3", "did you mean 'recursive'?"),
         ("recursive:max_tokens", "--variant takes NAME:PARAMETER=VALUE"),
         ("recursive:max_tokens=9", "--matched-only takes no --variant that sets max_tokens"),
-        ("recursive:max_tokens=-1:overlap_tokens=4", "--matched-only takes no --variant that sets max_tokens"),
     ],
 )
 def test_a_variant_that_is_impossible_is_refused(folder, variant, why):

@@ -1,10 +1,7 @@
-"""Chunkers of one's own: their code is part of what a stored result is known by, and their names are their own."""
+"""Chunkers of one's own: their results are not stored, and their names are their own."""
 
 import importlib
-import os
-import subprocess
 import sys
-from functools import partial
 
 import pytest
 
@@ -12,7 +9,6 @@ from advchunk import ConfigurationError, Document, create, registry
 from advchunk.chunkers.catalog import register
 from advchunk.evaluation import EvaluationTask, candidate
 from advchunk.evaluation.data.questions import Question, Reference
-from advchunk.models.identity import code_identity
 from advchunk.records import Span
 
 SOURCE = '''
@@ -45,8 +41,8 @@ class {cls}(OwnParams, LinearChunker):
 
 @pytest.fixture(autouse=True)
 def _names_of_before(monkeypatch):
-    registry.rows("chunker")  # reads all tables
-    monkeypatch.setattr(registry._TABLE, "_rows", dict(registry._TABLE._rows))
+    registry.rows_of("chunker")  # reads all tables
+    monkeypatch.setattr(registry, "_ROWS", dict(registry._ROWS))
 
 
 @pytest.fixture
@@ -65,40 +61,10 @@ def own(tmp_path, monkeypatch):
     sys.modules.pop("own_chunkers", None)
 
 
-def test_the_fingerprint_of_a_candidate_follows_its_code(own):
+def test_results_of_code_without_a_version_are_not_stored(own):
     register(own())
-    first = candidate("own-code").fingerprint
-    assert candidate("own-code").fingerprint == first
-    register(own(cut=2))
-    assert candidate("own-code").fingerprint != first
+    assert candidate("own-code").fingerprint == ""
     assert candidate("recursive").fingerprint == create("recursive", fallback=None).fingerprint()
-
-
-def test_code_without_a_file_counts_too():
-    fingerprints = set()
-    for cut in (1, 2, 2):
-        space = {"__name__": "cell"}
-        exec(SOURCE.format(cut=cut, cls="Cell", name="own-cell"), space)
-        space["Cell"].__module__ = "cell"
-        register(space["Cell"])
-        fingerprints.add(candidate("own-cell").fingerprint)
-    assert len(fingerprints) == 2
-
-
-def test_a_class_that_is_older_than_its_file_has_another_fingerprint(own):
-    old = own()
-    new = own(cut=2)
-    assert old is not new
-    assert code_identity(old) != code_identity(new)  # both are asked after the file has changed
-
-
-def test_the_identity_of_code_is_the_same_in_every_process(own, tmp_path):
-    own()
-    script = "import own_chunkers, advchunk.models.identity as i; print(i.code_identity(own_chunkers.Own))"
-    run = partial(
-        subprocess.run, [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert len({run(env={**os.environ, "PYTHONHASHSEED": seed}).stdout for seed in "123"}) == 1
 
 
 def test_a_class_that_is_defined_again_takes_the_place_of_the_former(own):

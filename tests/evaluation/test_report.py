@@ -26,8 +26,7 @@ def result(label, group="stable", gain=0.0, seconds=1.0, tokens=(40, 90, 200), *
         label=label,
         group=group,
         settings={"said": label},
-        **dict.fromkeys([*names, "precision_omega"], scores),
-        extra={"claims_at_k": scores},
+        scores=dict.fromkeys([*names, "precision_omega", "claims_at_k"], scores),
         tokens=np.array(tokens),
         curve={250: 0.3 + gain, 1000: 0.5 + gain},
         redundancy=1.0,
@@ -36,8 +35,8 @@ def result(label, group="stable", gain=0.0, seconds=1.0, tokens=(40, 90, 200), *
         between=0.4,
         over=0.0,
         under=0.25,
-        indexing_cost=RunCost(calls=0, texts=0, tokens=0),
-        **{"forced": 0.5, "chunking_cost": RunCost(seconds, seconds, 10**7, 1, 30, 900)} | more,
+        indexing_cost=RunCost(calls=0, tokens=0),
+        **{"forced": 0.5, "chunking_cost": RunCost(seconds, seconds, 10**7, 1, 900)} | more,
     )
 
 

@@ -14,9 +14,8 @@ from advchunk.evaluation.metrics.statistics import holm, mean_interval, paired_d
 def test_an_interval_has_the_percentiles_of_all_samples():
     # The mean of four draws of 0 or 1, three to one for 1, is binomial.
     below = np.cumsum([comb(4, k) * 0.75**k * 0.25 ** (4 - k) for k in range(5)])
-    for confidence in (0.5, 0.8, 0.95):
-        expected = [np.searchsorted(below, at) / 4 for at in ((1 - confidence) / 2, (1 + confidence) / 2)]
-        assert mean_interval(np.array([0, 1, 1, 1]), confidence=confidence)[1:] == tuple(expected)
+    expected = [np.searchsorted(below, at) / 4 for at in (0.025, 0.975)]
+    assert mean_interval(np.array([0, 1, 1, 1]))[1:] == tuple(expected)
 
 
 def test_p_is_the_share_of_samples_on_the_other_side_twice():
@@ -34,10 +33,10 @@ def test_p_is_the_share_of_samples_on_the_other_side_twice():
 def test_samples_are_those_of_scipy(n):
     from scipy.stats import bootstrap
 
-    values, rng = np.random.default_rng(n).normal(size=n), np.random.default_rng(7)
-    samples = bootstrap((values,), np.mean, n_resamples=999, method="percentile", random_state=rng)
+    values, rng = np.random.default_rng(n).normal(size=n), np.random.default_rng(0)
+    samples = bootstrap((values,), np.mean, n_resamples=9999, method="percentile", random_state=rng)
     bounds = np.quantile(samples.bootstrap_distribution, [(1 - 0.95) / 2, (1 + 0.95) / 2])
-    assert mean_interval(values, resamples=999, seed=7)[1:] == tuple(bounds)
+    assert mean_interval(values)[1:] == tuple(bounds)
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say():
@@ -72,12 +71,6 @@ def test_p_is_never_less_than_the_samples_can_tell():
     assert paired_difference(np.arange(20) + 1.0, np.arange(20.0), resamples=999).p == 2 / 1000
 
 
-def test_a_seed_makes_it_the_same_again():
-    values = np.random.default_rng(3).random(40)
-    assert mean_interval(values, seed=1) == mean_interval(values, seed=1)
-    assert mean_interval(values, seed=1) != mean_interval(values, seed=2)
-
-
 @given(st.lists(st.integers(0, 40).map(lambda n: n / 40), max_size=8))
 def test_holm_adjusts_to_the_least_level_that_rejects(p):
     def rejected(level):
@@ -99,8 +92,6 @@ def test_holm_adjusts_to_the_least_level_that_rejects(p):
         (lambda: mean_interval(np.array([1.0])), r"scores must be \(n,\) finite numbers of n >= 2"),
         (lambda: mean_interval(np.array([1.0, np.nan])), "finite"),
         (lambda: mean_interval(np.ones((2, 2))), r"\(n,\)"),
-        (lambda: mean_interval(np.ones(3), confidence=1), "confidence must be in 0..1, got 1"),
-        (lambda: mean_interval(np.ones(3), resamples=0), "resamples must be >= 1"),
         (lambda: paired_difference(np.ones(3), np.ones(2)), "baseline must score the same 3 questions, got 2"),
         (lambda: holm(np.array([0.5, 1.1])), "p must be"),
         (lambda: holm(np.array([np.nan])), "p must be"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import sys
@@ -130,16 +129,8 @@ def test_positions_never_pass_what_the_model_was_trained_on():
     assert tiny("llama", max_context=99).context == 99
 
 
-def test_memory_bounds_the_context():
-    model = tiny(positions=10**6)
-    assert model.reader.token_bytes == 2 * 2 * 4 * 8 * 4  # keys and values, layers, heads, width, bytes
-    assert model.context == 8192
-    assert tiny(positions=10**6, max_memory=1).context == 2**20 // 512
-    assert tiny(positions=10**6, max_memory=1, max_context=70).context == 70
-    with pytest.raises(
-        ConfigurationError, match=r"must be enough for the keys and values of 16 tokens, 512 bytes each, got 0"
-    ):
-        _ = tiny(positions=10**6, max_memory=0).context
+def test_the_context_is_bounded():
+    assert tiny(positions=10**6).context == 8192
     with pytest.raises(ConfigurationError, match="a language model must read >= 16 tokens at a time, got 8"):
         _ = tiny(positions=8).context
 
@@ -238,6 +229,7 @@ def test_perplexity_is_the_mean_of_exponentials(real):
     assert result == pytest.approx(np.exp(nats[1:]).mean())
 
 
+@pytest.mark.long
 def test_a_window_costs_little_surprise(real):
     text = (Path(__file__).parents[1] / "data/harbour_town.md").read_text(encoding="utf-8")[:1000]
     window = as_causal(models.smollm2(), max_context=128).model
@@ -359,24 +351,10 @@ class Own:
         return self.chances
 
 
-class Later(Own):
-    async def asurprise(self, text):
-        return [1, 3], [np.nan, 4.0]
-
-    async def achoose(self, prompt, options):
-        return [0.0, 1.0]
-
-
-def test_an_object_of_ones_own_is_asked_now_or_later():
-    item = ("abc", (0, 1, 3))
-    for model, expected, chances in ((Own(), 2.0, [0.5, 0.25]), (Later(), 4.0, [0.0, 1.0])):
-        coerced = as_causal(model)
-        assert coerced.score([item, item])[0].tolist() == [2.0, 2.0]
-        assert coerced.choose([("?", ("1", "2"))])[0].tolist() == [0.5, 0.25]
-        (result,) = asyncio.run(coerced.ascore([item]))
-        assert result.tolist() == [expected, expected]
-        (result,) = asyncio.run(coerced.achoose([("?", ("1", "2"))]))
-        assert result.tolist() == chances
+def test_an_object_of_ones_own_is_asked():
+    coerced = as_causal(Own())
+    assert coerced.score([("abc", (0, 1, 3))] * 2)[0].tolist() == [2.0, 2.0]
+    assert coerced.choose([("?", ("1", "2"))])[0].tolist() == [0.5, 0.25]
 
 
 def test_models_are_equal_if_they_answer_alike():
@@ -495,6 +473,7 @@ def test_every_token_belongs_to_one_unit(parts, data):
     assert np.isfinite(result).all()
 
 
+@pytest.mark.long
 def test_the_benchmark_runs(tmp_path):
     quick = models.shallow()
     sentences = [sentence.strip() for sentence in SENTENCES]

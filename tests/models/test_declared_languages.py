@@ -14,7 +14,7 @@ from advchunk.errors import ConfigurationError
 from advchunk.models.embedders import HybridEmbedder, as_embedder
 from advchunk.models.hashed_words import HashedWords
 from advchunk.models.static import default_embedder
-from advchunk.retrieval import Retriever, StoredRetriever
+from advchunk.retrieval import Retriever, Search, StoredRetriever
 
 CHUNKERS = [MSTSemanticChunker, OptimalSemanticChunker, SemanticThresholdChunker, UniversalSemanticChunker]
 TEXTS = {
@@ -138,7 +138,7 @@ def llamaindex_results(code, question, **options):
 @pytest.mark.parametrize("results", [langchain_results, llamaindex_results])
 def test_the_retrievers_of_frameworks_search_by_words_where_vectors_say_nothing(results, caplog):
     code, question = "ru", "Какой суд рассмотрит жалобу весной?"
-    assert results(code, question) == results(code, question, mode="lexical")
+    assert results(code, question) == results(code, question, search=Search("lexical"))
     assert caplog.text.count("a hybrid search is by words alone") == 1
 
 

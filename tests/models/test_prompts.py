@@ -15,8 +15,6 @@ from advchunk import Document, LLMChapteringChunker, MarginSamplingChunker, Recu
 from advchunk.chunkers.by_topic.margin import margin_prompts
 from advchunk.chunkers.experimental.chaptering.chunker import chaptering_prompt
 from advchunk.enrich import ContextPrompts, ContextualEnricher, Rewriting, RewritingPrompts
-from advchunk.evaluation import generate_questions
-from advchunk.evaluation.data.llm_questions import QUESTION_PROMPT
 from advchunk.models.prompts import fill_prompt, unescape
 
 TEMPLATES = {
@@ -25,7 +23,6 @@ TEMPLATES = {
     "chapters": chaptering_prompt()[-1][1],
     "instructions for chapters": chaptering_prompt()[0][1],
     **{f"margin {language}": prompt for language, prompt in margin_prompts().items()},
-    "question": QUESTION_PROMPT,
 }
 TAGS = sorted({name for prompt in TEMPLATES.values() for name in re.findall(r"</(\w+)>", prompt)})
 TURNS = [
@@ -83,7 +80,6 @@ def prompts_about(text):
     LLMChapteringChunker(llm=llm).chunk(f"# {text[:80]}\n\n{text}")
     for context in ("chunk", "pair"):
         MarginSamplingChunker(lm=Chooses(), context=context).chunk(text)
-    generate_questions(llm, [document], 2)
     return sent
 
 

@@ -18,7 +18,7 @@ from llama_index.core import Document as LlamaDocument
 from llama_index.core.ingestion import IngestionPipeline
 
 from advchunk import Document, LLMChapteringChunker, OpenAIChat, Span
-from advchunk.enrich import ContextualEnricher, Rewriting
+from advchunk.enrich import ContextualEnricher, Rewriting, Summaries
 from advchunk.evaluation import EvaluationTask, Question, Reference, candidate, compare, evaluate
 from advchunk.evaluation.comparison import report
 from langchain_advchunk import LLMChapteringSplitter
@@ -78,7 +78,7 @@ def chunked(llm, cache):
 
 def enriched(llm, cache):
     chunks = LLMChapteringChunker(llm=lambda _: "## 1 Cats\n## 7 Courts").chunk(TEXT)
-    for kind in (ContextualEnricher, Rewriting):
+    for kind in (ContextualEnricher, Summaries, Rewriting):
         enricher = kind(llm=llm, cache=cache)
         yield enricher
         yield enricher.fingerprint()

@@ -108,6 +108,6 @@ def test_a_corpus_is_read_by_a_real_model(served):
     assert "".join(chunk.text for chunk in corpus.chunks) == CATS + COURTS
     assert chat.usage.requests >= 3
     statuses = {leaf.extraction.status for leaves in corpus.leaves.values() for leaf in leaves}
-    statuses |= {summary.status for summary in corpus.summaries.values()}
+    statuses |= {summary.status for summary in corpus.summaries}
     assert statuses <= {"", "failed: BadModelOutput"}
-    assert all(summary.text for summary in corpus.summaries.values())
+    assert all(summary.text for summary in corpus.summaries)

@@ -22,7 +22,7 @@ import advchunk
 from advchunk.errors import ConfigurationError
 from advchunk.models import static, wordpiece
 from advchunk.models.static import StaticEmbedder, default_embedder
-from advchunk.models.wordpiece import KeepingWordPiece, WordPiece, default_wordpiece
+from advchunk.models.wordpiece import WordPiece, default_wordpiece
 
 FRAGMENTS = [
     "The", "transformers", "unaffable", "can't", "naïve", "İstanbul", "ΣΊΣΥΦΟΣ", "Straße", "37°C", "±5mm", "x≮y", "µg",
@@ -97,28 +97,11 @@ def test_a_lone_surrogate_is_removed():
     assert tokenizer("\udfff") == 0
 
 
-@given(some_texts, st.integers(1, 9))
-def test_many_texts_are_encoded_in_blocks_as_one_at_a_time(texts, block):
+@given(some_texts)
+def test_many_texts_are_encoded_as_one_at_a_time(texts):
     tokenizer = default_wordpiece()
-    alone = [tokenizer.encode(text) for text in texts]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wordpiece, "FEW", -1)
-        patch.setattr(wordpiece, "BLOCK", block)
-        ids, bounds = tokenizer.encode_many(texts)
-    assert [ids[a:b].tolist() for a, b in pairwise(bounds.tolist())] == alone
-
-
-@given(some_texts, some_texts, st.integers(0, 40))
-def test_tokens_kept_from_counting_are_those_of_the_texts(texts, others, most):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wordpiece, "FEW", 0)
-        patch.setattr(wordpiece, "MAX_KEPT", most)
-        patch.setattr(wordpiece, "PER_TEXT", 1)
-        plain, keeping = default_wordpiece(), KeepingWordPiece(default_wordpiece())
-        for some in (texts, others, texts[::-1]):
-            assert keeping.counts(some).tolist() == plain.counts(some).tolist()
-            assert sum(map(len, keeping._kept.values())) <= most
-            assert [x.tolist() for x in keeping.encode_many(texts)] == [x.tolist() for x in plain.encode_many(texts)]
+    ids, bounds = tokenizer.encode_many(texts)
+    assert [ids[a:b].tolist() for a, b in pairwise(bounds.tolist())] == [tokenizer.encode(text) for text in texts]
 
 
 @given(texts=some_texts)

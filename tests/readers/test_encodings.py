@@ -87,3 +87,9 @@ def test_binary_data_are_no_text():
     assert not is_text(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
     assert find_unicode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0") == ""
     assert is_text("天気がいい。\n".encode("utf-16-le"))
+
+
+def test_a_text_in_iso_2022_jp_is_not_ascii():
+    assert decode("緑茶は蒸す。".encode("iso2022_jp")).text == "緑茶は蒸す。"
+    assert decode(b"tea \x1b$B \xff\x1b(B", encoding="latin-1").text.startswith("tea")
+    assert decode(b"\x1b[31mtea\x1b[0m").encoding == "utf-8"

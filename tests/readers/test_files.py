@@ -45,7 +45,7 @@ def test_a_pdf_is_read_with_its_pages(tmp_path):
             "text files must be UTF-8 unless encoding is given, got byte 0xe9 at 10",
         ),
         (
-            "tea.docm",
+            "tea.dotx",
             b"PK\x03\x04\x14\xff",
             "text files must be UTF-8 unless encoding is given, got a zip archive, such as an Office document",
         ),

@@ -186,7 +186,7 @@ def test_xhtml_may_close_any_element_at_once():
     [
         ("<pre>a  b</pre>", "a b"),
         ("<h3>a</h3>b", "a b"),
-        ("<table><tr><td>a<td>b|c<tr><td>d<td>e</table>", "a b\\|c d e"),
+        ("<table><tr><td>a<td>b|c<tr><td>d<td>e</table>", "a, b\\|c; d, e"),
         ("<ul><li>a<li>b</ul>", "- a - b"),
     ],
 )
@@ -461,3 +461,44 @@ def test_what_only_speaks_of_cookies_stays(names):
     assert html.read(f"<p>Tea.</p><div {names}>Bake cookies.</div>").text == "Tea.\n\nBake cookies."
     page = "<body class=cookie-banner><p>Tea.</p><div class=cookie-bar><main>Milk.</main></div>"
     assert html.read(page).text == "Tea.\n\nMilk."
+
+
+def test_readings_and_the_numbers_of_notes_are_apart_from_their_words():
+    ruby = "<p><ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rt>じ</rt></ruby>。</p>"
+    assert html.read(ruby).text == "漢字 (かんじ)。"
+    notes = "<p>Cells<sup>3</sup> and work<sup>12,13</sup>, tea<sup><a href='#a'>4</a></sup>.<sup>5</sup> Area in m<sup>2</sup>.</p>"
+    assert html.read(notes).text == "Cells[3] and work[12,13], tea[4].[5] Area in m2."
+
+
+_MENU = "<ul>" + "".join(f"<li><a href='/{i}'>Offers of the week {i}</a></li>" for i in range(12)) + "</ul>"
+_PROSE = "".join(
+    f"<p>Green tea number {i} is steamed, rolled, and dried on the day on which it is picked.</p>" for i in range(9)
+)
+
+
+def test_the_main_content_of_a_page_is_what_it_is_about():
+    pytest.importorskip("trafilatura")
+    page = f"<html><body><div>{_MENU}</div><div><h1>Tea</h1>{_PROSE}</div><form><p>Subscribe to our letter of news</p></form></body></html>"
+    everything, main = html.read(page), html.read(page, content="main")
+    assert "Offers of the week 3" in everything.text
+    assert "Subscribe" in everything.text
+    assert main.text.count("Green tea number") == 9
+    assert "Offers" not in main.text
+    assert "items: 12" in main.metadata["left_out"]
+    with pytest.raises(ConfigurationError, match='content must be "all" or "main"'):
+        html.read(page, content="article")
+
+
+def test_main_content_keeps_every_section_of_documentation():
+    pytest.importorskip("trafilatura")
+    sections = [
+        f"<h2>Option {i}</h2><p>Sets {i}.</p><pre>tea --option {i}</pre><table><tr><th>Value {i}</th><th>Effect</th></tr>"
+        f"<tr><td>hot {i}</td><td>boils</td></tr></table>"
+        for i in range(12)
+    ]
+    body = f"<nav>{_MENU}</nav><main><h1>Manual</h1><p>How to make tea with the program, option by option.</p>{''.join(sections)}</main>"
+    page = f"<html><body>{body}<footer><p>Made with care</p></footer></body></html>"
+    document = html.read(page, content="main")
+    assert [document.text[slice(*block.span)] for block in document.blocks] == [
+        html.read(page).text[slice(*block.span)] for block in html.read(page).blocks
+    ]

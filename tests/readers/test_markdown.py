@@ -493,10 +493,6 @@ def test_a_title_is_context_once():
     chunks = RecursiveChunker(max_tokens=14, include_context=True, tokenizer="words").chunk(text)
     assert {chunk.context for chunk in chunks} >= {"Tea", "Tea > Green"}
     assert not any("Tea > Tea" in chunk.context for chunk in chunks)
-    pieces = RecursiveChunker(max_tokens=14, include_context=True, tokenizer="words", markup="markdown")
-    assert list(pieces.chunk_stream([text])) == pieces.chunk(text)
-    edited = pieces.rechunk(pieces.chunk(text), text.replace("hot", "cold").replace("title: Tea", "title: Teas"))
-    assert edited.chunks == pieces.chunk(text.replace("hot", "cold").replace("title: Tea", "title: Teas"))
 
 
 @given(anything)

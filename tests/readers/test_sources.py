@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import ConfigurationError, RecursiveChunker, chunk_files
+from advchunk import ConfigurationError, RecursiveChunker, chunk_files, read_file
 from advchunk.chunkers import sources as chunked
 from advchunk.chunkers.sources import NameSet
 from advchunk.readers import sources
@@ -274,7 +274,7 @@ def test_the_inventory_says_what_failed_what_is_not_in_utf_8_and_which_chunker_a
     assert [Path(failure.source).name for failure in files.failures] == ["bad.json"]
     assert (dict(inventory.read), dict(inventory.failed)) == ({".md": 2, ".csv": 1}, {".json": 1})
     assert dict(inventory.encodings) == {"utf-16": 1}
-    assert dict(inventory.chunkers) == {".md by universal-semantic": 2, ".csv by recursive": 1}
+    assert dict(inventory.chunkers) == {".md by optimal-semantic": 2, ".csv by recursive": 1}
     assert inventory.total == 4
     assert "1 failed (.json 1), 1 not in UTF-8 (utf-16)" in str(inventory)
 
@@ -295,3 +295,36 @@ def test_files_folders_and_patterns_are_passed_over(tmp_path, exclude, names):
     assert sorted(find(tmp_path, exclude=own)[0]) == names
     documents = [document for document, _ in chunk_files(tmp_path, RecursiveChunker(), exclude=own)]
     assert sorted(str(Path(document.id).relative_to(tmp_path)) for document in documents) == names
+
+
+def test_a_file_of_which_nothing_is_read_is_a_failure_unless_it_is_blank(tmp_path):
+    for name, data in {
+        "a.html": "<title>Tea</title>",
+        "b.eml": "Subject: Tea\n\n",
+        "c.md": "Tea.",
+        "d.md": "\ufeff \n",
+    }.items():
+        (tmp_path / name).write_text(data, encoding="utf-8")
+    files = chunk_files(tmp_path, RecursiveChunker())
+    assert [len(chunks) for _, chunks in files] == [1, 0]
+    assert [Path(failure.source).name for failure in files.failures] == ["a.html", "b.eml"]
+    assert all("no text was found" in str(failure.error) for failure in files.failures)
+
+
+def test_the_main_content_of_pages_is_passed_on(tmp_path):
+    pytest.importorskip("trafilatura")
+    menu = "".join(f"<p><a href='/{i}'>Offers of the week number {i}</a></p>" for i in range(9))
+    prose = "".join(
+        f"<p>Green tea {i} is steamed, rolled, and dried on the day on which it is picked.</p>" for i in range(9)
+    )
+    (tmp_path / "a.html").write_text(
+        f"<html><body><div>{menu}</div><div><h1>Tea</h1>{prose}</div></body></html>", encoding="utf-8"
+    )
+    for chunker in (RecursiveChunker(), RecursiveChunker(markup="html")):
+        ((document, chunks),) = chunk_files(tmp_path, chunker, content="main")
+        assert "Offers" not in document.text
+        assert chunks[0].metadata["left_out"].startswith("paragraphs: ")
+    assert "Offers" in read_file(tmp_path / "a.html").text
+    assert "Offers" not in read_file(tmp_path / "a.html", content="main").text
+    with pytest.raises(ConfigurationError, match="content must be"):
+        chunk_files(tmp_path, content="some")

@@ -85,7 +85,8 @@ def test_a_ranking_is_that_of_the_allowed_chunks(search):
     expected = combine(
         dense.keep(allowed) if search.mode != "lexical" else None,
         lexical if search.mode != "dense" else None,
-        positions if search.neighbors else None,
+        search,
+        positions,
     )
     ranking = collection.rank("word7 word12 word17 word30", dense, search)
     assert ranking.chunks.tolist() == [i for i in expected.chunks.tolist() if allowed[i]]
@@ -101,7 +102,7 @@ def test_joined_chunks_stand_in_texts_of_their_own():
     assert [c.index for c in joined.chunks] == [0, 1, 2, 3]
     assert joined.allowed.tolist() == [True, False, True, True]
     assert len(set(joined.positions.documents.tolist())) == 3
-    assert len(joined.passages(everything(joined).keep(joined.allowed), 100, WORDS)) == 3
+    assert len(joined.passages("", everything(joined).keep(joined.allowed), 100, WORDS, None)) == 3
     assert first.allowed.all()
     assert cited(collected([]).joined(first)) == cited(first)
 

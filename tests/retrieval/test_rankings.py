@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from advchunk import ConfigurationError
-from advchunk.retrieval import Ranking, VectorIndex, combine, fuse
+from advchunk.retrieval import Ranking, Search, VectorIndex, combine, fuse
 
 SCORES = st.integers(0, 12).flatmap(
     lambda n: arrays(np.float64, n, elements=st.sampled_from([0.0, 0.5, 1.0, 2.0, 7.0]))
@@ -75,7 +75,7 @@ def test_an_empty_ranking_adds_nothing():
         (lambda: fuse([ranking(c1=1.0)], method="max"), "method must be one of"),
         (lambda: fuse([ranking(c1=1.0)], depth=0), "depth must be >= 1"),
         (lambda: Ranking.from_scores(np.ones(3), 0), "depth must be >= 1"),
-        (lambda: combine(None, None), "a ranking by vectors or by words must be given"),
+        (lambda: combine(None, None, Search()), "a ranking by vectors or by words must be given"),
     ],
 )
 def test_bad_values_are_refused(call, rule):

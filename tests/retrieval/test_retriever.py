@@ -64,9 +64,9 @@ def test_documents_are_added_async_as_they_are_added(mode):
 
     async def fill(retriever):
         await retriever.aadd_many(chunks(), TEXTS)
-        await retriever.aadd("law.txt", chunks()["tea.txt"], text=TEXTS["tea.txt"])
+        await retriever.aadd_many({"law.txt": chunks()["tea.txt"]}, {"law.txt": TEXTS["tea.txt"]})
         with pytest.raises(ConfigurationError, match="texts must be those of the spans"):
-            await retriever.aadd("law.txt", chunks()["law.txt"], text="Other.")
+            await retriever.aadd_many({"law.txt": chunks()["law.txt"]}, {"law.txt": "Other."})
 
     batches, awaited, plain = [], Retriever(embedder=Awaited(), mode=mode), Retriever(embedder=Awaited(), mode=mode)
     asyncio.run(fill(awaited))

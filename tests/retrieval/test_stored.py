@@ -208,6 +208,7 @@ while True:
 """
 
 
+@pytest.mark.long
 def test_a_writer_that_is_killed_leaves_the_old_or_the_new_state(tmp_path):
     path, rng = tmp_path / "a.index", np.random.default_rng(2)
     last = 0

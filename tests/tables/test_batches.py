@@ -1,6 +1,8 @@
 """Arrow tables of documents in, tables of chunks out: by rows, whatever the batches."""
 
 import json
+import os
+import sys
 from datetime import date, timedelta
 from decimal import Decimal
 
@@ -10,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, RecursiveChunker, create
-from advchunk.tables import chunk_batches, chunk_schema
+from advchunk.retrieval import StoredRetriever
+from advchunk.tables import chunk_batches, chunk_schema, read_chunks
 from advchunk.tables.batches import repeated_ids
+from hazards import die_at_poison
 
 TEXTS = ["One two. Three four.", "", "# Tea\n\nGreen tea.\n\nMilk.", "Five six seven."]
 TABLE = pa.table({"id": list("abcd"), "text": TEXTS, "year": [1, 2, 3, None]})
@@ -145,6 +149,38 @@ def test_a_cell_that_is_broken_is_an_error_row():
     errors = chunked(pa.table({"id": ["a", "b"], "text": broken}), RecursiveChunker())["error"].to_pylist()
     assert errors[0] is None
     assert errors[1].startswith("'text' must be a string, got UnicodeDecodeError")
+
+
+@pytest.mark.slow
+def test_a_document_that_kills_its_process_is_a_row_with_an_error(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    table = pa.table({"id": ["a", "b", "c"], "text": ["One.", "POISON", "Two."]})
+    rows = chunked(table, RecursiveChunker(tokenizer=die_at_poison), workers=2)
+    assert rows["text"].to_pylist() == ["One.", None, "Two."]
+    assert rows["error"][1].as_py().startswith("WorkerDied: 3 worker processes died of it")
+
+
+@pytest.mark.parametrize("method", ["recursive", "hierarchical"])
+def test_chunks_are_read_as_they_were_made(method):
+    chunker = create(method, max_tokens=5, vectors="plain")
+    results = chunker.chunk_many([Document(text, name) for name, text in zip("abcd", TEXTS, strict=True)])
+    rows = chunked(TABLE.select(["id", "text"]), chunker)
+    groups = dict(read_chunks(pa.concat_tables([rows.slice(0, 1), rows.slice(1)])))  # batches that cut a document
+    assert groups == {name: chunks for name, chunks in zip("abcd", results, strict=True) if chunks}
+    for chunks, own in zip(filter(None, results), groups.values(), strict=True):
+        assert all((a.vector == b.vector).all() for a, b in zip(chunks, own, strict=True))
+
+
+def test_an_index_is_filled_from_tables_of_chunks(tmp_path):
+    rows = chunked(TABLE, RecursiveChunker(max_tokens=5, vectors="plain"))
+    index = StoredRetriever(tmp_path / "my.index")
+    for _ in range(2):  # the second time in place of what is there
+        index.change(dict(read_chunks(rows)))
+    assert [hit.document for hit in index.search("Green tea", 1)] == ["c"]
+    with pytest.raises(ConfigurationError, match="must be together"):
+        list(read_chunks(rows.slice(1)))
+    with pytest.raises(ConfigurationError, match="must have the columns of chunk_schema"):
+        list(read_chunks(TABLE))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import sys
 from itertools import pairwise
 
-import numpy as np
 import pytest
 import regex
 from hypothesis import example, given
@@ -74,9 +73,6 @@ def test_chunker_uses_its_normalization():
 def test_counts():
     terms = terms_of([["a", "b", "a"], [], ["b"]])
     assert terms.counts().toarray().tolist() == [[2, 1], [0, 0], [0, 1]]
-    back = terms.backwards()
-    assert back.counts().toarray().tolist() == [[0, 1], [0, 0], [2, 1]]
-    assert np.array_equal(back.backwards().ids, terms.ids)
 
 
 def test_missing_stop_words_raise_an_error_despite_the_fallback(monkeypatch):

@@ -69,8 +69,9 @@ class OwnLevels:
 class Contexts:
     """The context of an offset: the title and the headings above it, and the caption and head of its table, or its speaker.
 
-    What has no room in half a chunk is left out: the outermost headings first, then the caption. Of a head that is too long
-    alone, each cell has its first words.
+    A piece that begins within a row also has the key of the row, and either the head of all columns and empty cells before its
+    own, or the head of its own columns. What has no room in half a chunk is left out: the outermost headings first, then the
+    caption. Of a head that is too long alone, each cell has its first words.
 
     Parameters
     ----------
@@ -87,7 +88,8 @@ class Contexts:
         self._headed = [(above, block) for above, block in pairs if block.kind == "table" or _speaker(block)]
         self._starts = [block.span.start for _, block in self._headed]
         self._heads = dict[int, tuple[str, tables.Head]]()
-        self._contexts = dict[tuple[int, int, tuple[str, ...]], str]()
+        self._rows = dict[int, tuple[tables.Form, list[int]]]()
+        self._contexts = dict[tuple[tuple[int, int], tuple[str, int], tuple[str, ...]], str]()
         self._sizes = dict[str, int]()
 
     def __call__(self, offset: int) -> tuple[str, int]:
@@ -98,19 +100,22 @@ class Contexts:
         if self._headings is not None:
             path = section_path(self._document, self._headings.above(offset))
             path = path if path[:1] == self._title else (*self._title, *path)
-        key = *self._block_at(offset), path
+        block = self._block_at(offset)
+        key = block, self._place_in_row(*block, offset), path
         if key not in self._contexts:
             self._contexts[key] = next(filter(self._fits, self._candidates(*key)), "")
         context = self._contexts[key]
         return context, self._size(context)
 
-    def _candidates(self, place: int, inside: int, path: tuple[str, ...]) -> Iterable[str]:
+    def _candidates(self, at: tuple[int, int], row: tuple[str, int], path: tuple[str, ...]) -> Iterable[str]:
         """Yield contexts, the fullest first, of which the first that fits is taken.
 
         Parameters
         ----------
-        inside : the characters before the offset if that is in the head of the table, or if there is none, up to `_MAX_OPENING`.
+        at : see `_block_at`.
+        row : see `_place_in_row`.
         """
+        (place, inside), (key, before) = at, row
         titles = [" > ".join(path[outermost:]) for outermost in range(len(path))]
         block = self._headed[place][1] if place >= 0 else None
         if block and block.kind != "table":
@@ -120,22 +125,27 @@ class Contexts:
             if inside:
                 start, end = block.span
                 head = tables.opening(self._document.text[start:end], inside)
-            whole = "\n".join(filter(None, [caption if path[-1:] != (caption,) else "", head.text()]))
+            named = caption if path[-1:] != (caption,) else ""
+            whole = "\n".join(filter(None, [named, head.text(), f"| {key} |{'  |' * (before - 1)}" if before else ""]))
             yield from (title if title.endswith(whole) else with_context(title, whole) for title in [*titles, ""])
-            yield head.text()
-            yield from self._shortened(head)
+            for own, after in [(head.own(before), f"\n| {key} |")] * (before > 0) + [(head, "")]:
+                yield own.text() + after
+                yield from self._shortened(own, after)
         yield from titles
 
-    def _shortened(self, head: tables.Head) -> Iterable[str]:
-        """Yield a head in one line with the most words of each cell that fit; else with the most cells of one word."""
+    def _shortened(self, head: tables.Head, after: str) -> Iterable[str]:
+        """Yield a head in one line with the most words of each cell that fit, and what is after it; else with the most cells of one word."""
         by_words, by_cells = range(1, head.most_words + 1), range(1, len(head.columns()) + 1)
-        if words := bisect_left(by_words, True, key=lambda most: not self._fits(head.line(most))):
-            yield head.line(words)
-        elif cells := bisect_left(by_cells, True, key=lambda most: not self._fits(head.line(1, most))):
-            yield head.line(1, cells)
+        if words := bisect_left(by_words, True, key=lambda most: not self._fits(head.line(most) + after)):
+            yield head.line(words) + after
+        elif cells := bisect_left(by_cells, True, key=lambda most: not self._fits(head.line(1, most) + after)):
+            yield head.line(1, cells) + after
 
     def _block_at(self, offset: int) -> tuple[int, int]:
-        """Return the number of the table or turn whose later piece is at an offset; -1 if there is none. See `_candidates`."""
+        """Return the number of the table or turn whose later piece is at an offset, -1 if there is none.
+
+        With it go the characters before the offset if that is in the head of the table, or if there is none, up to `_MAX_OPENING`.
+        """
         place = bisect_right(self._starts, offset) - 1
         block = self._headed[place][1] if place >= 0 else None
         if block is None or offset >= block.span.end:
@@ -147,6 +157,20 @@ class Contexts:
             return place, 0
         head = self._head(place)[1]
         return place, 0 if head.rows and head.end <= at else min(at, _MAX_OPENING)
+
+    def _place_in_row(self, place: int, inside: int, offset: int) -> tuple[str, int]:
+        """Return the key of the row that an offset is in, and the number of cells before it; 0 if it begins a row."""
+        if place < 0 or inside or self._headed[place][1].kind != "table":
+            return "", 0
+        text, (start, end) = self._document.text, self._headed[place][1].span
+        if place not in self._rows:
+            table = text[start:end]
+            kind = tables.form(table)
+            self._rows[place] = kind, [*(start + at for at in tables.row_starts(table, kind)), end]
+        kind, starts = self._rows[place]
+        number = bisect_right(starts, offset) - 1
+        row, at = text[starts[number] : starts[number + 1]], offset - starts[number]
+        return tables.place_in_row(row, at, kind) if row[:at].strip() else ("", 0)
 
     def _head(self, place: int) -> tuple[str, tables.Head]:
         """Return the caption and the head of a table."""

@@ -65,6 +65,7 @@ _LABEL = 200  # most characters of a label
 _COLONS, _UNFINISHED, _STOPS = ":\uff1a", ",;-:\uff0c\uff1b\uff1a\u3001", ".!?\u2026\u3002\uff01\uff1f"
 _CLOSERS, _CLOSING = "\"')]\u201d\u2019\u00bb*_0123456789", 8
 _REACH = 16.0  # mean units that a cut moves for a cost of 1; chosen with the limit of 1 in benchmarks/STRUCTURE.md
+_NEAR = 64  # edges from the first allowed by a minimum among which a cut looks for a place
 _NO_SPANS = SpanSet()
 LINES: Final = frozenset({"start_line", "end_line"})
 """Metadata that change where lines are added above."""
@@ -168,7 +169,7 @@ def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: 
             strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
         elif block.kind == below.kind == "turn" and (block.title == below.title or _ends_in_question(text, block)):
             strength[bisect_left(edges, below.span.start)] = Strength.ITEM
-        elif below.kind == "table":
+        elif below.kind == "table" or (below.kind == "code" and _last_mark(text, *block.span) in _COLONS):
             for start in _led_in(text, blocks, place):
                 strength[bisect_left(edges, start)] = Strength.LEAD_IN
 
@@ -194,11 +195,6 @@ def _last_mark(text: str, start: int, end: int) -> str:
 def _ends_in_question(text: str, block: Block) -> bool:
     last = text[max(block.span.end - 8, block.span.start) : block.span.end]
     return last.rstrip(" \"'”’»)]*_").endswith(("?", "？", "؟"))
-
-
-def is_uncut(block: Block) -> bool:
-    """Return True for a block that is one unit, unless it is over the limits."""
-    return block.kind in _UNCUT or (block.kind == "quote" and block.title is not None)
 
 
 def _last_inside(text: str, block: Block) -> int:
@@ -316,7 +312,7 @@ def prefer_layout(units: Units, segmentation: Segmentation, weight: float) -> Se
     the strongest edges c is 0, and for each weaker kind it is higher by ln(k / j), at most 1, if j edges are stronger and
     k at least as strong: a kind of which there are many says little about where a topic ends. Edges before headings are
     one kind, so no cut moves across one; those within sentences are one with those of sentences. If all edges are alike, no
-    cut moves. Else cuts that were forced by size are left to `building.sizes.pack`, which takes the strongest edge near.
+    cut moves. A segment that would be below the minimum of the algorithm (``least``) ends later. Else cuts that were forced by size are left to `building.sizes.pack`, which takes the strongest edge near.
     """
     costs = layout_costs(units.strength[1:-1])
     if not weight or len(segmentation.cuts) < 3 or not np.any(costs):
@@ -332,7 +328,26 @@ def prefer_layout(units: Units, segmentation: Segmentation, weight: float) -> Se
     segmentation = _without_forced(segmentation)
     cuts = segmentation.cuts.copy()
     cuts[1:-1] = best[cuts[1:-1] - 1] + 1
+    if segmentation.least is not None:
+        cuts[1:-1] = _keep_minimum(units, segmentation, cuts, costs, at)
     return _with_cuts(segmentation, cuts)
+
+
+def _keep_minimum(units: Units, segmentation: Segmentation, moved: Ints, costs: Floats, at: Floats) -> list[int]:
+    """Return the inner cuts, each where it has moved if its segment then has the minimum of the algorithm, or is at a hard break.
+
+    Else it moves to the best edge from its own place on, or from the first after which the segment has the minimum.
+    """
+    sizes, least = segmentation.least or (moved, 0)
+    before, kept = np.r_[0, np.cumsum(sizes)], [0]
+    for cut, target in zip(segmentation.cuts[1:-1].tolist(), moved[1:-1].tolist(), strict=True):
+        place, first = target, int(np.searchsorted(before, before[kept[-1]] + least))
+        if kept[-1] < place < first and units.strength[place] < Strength.HARD_BREAK:
+            start = max(cut, first) - 1
+            near = costs[start : start + _NEAR] + at[start : start + _NEAR]
+            place = start + int(near.argmin()) + 1 if len(near) and np.isfinite(near).any() else kept[-1]
+        kept.append(max(place, kept[-1]))
+    return kept[1:]
 
 
 def layout_costs(strength: Ints) -> Floats:
@@ -436,11 +451,6 @@ def join_definitions(document: Document, limits: Limits) -> Document:
     return replace(document, blocks=tuple(joined))
 
 
-def _is_titled(block: Block) -> bool:
-    """Return True if a block begins a section: a heading, a numbered unit, or statements in source code."""
-    return block.kind == "heading" or (block.title is not None and block.kind in _TITLED)
-
-
 def section_path(document: Document, path: Sequence[str]) -> tuple[str, ...]:
     """Return a path of headings as it is written: in source code as one qualified name."""
     return (".".join(path),) if document.markup == "code" and path else tuple(path)
@@ -506,16 +516,6 @@ class Headings:
         return self._above[place - 1] if place and self._starts[place - 1] == offset else self._paths[place]
 
 
-def headings_above(document: Document, offset: int) -> tuple[tuple[int, str], ...]:
-    """Return level and title of each heading that a text from ``offset`` on is under, outermost first."""
-    headings = OpenHeadings(document.text, document.above)
-    for block in document.blocks or ():
-        if block.span.start >= offset:
-            break
-        headings.enter(block)
-    return headings.open
-
-
 def _heading(text: str, block: Block) -> tuple[int, str]:
     """Return the level and the title of a heading."""
     return block.level, " ".join(text[slice(*block.span)].split()) if block.title is None else block.title
@@ -529,7 +529,7 @@ class Locator:
         self._placed, self._starts, self._ends = list[Block](), list[int](), list[int]()
         for block in blocks:
             may_have_headings = may_have_headings or block.kind == "heading" or block.title is not None
-            if block.places or block.metadata:
+            if block.places or block.metadata or block.kind == "figure":
                 self._placed.append(block)
                 self._starts.append(block.span.start)
                 self._ends.append(block.span.end)
@@ -548,7 +548,7 @@ class Locator:
         name of the definition; ``start_line`` and ``end_line``, from 1, the lines of the first and the last character that
         is not white space, if no reader derived the text from another, with ``start_column`` and ``end_column`` in source
         code; ``page`` the first page; ``pages`` all of them, if several; ``boxes`` the places of each
-        block, each as [page, left, top, right, bottom]. Of the metadata of their blocks, lists are united, and of other
+        block, each as [page, left, top, right, bottom]; ``figures`` the number of pictures. Of the metadata of their blocks, lists are united, and of other
         values the first is taken, or the last if the key begins with "end".
         """
         metadata: dict[str, Any] = {}
@@ -574,6 +574,8 @@ class Locator:
             self._placed[bisect_right(self._ends, start) : bisect_left(self._starts, end)] for start, end in spans
         )
         blocks = [*chain.from_iterable(inside)]
+        if figures := sum(block.kind == "figure" for block in blocks):
+            metadata["figures"] = figures
         return metadata | _on_pages(blocks) | _united(block.metadata for block in blocks if block.metadata)
 
 

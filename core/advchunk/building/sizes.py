@@ -13,7 +13,7 @@ from functools import partial
 from itertools import accumulate, chain, pairwise, repeat
 from math import isfinite
 from numbers import Real
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -53,6 +53,9 @@ WITHIN_SENTENCE: Levels = (tiling.clauses, tiling.words, tiling.syllables, tilin
 """The levels of a sentence."""
 PROSE: Levels = (tiling.paragraphs, sentences, *WITHIN_SENTENCE)
 
+SCRAP = 8
+"""Most tokens of a piece that says nothing alone, such as "NOTE" or "Yeah." """
+_STOPS = ".!?\u2026\u3002\uff01\uff1f"
 _LEVELS = 10  # more than any `Levels` has, so that edges added for a target are weaker than those of the units
 _LONG = 16  # characters per token of a text that is not worth counting, because it is hardly within its limit
 _LETTER = re.compile(r"[^\W_]")  # or a digit
@@ -75,6 +78,7 @@ class Limits:
     verbatim_levels : `VERBATIM` or `CODE`.
     own_levels : returns the levels of the table or formula at an offset; None if none is there (see `building.contexts.OwnLevels`).
     atomic : spans that are not split.
+    joins_scraps : join pieces of at most `SCRAP` tokens, and pieces below the algorithm's own minimum, with a neighbor.
     """
 
     max_tokens: int
@@ -89,6 +93,7 @@ class Limits:
     verbatim_levels: Levels = VERBATIM
     own_levels: Callable[[int], Levels | None] | None = None
     atomic: SpanSet = SpanSet()  # noqa: RUF009
+    joins_scraps: bool = False
 
     @property
     def max_context(self) -> int:
@@ -568,9 +573,10 @@ def _is_array(value: Any, kinds: str, dimensions: int) -> bool:
 
 def build_chunks(units: Units, segmentation: Segmentation, limits: Limits) -> list[Chunk]:
     """Build the chunks of a segmentation, contiguous or grouped."""
+    rows, least = segmentation.rows, segmentation.least
     if segmentation.labels is None:
-        return assemble(units, segmentation.cuts, limits, segmentation.rows)
-    return assemble_groups(units, segmentation.labels, limits, segmentation.rows)
+        return assemble(units, segmentation.cuts, limits, rows, least)
+    return assemble_groups(units, segmentation.labels, limits, rows, least)
 
 
 def whole_chunk(text: str, budget: int, counter: Counter) -> Chunk | None:
@@ -580,10 +586,13 @@ def whole_chunk(text: str, budget: int, counter: Counter) -> Chunk | None:
     return Chunk(text, (Span(0, len(text)),), tokens)
 
 
-def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = None) -> list[Chunk]:
+def assemble(
+    units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = None, least: tuple[Ints, int] | None = None
+) -> list[Chunk]:
     """Build the chunks of contiguous segments: split long ones, join short ones, add overlap.
 
-    With ``vectors`` (n, d), a short piece joins the more similar of its neighbors.
+    With ``vectors`` (n, d), a short piece joins the more similar of its neighbors. ``least`` is a further minimum
+    (`Segmentation`), for texts without a target.
     """
     if limits.target is not None:
         units, cuts, vectors = refine(units, cuts, limits, vectors)
@@ -594,8 +603,9 @@ def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = 
     cuts = cuts if limits.target is None else _divisible_cuts(sizes, cuts, limits)
     pieces: Sequence[Sequence[int]]
     pieces = [range(a, b) for start, end in pairwise(cuts.tolist()) for a, b in divide(sizes, start, end, limits)]
-    if limits.min_tokens or _wordless(sizes, pieces):
-        pieces = _join_short(sizes, pieces, limits, vectors)
+    minimum = _Minimum.of(sizes, pieces, limits, least if limits.target is None else None)
+    if minimum or _wordless(sizes, pieces):
+        pieces = _join_short(sizes, pieces, limits, vectors, minimum)
     edges, breaks = sizes.edges, units.hard_breaks().tolist() if limits.overlap_tokens else [0]
     chunks, floor = [], 0
     for piece in pieces:
@@ -608,7 +618,9 @@ def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = 
     return chunks
 
 
-def assemble_groups(units: Units, labels: Ints, limits: Limits, vectors: Floats | None = None) -> list[Chunk]:
+def assemble_groups(
+    units: Units, labels: Ints, limits: Limits, vectors: Floats | None = None, least: tuple[Ints, int] | None = None
+) -> list[Chunk]:
     """Build the chunks of a grouping: the units of each label, in reading order, packed to the limits.
 
     Chunks are ordered by their first character. They do not overlap, and have no target size.
@@ -626,57 +638,118 @@ def assemble_groups(units: Units, labels: Ints, limits: Limits, vectors: Floats 
             runs = pack(adjacent, 0, len(members), limits, full=True, at=units.edges[members])
             pieces += [members[a:b] for a, b in runs]
     chunks = []
-    for piece in _join_short(sizes, sorted(pieces, key=lambda piece: piece[0]), limits, vectors):
+    pieces.sort(key=lambda piece: piece[0])
+    for piece in _join_short(sizes, pieces, limits, vectors, _Minimum.of(sizes, pieces, limits, least)):
         spans = _spans(sizes.edges, piece)
         tokens = sizes.size(piece[0], piece[-1] + 1) if len(spans) == 1 else None
         chunks.append(_chunk(units.text, spans, limits, tokens))
     return sorted(chunks, key=lambda chunk: chunk.spans)
 
 
-def _join_short(
-    sizes: RunSizes, pieces: Sequence[Sequence[int]], limits: Limits, vectors: Floats | None
-) -> list[Sequence[int]]:
-    """Join each piece under ``min_tokens``, or without a word, with a neighbor that has room for it, but not across a hard break.
+@dataclass(frozen=True, slots=True)
+class _Minimum:
+    """The minimum of a piece, in tokens and in the unit of the algorithm.
 
-    A neighbor is preferred if joining it separates no heading from its text; then one that is short too, because the mean
-    of a long piece is similar to everything; then the more similar one; then the smaller. If none has room, a short piece
-    takes text from one of them. A piece whose units sum up to twice the minimum is not short: some counters count one
-    word in a page without spaces, and pieces would be joined, and counted, without end.
+    Parameters
+    ----------
+    own : the sums of the units' sizes in the algorithm's unit up to each edge, (n + 1,), and the minimum in it.
+    scrap : most tokens of a piece that joins a neighbor that has room, but takes no text from it.
+    """
+
+    sizes: RunSizes
+    limits: Limits
+    own: tuple[Sequence[int], int]
+    scrap: int
+
+    @classmethod
+    def of(
+        cls, sizes: RunSizes, pieces: Sequence[Sequence[int]], limits: Limits, least: tuple[Ints, int] | None
+    ) -> Self:
+        """Return the minimum of the pieces of a text.
+
+        Scraps are joined if the mean piece has more than twice their tokens: where all pieces are short, they are what was
+        asked for. A minimum in another unit than tokens counts if a chunk can hold as much.
+        """
+        total = sizes.sum(0, len(sizes.units))
+        scrap = SCRAP if limits.joins_scraps and total > 2 * SCRAP * len(pieces) else 0
+        own = ([0], 0)
+        if least is not None and limits.joins_scraps:
+            before = [0, *accumulate(least[0].tolist())]
+            own = (before, least[1]) if least[1] * total <= limits.max_tokens * before[-1] else own
+        return cls(sizes, limits, own, scrap)
+
+    def __bool__(self) -> bool:
+        return bool(self.limits.min_tokens or self.own[1] or self.scrap)
+
+    def is_short(self, piece: Sequence[int]) -> bool:
+        """Return True if a piece is short; the last may be below the minimum of the algorithm."""
+        (before, least), end = self.own, piece[-1] + 1
+        is_last = end == len(self.sizes.units) or self.sizes.strength[end] >= Strength.HARD_BREAK
+        if least and not is_last and sum(before[i + 1] - before[i] for i in piece) < least:
+            return True
+        return self._is_below(piece, self.limits.min_tokens)
+
+    def is_scrap(self, piece: Sequence[int]) -> bool:
+        """Return True for a piece that says nothing alone."""
+        return self.scrap > 0 and self._is_below(piece, self.scrap + 1)
+
+    def _is_below(self, piece: Sequence[int], least: int) -> bool:
+        """Return True for a piece of fewer tokens, unless its units sum up to twice as many.
+
+        Some counters count one word in a page without spaces, and pieces would be joined, and counted, without end.
+        """
+        is_less = least > 0 and _piece_size(self.sizes, piece, self.limits) < least
+        return is_less and sum(self.sizes.sum(i, i + 1) for i in piece) < 2 * least
+
+    def leads(self, piece: Sequence[int]) -> bool:
+        """Return True for a scrap that does not end a sentence, such as the name of what is below it."""
+        return self.is_scrap(piece) and _text(self.sizes.units, piece[-1:]).rstrip()[-1:] not in _STOPS
+
+
+def _join_short(
+    sizes: RunSizes, pieces: Sequence[Sequence[int]], limits: Limits, vectors: Floats | None, minimum: _Minimum
+) -> list[Sequence[int]]:
+    """Join each piece under the minimum, or without a word, with a neighbor that has room for it, but not across a hard break.
+
+    A neighbor is preferred if joining it separates no heading from its text; then the one below a scrap that leads to it; then
+    one that is short too, because the mean of a long piece is similar to everything; then the more similar one; then the
+    smaller. If none has room, a short piece takes text from one of them.
     """
     joined, i, units = list(pieces), 0, sizes.units
     breaks = units.hard_breaks().tolist()
-
-    size = partial(_piece_size, sizes, limits=limits)
-
-    def is_short(piece: Sequence[int]) -> bool:
-        return size(piece) < limits.min_tokens and sum(sizes.sum(i, i + 1) for i in piece) < 2 * limits.min_tokens
 
     def section(piece: Sequence[int]) -> int:
         return bisect_right(breaks, piece[0])
 
     def fits(piece: Sequence[int]) -> bool:
-        within = size(piece) <= limits.window(sizes.edges[piece[0]])[1]
+        within = _piece_size(sizes, piece, limits) <= limits.window(sizes.edges[piece[0]])[1]
         return within and not (limits.more and limits.exceeds_more(_text(units, piece)))
 
-    def preference(left: int, whole: Sequence[int], neighbor: Sequence[int]) -> tuple[bool, bool, float, int]:
+    def preference(
+        left: int, whole: Sequence[int], neighbor: Sequence[int], leads: bool
+    ) -> tuple[bool, bool, bool, float, int]:
         ends_well = sizes.strength[whole[-1] + 1] >= 0
         similarity = _similarity(vectors, joined[left], joined[left + 1])
-        return ends_well, is_short(neighbor), similarity, -size(whole)
+        is_led_to = leads and left == i
+        return ends_well, is_led_to, minimum.is_short(neighbor), similarity, -_piece_size(sizes, whole, limits)
 
     while i < len(joined):
-        wholes, too_short = dict[int, Sequence[int]](), is_short(joined[i])
-        if too_short or _wordless(sizes, joined[i : i + 1]):
+        wholes, too_short = dict[int, Sequence[int]](), minimum.is_short(joined[i])
+        if too_short or minimum.is_scrap(joined[i]) or _wordless(sizes, joined[i : i + 1]):
             pairs = [left for left in (i - 1, i) if 0 <= left < len(joined) - 1]
             pairs = [left for left in pairs if section(joined[left]) == section(joined[left + 1])]
             wholes = {left: _union(joined[left], joined[left + 1]) for left in pairs}
         roomy = {left: whole for left, whole in wholes.items() if fits(whole)}
         if roomy:
-            i = max(roomy, key=lambda left: preference(left, roomy[left], joined[left if left < i else left + 1]))
+            leads = minimum.leads(joined[i])
+            i = max(
+                roomy, key=lambda left: preference(left, roomy[left], joined[left if left < i else left + 1], leads)
+            )
             joined[i : i + 2] = [roomy[i]]  # which may still be short: look at it again
             continue
         i += 1
         short = wholes if too_short else ()
-        divided = ((left, _halves(sizes, joined[left], joined[left + 1], limits)) for left in short)
+        divided = ((left, _halves(sizes, joined[left], joined[left + 1], limits, minimum)) for left in short)
         if division := next((pair for pair in divided if pair[1]), None):
             left, halves = division
             joined[left : left + 2] = halves
@@ -702,7 +775,9 @@ def _piece_size(sizes: RunSizes, piece: Sequence[int], limits: Limits) -> int:
     return sizes.size(piece[0], piece[-1] + 1) if is_run else limits.counter(_text(sizes.units, piece))
 
 
-def _halves(sizes: RunSizes, left: Sequence[int], right: Sequence[int], limits: Limits) -> list[range]:
+def _halves(
+    sizes: RunSizes, left: Sequence[int], right: Sequence[int], limits: Limits, minimum: _Minimum
+) -> list[range]:
     """Divide two runs again at the strongest edge (the most even if tied) that leaves none short; [] if there is none.
 
     With a target, no part is below its range, except the second if ``right`` is.
@@ -715,7 +790,9 @@ def _halves(sizes: RunSizes, left: Sequence[int], right: Sequence[int], limits: 
 
     def is_good(part: range, floor: int) -> bool:
         least, most = limits.window(sizes.edges[part.start])
-        is_short = sizes.size(part.start, part.stop) < max(limits.min_tokens, min(floor, least))
+        is_short = sizes.size(part.start, part.stop) < max(limits.min_tokens, min(floor, least)) or minimum.is_short(
+            part
+        )
         return not is_short and sizes.fits(part.start, part.stop, most)
 
     edges = [edge for edge in range(first + 1, last) if strength[edge] >= 0]

@@ -10,7 +10,7 @@ from advchunk import registry
 from advchunk.building.sizes import Limits
 from advchunk.chunkers import gate
 from advchunk.chunkers.base import Chunker, VectorsChunker
-from advchunk.chunkers.catalog import chunker_class, default_chunker
+from advchunk.chunkers.catalog import chunker_class, create_default, default_chunker
 from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.params import Params, parameters, resources
 from advchunk.chunkers.vectors import ChunkVectors
@@ -18,6 +18,7 @@ from advchunk.engine import Job, Plan, completed
 from advchunk.engine.runner import Failure, OnFailure
 from advchunk.errors import ConfigurationError
 from advchunk.readers import files, formats
+from advchunk.readers.writing import Content, check_content
 from advchunk.records import Document, Segmentation, Units, write_metadata, written_metadata
 
 _log = logging.getLogger("advchunk")
@@ -36,22 +37,20 @@ class AutoParams(Params):
 
     GROBID's TEI goes to ``grobid-section``, Docling's JSON and pages to ``layout-aware``, PubMed's records to
     ``biomedical-abstract``; tables of separated values, and records of JSON and YAML to ``recursive``; Markdown, plain text,
-    source code, HTML, JATS and other XML to ``universal-semantic``. The first two are experimental: unless experimental
-    chunkers are allowed, such a document goes to ``universal-semantic``, too, which the log says once. Chunkers of other packages may name the
+    source code, HTML, JATS and other XML to ``optimal-semantic``, with chunks of 64 tokens or more. The first two are experimental: unless experimental
+    chunkers are allowed, such a document goes to ``optimal-semantic``, too, which the log says once. Chunkers of other packages may name the
     formats that they are for (`registry`). A document from a reader is dispatched by its ``markup``; any other document with a
     layout is treated as text, or as separated values if it has tables alone.
     A parameter left at its default here takes the default of the document's chunker.
 
     Parameters
     ----------
-    max_tokens : maximum tokens of a chunk, context included, >= 1; the default is the largest among the chunkers.
     markup : the format of all documents; "auto" detects it for each (`readers.formats.detect_document_format`).
     experimental : allow experimental chunkers; None follows `advchunk.settings`.
     """
 
     algorithm: ClassVar[str] = "auto"
-    version: ClassVar[int] = 10  # the sum of those of the chunkers
-    max_tokens: int = 3000
+    version: ClassVar[int] = 15  # the sum of those of the chunkers
     markup: str = "auto"
     experimental: bool | None = None
 
@@ -62,7 +61,7 @@ class AutoChunker(AutoParams, VectorsChunker):
 
     >>> record = "PMID- 7\nTI  - A trial of tea.\nAB  - AIM: To see. RESULTS: It was seen."
     >>> [chunk.metadata["chunker"] for text in ("# Tea", record) for chunk in AutoChunker().chunk(text)]
-    ['universal-semantic', 'biomedical-abstract']
+    ['optimal-semantic', 'biomedical-abstract']
     """
 
     def chunker_for(self, document: str | Document) -> Chunker:
@@ -75,7 +74,7 @@ class AutoChunker(AutoParams, VectorsChunker):
             markup = options["markup"] = (
                 formats.detect_document_format(document) if self.markup == "auto" else self.markup
             )
-        special = next((row.name for row in registry.rows("chunker") if markup in row.formats), None)
+        special = next((row.name for row in registry.rows_of("chunker") if markup in row.formats), None)
         chunker: Any = chunker_class(special) if special else default_chunker()
         if chunker.group == "experimental" and not gate.allows_experimental(self.experimental):
             _report_stable(default_chunker().algorithm, markup, chunker.algorithm)
@@ -85,22 +84,24 @@ class AutoChunker(AutoParams, VectorsChunker):
         lent = {name: getattr(self, name) for name in resources(self)}
         arguments |= {name: value for name, value in lent.items() if value is not getattr(AutoChunker, name)}
         accepted = {field.name for field in fields(chunker)}
-        chosen: Chunker = chunker(
-            **{name: value for name, value in {**arguments, **options}.items() if name in accepted}
-        )
+        arguments = {name: value for name, value in {**arguments, **options}.items() if name in accepted}
+        chosen: Chunker = create_default(**arguments) if chunker is default_chunker() else chunker(**arguments)
         return chosen
 
-    def read_documents(self, path: str | Path, *, by_name: bool = True, **options: Any) -> list[Document]:
+    def read_documents(
+        self, path: str | Path, *, by_name: bool = True, content: Content = "all", **options: Any
+    ) -> list[Document]:
         """Read the documents in a file, in the format of its suffix, or in that of its text if the suffix does not determine one."""
         if not by_name or self.markup != "auto":
-            return super().read_documents(path, by_name=by_name, **options)
+            return super().read_documents(path, by_name=by_name, content=content, **options)
+        check_content(content)
         markup = None if formats.tells_format(str(path)) else "auto"
-        return files.read_documents(path, markup=markup, options=self.reader_options, **options)
+        return files.read_documents(path, markup=markup, options={**self.reader_options, "content": content}, **options)
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Decide on units as the default chunker does."""
         options = {name: getattr(self, name) for name in ("embedder", "batch_size", "cache", "max_tokens")}
-        chunker: Any = default_chunker()(**options)
+        chunker: Any = create_default(**options)
         plan: Plan[Segmentation] = chunker.decide(units, limits)
         return plan
 

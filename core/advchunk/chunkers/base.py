@@ -51,6 +51,7 @@ from advchunk.models.identity import identity, model_name, type_name
 from advchunk.models.token_embedders import as_token_embedder
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.readers import files, formats
+from advchunk.readers.writing import Content, check_content
 from advchunk.records import Chunk, Document, Floats, MetadataWriter, Segmentation, Units, evolve, with_context
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO, declared_language, language_of, tell_language
@@ -59,7 +60,7 @@ from advchunk.text.splitters import SplitterLike, as_tiler
 from advchunk.text.tiling import Tiler
 
 if TYPE_CHECKING:
-    from advchunk.chunkers.incremental import Rechunked
+    from advchunk.chunkers.rechunked import Rechunked
 
 _DIMENSIONS = 2048  # of vectors of words: few enough to hold, and little noise (benchmarks/LANGUAGES.md)
 _KIND = attrgetter("kind")
@@ -78,7 +79,7 @@ class Chunker(Params, ABC):
         embedder if the chunker cuts by embeddings.
     sentence_splitter : splits sentences (see `text.splitters.as_tiler`); None is the accurate default.
     fallback : a chunker for documents on which this one fails or takes too long; "auto" means no fallback, except for
-        an experimental chunker, where it means `UniversalSemanticChunker`; None raises the error.
+        an experimental chunker, where it means `OptimalSemanticChunker`; None raises the error.
     embedder : see `models.embedders.as_embedder`; None is the built-in default. Not loaded unless it is used.
     batch_size : texts per model call, >= 1; None uses the model's own setting, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or a `models.cache.Store`.
@@ -93,8 +94,6 @@ class Chunker(Params, ABC):
     is_corpus_level: ClassVar[bool] = False  # True if the chunks of a document depend on the other documents
     is_flat: ClassVar[bool] = True  # False if there are chunks of several levels
     _is_told: ClassVar[bool] = False  # True for a copy that has been told the language of its document
-    restarts: ClassVar[Literal["paragraph", "word"] | None] = None
-    """The kind of boundary at which chunking can restart without the text before it; None if it cannot."""
 
     tokenizer: TokenizerLike = field(default=None, repr=False, metadata=RESOURCE)
     sentence_splitter: SplitterLike = field(default=None, repr=False, metadata=RESOURCE)
@@ -191,59 +190,18 @@ class Chunker(Params, ABC):
         """Await `stream`."""
         return self._runner.astream(documents, on_error, concurrency)
 
-    def chunk_stream(
-        self,
-        pieces: Iterable[str],
-        *,
-        id: str = "",
-        metadata: Mapping[str, Any] | None = None,
-        window: int = 1_000_000,
-    ) -> Iterator[Chunk]:
-        """Yield the chunks of a text that comes in pieces, and may be larger than the memory.
-
-        Offsets are those in the whole text. Numbered units are not recognized, with a warning in the log. Otherwise chunks
-        and ids are those of `chunk` for the whole text, as long as no code
-        block, table, or stretch without blank lines (for ``sliding-window`` in plain text: without white space) is longer
-        than the window, and that is longer than some 30 chunks. Elsewhere the text is cut at the end of a chunk, and what
-        follows is read as a new paragraph, without overlap, with a warning in the log. Turns of speakers are paragraphs here,
-        also with a warning.
-
-        In Markdown, chunks before the first mark of a page have no ``page``, which `chunk` can add. With the language "auto",
-        the language is that of the first window.
-
-        Only ``recursive`` and ``sliding-window`` decide by what is near, and only plain text and Markdown can be read in
-        parts. The others need the whole text.
-
-        Parameters
-        ----------
-        pieces : the text, cut anywhere, such as a file opened as text.
-        id, metadata : of the document (`Document`).
-        window : most characters in memory, >= 1, unless a chunk is longer. About 70 bytes per chunk are kept as well, from
-            which ids are numbered.
-
-        Raises
-        ------
-        ConfigurationError : the algorithm, the ``markup`` or the ``vectors`` need the whole text.
-        """
-        from advchunk.chunkers.incremental import chunk_pieces
-
-        return chunk_pieces(self, pieces, Document("", id, metadata=metadata or {}), window)
-
     def rechunk(self, old_chunks: Sequence[Chunk], document: str | Document) -> Rechunked:
         """Return the chunks of a document that has been edited, as `chunk` does, and which ids are new and which are gone.
 
-        For the algorithms and the formats of `chunk_stream`, only the text around the edit is chunked: from a chunk before it
-        to the first place behind it where a chunk ends as before. Others, and texts that may have numbered units (``outline``),
-        are chunked again; with a ``cache``, only
-        what was edited is embedded.
+        Ids depend on the text of a chunk, not on its place. With a ``cache``, only what was edited is embedded.
 
         Parameters
         ----------
         old_chunks : all chunks of the document before, made by an equal chunker.
         """
-        from advchunk.chunkers.incremental import rechunk
+        from advchunk.chunkers.rechunked import compare_chunks
 
-        return rechunk(self, old_chunks, document if isinstance(document, Document) else Document(document))
+        return compare_chunks(old_chunks, self.chunk(document))
 
     def jobs(
         self, documents: Iterable[str | Document], on_failure: OnFailure | None = None
@@ -436,7 +394,7 @@ class Chunker(Params, ABC):
 
     def outlined(self, document: Document) -> Document:
         """Return a document with the units that match ``headings`` as blocks, or those that are recognized in its text."""
-        is_recognized = self.outline and not document.markup
+        is_recognized = self.outline and document.markup in {"", "office"}  # others mark their headings
         if document.outline or document.markup == "code" or not (self.headings or is_recognized):
             return document
         from advchunk.readers import outline  # its expressions take longer to compile than a short text to chunk
@@ -455,13 +413,15 @@ class Chunker(Params, ABC):
         by_name: bool = True,
         metadata: Mapping[str, Any] | None = None,
         encoding: str | None = None,
+        content: Content = "all",
     ) -> Document:
         """Read a file for `chunk`.
 
         The file name determines the format (`readers.files.read_file`), unless ``markup`` is set, this chunker has its
         own reader, or ``by_name`` is False; in those cases the text is returned unchanged.
         """
-        return files.only(self.read_documents(path, by_name=by_name, metadata=metadata, encoding=encoding))
+        options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "content": content}
+        return files.only(self.read_documents(path, by_name=by_name, **options))
 
     def read_documents(
         self,
@@ -470,21 +430,27 @@ class Chunker(Params, ABC):
         by_name: bool = True,
         metadata: Mapping[str, Any] | None = None,
         encoding: str | None = None,
+        content: Content = "all",
         data: bytes | None = None,
     ) -> list[Document]:
         """Read the documents in a file for `chunk_many`: each of several records of PubMed; else one, as `read_file` does.
 
         Parameters
         ----------
+        content : see `readers.files.read_file`; a chunker with its own reader keeps all.
         data : the bytes of the file; None reads them from ``path``.
         """
         reads_all = self.reads_all_formats()
+        check_content(content)
+        own = {**self.reader_options, "content": content}
         binary = self.markup if formats.is_binary(self.markup) else formats.binary_format(path)
         if binary or (by_name and reads_all and self.markup == Chunker.markup):
             options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "data": data}
-            return files.read_documents(path, markup=binary or None, options=self.reader_options, **options)
+            return files.read_documents(path, markup=binary or None, options=own, **options)
         document = files.read_text(path, metadata=metadata, encoding=encoding, data=data)
-        return files.split_records(document, self.markup if reads_all else "auto") or [document]
+        if records := files.split_records(document, self.markup if reads_all else "auto"):
+            return records
+        return [formats.read(document, self.markup, own) if reads_all and content == "main" else document]
 
     @property
     def reader_options(self) -> Mapping[str, Any]:
@@ -568,8 +534,17 @@ class Chunker(Params, ABC):
 class SegmentingChunker(Chunker):
     """Cuts or groups the units of a text. A subclass implements `decide`, usually through one of the bases below."""
 
-    by_size: ClassVar[bool] = False
-    """True if the limits alone decide on cuts: `decide` is not asked, and the units of a text within them do not matter."""
+    by_size: ClassVar[bool] = False  # True for a `SizeChunker`
+
+    @property
+    def _weight(self) -> float:
+        """The weight of the layout; 0 where the number of segments is given, because cuts that meet, or leave scraps, are fewer."""
+        return 0.0 if self.by_size or getattr(self, "n_segments", None) else self.layout_weight
+
+    def limits(self, document: Document) -> Limits:
+        """Return the limits of the chunks of a document, which has no scraps unless the algorithm alone decides."""
+        limits = super().limits(document)
+        return replace(limits, joins_scraps=True) if self._weight else limits
 
     def in_language_of(self, document: Document) -> Self:
         """Return the chunker itself also for a text that is sure to be one chunk, whatever its language."""
@@ -604,12 +579,22 @@ class SegmentingChunker(Chunker):
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:
         """Return a segmentation whose cuts are where the layout allows, and near edges where it is strong."""
-        weight = 0.0 if getattr(self, "n_segments", None) else self.layout_weight  # else cuts that meet were too few
-        return prefer_layout(units, keep_headings(units, segmentation), weight)
+        return prefer_layout(units, keep_headings(units, segmentation), self._weight)
 
     @abstractmethod
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Yield requests, receive answers, and return the segmentation of two or more units."""
+
+
+@dataclass(kw_only=True)
+class SizeChunker(SegmentingChunker):
+    """Leaves all cuts to the limits, which divide the one segment of a text."""
+
+    by_size: ClassVar[bool] = True
+
+    def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
+        """Return one segment of all units; `plan` knows it without asking."""
+        return completed(Segmentation(np.array([0, len(units)])))
 
 
 @dataclass(kw_only=True)

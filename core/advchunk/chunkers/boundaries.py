@@ -55,13 +55,8 @@ def plan_parts(
     ]
     joined = join_segmentations(sections, segmentations, reason="boundary")
     figures = {"parts": [explanation.figures for explanation in explanations]}
-    return Explanation(
-        document,
-        chunks,
-        units,
-        replace(joined, figures=figures),
-        by_size=all(explanation.by_size for explanation in explanations),
-    )
+    by_size = all(explanation.by_size for explanation in explanations)
+    return Explanation(document, chunks, units, replace(joined, figures=figures), by_size=by_size)
 
 
 def _parts(document: Document, edges: Sequence[int]) -> Iterator[Document]:
@@ -123,9 +118,16 @@ def join_segmentations(
         None if np.isnan(gaps).all() else gaps,
         rows=rows,
         origins=origins,
+        least=_join_least(sections, parts),
         evidence=sum(evidence) if evidence else None,
         unknown=_join_unknown(sections, parts),
     )
+
+
+def _join_least(sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation]) -> tuple[Ints, int] | None:
+    least = max([part.least[1] for part in parts if part.least], default=0)
+    own = [part.least[0] if part.least else np.full(b - a, least) for (a, b), part in zip(sections, parts, strict=True)]
+    return (np.concatenate(own), least) if least else None
 
 
 def _join_unknown(sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation]) -> NDArray[np.bool_] | None:

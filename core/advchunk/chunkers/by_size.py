@@ -1,14 +1,12 @@
 """Baselines: windows of a fixed size, and recursive splitting."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
-
-import numpy as np
+from typing import ClassVar
 
 from advchunk.building.sizes import Limits
-from advchunk.chunkers.base import LinearChunker
+from advchunk.chunkers.base import SizeChunker
 from advchunk.chunkers.params import Params
-from advchunk.records import Document, Segmentation, Units
+from advchunk.records import Document, Units
 from advchunk.text import tiling
 
 
@@ -21,27 +19,21 @@ class SlidingWindowParams(Params):
     """
 
     algorithm: ClassVar[str] = "sliding-window"
+    version: ClassVar[int] = 2
 
 
 @dataclass(kw_only=True)
-class SlidingWindowChunker(SlidingWindowParams, LinearChunker):
+class SlidingWindowChunker(SlidingWindowParams, SizeChunker):
     """Cut windows of a fixed number of tokens (`SlidingWindowParams`).
 
     >>> [c.text for c in SlidingWindowChunker(max_tokens=3, overlap_tokens=1).chunk("one two three four five")]
     ['one two ', 'two three four ', 'four five']
     """
 
-    restarts: ClassVar[Literal["paragraph", "word"] | None] = "word"
-    by_size: ClassVar[bool] = True
-
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return the words of a document, so that windows ignore sentences and blocks."""
         units = self.fit_units(document, tiling.words(document.text), limits)
         return Units(units.text, units.edges, units.sizes)  # without strengths: windows end only when they are full
-
-    def segment(self, units: Units, limits: Limits) -> Segmentation:
-        """Return one segment, which the token budget divides."""
-        return Segmentation(np.array([0, len(units)]))
 
 
 @dataclass(kw_only=True)
@@ -54,19 +46,13 @@ class RecursiveParams(Params):
     """
 
     algorithm: ClassVar[str] = "recursive"
+    version: ClassVar[int] = 2
 
 
 @dataclass(kw_only=True)
-class RecursiveChunker(RecursiveParams, LinearChunker):
+class RecursiveChunker(RecursiveParams, SizeChunker):
     r"""Fill chunks, and end each at the best boundary (`RecursiveParams`).
 
     >>> [c.text for c in RecursiveChunker(max_tokens=8).chunk("# Tea\n\nGreen. Black.\n\n# Milk\n\nWhole.")]
     ['# Tea\n\nGreen. Black.\n\n', '# Milk\n\nWhole.']
     """
-
-    restarts: ClassVar[Literal["paragraph", "word"] | None] = "paragraph"
-    by_size: ClassVar[bool] = True
-
-    def segment(self, units: Units, limits: Limits) -> Segmentation:
-        """Return one segment, which the token budget divides."""
-        return Segmentation(np.array([0, len(units)]))

@@ -19,14 +19,16 @@ from advchunk.registry import Registration
 
 _WARNINGS = (
     "experimental: results, parameters and speed may change in any release, and are not guaranteed",
-    "for production use a stable chunker such as universal-semantic, which is also the fallback of this one",
+    "for production use a stable chunker such as optimal-semantic, which is also the fallback of this one",
 )
-_DEFAULTS = ("universal-semantic", "recursive")  # the second if the first is not there
+_FEW_KINDS = 3  # kinds of texts below which sensitivity is little known
+_DEFAULTS = ("optimal-semantic", "recursive")  # by benchmarks/defaults.py; the second if the first is not there
+_DEFAULT_MINIMUM = 64
 
 
 def names(group: ChunkerGroup | None = None) -> list[str]:
     """Return the names of the chunkers, of one group or all: stable ones first, and those of other packages last."""
-    groups = {row.name: group_of(row) for row in registry.rows("chunker")}
+    groups = {row.name: group_of(row) for row in registry.rows_of("chunker")}
     ordered = sorted(groups, key=lambda name: groups[name] == "experimental")
     return [name for name in ordered if groups[name] and group in (None, groups[name])]
 
@@ -82,6 +84,18 @@ def default_name(*preferred: str) -> str:
 def default_chunker(*preferred: str) -> type[Chunker]:
     """Return the class of `default_name`."""
     return chunker_class(default_name(*preferred))
+
+
+def create_default(**params: Any) -> Chunker:
+    """Build the default chunker, with chunks of 64 tokens or more unless ``min_tokens`` is given.
+
+    Without a minimum `optimal-semantic` makes each sentence a chunk where a few sentences are repeated word for word. The
+    minimum changes no figure of benchmarks/defaults.py by more than .002.
+    """
+    chunker: Any = default_chunker()
+    most = params.get("max_tokens", chunker.max_tokens) // 2
+    created: Chunker = chunker(**{**params, "min_tokens": params.get("min_tokens") or min(_DEFAULT_MINIMUM, most)})
+    return created
 
 
 def required_model(name: str) -> str | None:
@@ -157,7 +171,11 @@ def _sensitivity_warnings(name: str) -> list[str]:
     models = [
         f"sensitivity to parameters was measured with {row['model']} only" for row in rows.values() if "model" in row
     ]
-    return [row["warning"] for row in rows.values() if "warning" in row] + models
+    every = sensitivities()["types"]
+    kinds = rows.get(name, next(iter(rows.values()))).get("types", every)  # of the defaults; left out if they are all
+    few = f"sensitivity to parameters was measured on {len(kinds)} of {len(every)} kinds of texts only"
+    texts = [few] * (len(kinds) < _FEW_KINDS)
+    return [row["warning"] for row in rows.values() if "warning" in row] + models + texts
 
 
 @cache

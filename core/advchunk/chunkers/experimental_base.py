@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from advchunk.chunkers.base import Chunker
-from advchunk.chunkers.catalog import default_chunker
+from advchunk.chunkers.catalog import create_default
 from advchunk.chunkers.params import ChunkerGroup, Params, parameters
 
 
@@ -16,15 +16,15 @@ class ExperimentalChunker(Chunker):
 
     Parameters
     ----------
-    fallback : a chunker for documents on which this one fails or takes too long; "auto" is ``universal-semantic`` with
-        the same sizes and without a time limit; None raises the error.
+    fallback : a chunker for documents on which this one fails or takes too long; "auto" is ``optimal-semantic`` with
+        the same sizes, chunks of 64 tokens or more, and without a time limit; None raises the error.
     """
 
     group: ClassVar[ChunkerGroup] = "experimental"
 
     def fallback_chunker(self) -> Chunker | None:
-        """Return the fallback: universal-semantic with the built-in default, unless another or None is given."""
+        """Return the fallback: optimal-semantic with the built-in default, unless another or None is given."""
         if self.fallback != "auto":
             return super().fallback_chunker()
         sizes = {**parameters(self, Params), "timeout": None}
-        return default_chunker()(**sizes, tokenizer=self.counter, sentence_splitter=self.sentence_splitter)
+        return create_default(**sizes, tokenizer=self.counter, sentence_splitter=self.sentence_splitter)

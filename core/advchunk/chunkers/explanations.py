@@ -149,17 +149,11 @@ class Explanation:
         if self.levels:
             first, *others = [replace(level, chunker=self.chunker).signal for level in self.levels]
             return sum(others, first)
-        numbers = Counter(cut.origin for cut in self.cuts)
-        return Signal(self.chunker, dict(numbers), *self._pieces, self.by_size)
-
-    @property
-    def _pieces(self) -> tuple[int, int]:
-        """The number of pieces that were compared, and of those of which nothing was known."""
-        segmentation = self.segmentation
-        if segmentation is None or self.units is None or self.by_size:
-            return 0, 0
-        blank = segmentation.blank
-        return len(self.units), 0 if blank is None else int(blank.sum())
+        pieces = unknown = 0
+        if self.segmentation is not None and self.units is not None and not self.by_size:
+            blank = self.segmentation.blank
+            pieces, unknown = len(self.units), 0 if blank is None else int(blank.sum())
+        return Signal(self.chunker, dict(Counter(cut.origin for cut in self.cuts)), pieces, unknown, self.by_size)
 
     @property
     def figures(self) -> Mapping[str, Any]:

@@ -123,6 +123,12 @@ def framework_metadata(chunk: Chunk, values: dict[str, Any]) -> dict[str, Any]:
     return writer.write(flat | values)
 
 
+def level_of(metadata: Mapping[str, Any]) -> int:
+    """Return the level of a chunk of ours by its metadata; 0 for those of other splitters."""
+    level = written_metadata(metadata).get("level")
+    return level if isinstance(level, int) else 0
+
+
 def is_of_corpus(chunk: Chunk) -> bool:
     """Return True for a summary of a corpus or a part of it, which belongs to no document."""
     return not chunk.spans and "sources" in written_metadata(chunk.metadata)
@@ -155,7 +161,7 @@ def adapter_classes(
     home = vars(sys.modules[module])
 
     def names() -> dict[str, str]:
-        return {row.attribute.removesuffix("Chunker") + suffix: row.name for row in registry.rows("chunker")}
+        return {row.attribute.removesuffix("Chunker") + suffix: row.name for row in registry.rows_of("chunker")}
 
     def load(name: str) -> Any:
         if name == "__all__":

@@ -26,7 +26,11 @@ def check_experimental(experimental: object) -> None:
 def allows_experimental(experimental: bool | None) -> bool:
     """Return True if experimental chunkers are allowed; None follows `settings`."""
     check_experimental(experimental)
-    return _is_switched_on() if experimental is None else experimental
+    if experimental is not None:
+        return experimental
+    value = os.environ.get(_SWITCH, "").strip().lower()
+    require(value in _SPELLINGS, f"{_SWITCH} must be 1, true, yes or on, or else 0, false, no or off", value)
+    return _SPELLINGS[value]
 
 
 def require_experimental(name: str, experimental: bool | None) -> None:
@@ -40,9 +44,3 @@ def require_experimental(name: str, experimental: bool | None) -> None:
 def to_compare() -> bool | None:
     """Return the value of ``experimental`` where chunkers are compared: allowed, unless `settings` forbids them."""
     return None if os.environ.get(_SWITCH, "").strip() else True
-
-
-def _is_switched_on() -> bool:
-    value = os.environ.get(_SWITCH, "").strip().lower()
-    require(value in _SPELLINGS, f"{_SWITCH} must be 1, true, yes or on, or else 0, false, no or off", value)
-    return _SPELLINGS[value]

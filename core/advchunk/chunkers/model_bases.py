@@ -3,24 +3,41 @@
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from advchunk.building.sizes import Limits, RunSizes
 from advchunk.chunkers.base import SegmentingChunker
 from advchunk.chunkers.numerics import cutting
-from advchunk.chunkers.params import RESOURCE, Params, at_least
+from advchunk.chunkers.params import RESOURCE, Bounds, Params
 from advchunk.errors import require
 from advchunk.models.cache import with_cache
 from advchunk.models.causal import CausalLM, CausalLMLike, as_causal
 from advchunk.models.chat import ChatModelLike
 from advchunk.models.endpoint import chat_model
 from advchunk.records import Ints, Units
+from advchunk.text.sentences import split_semicolons
+from advchunk.text.tiling import Tiler
 
 
 @dataclass(kw_only=True)
-class LanguageModelChunker(SegmentingChunker):
+class LanguageModelParams(Params):
+    """Hyper-parameters of the chunkers of Meta-Chunking, which need a causal language model.
+
+    Parameters
+    ----------
+    combine : join neighboring meta-chunks, from the left, while they fit ``max_tokens``.
+    semicolons : True ends a sentence at a full-width semicolon too, as the published code does in Chinese; not with a
+        ``sentence_splitter``.
+    """
+
+    combine: bool = True
+    semicolons: bool = False
+
+
+@dataclass(kw_only=True)
+class LanguageModelChunker(LanguageModelParams, SegmentingChunker):
     """Needs a causal language model: a subclass implements `decide`, which yields `engine.Score` or `engine.Choose`.
 
     Parameters
@@ -44,6 +61,14 @@ class LanguageModelChunker(SegmentingChunker):
         require(hasattr(model, self.lm_method), rule, type(model).__name__)
 
     @property
+    def sentence_tiler(self) -> Tiler:
+        """The sentence splitter."""
+        tiler = super().sentence_tiler
+        if not self.semicolons or self.sentence_splitter is not None:
+            return tiler
+        return lambda text: split_semicolons(tiler(text))
+
+    @property
     def model(self) -> CausalLM:
         """The language model."""
         return as_causal(self.lm)
@@ -61,14 +86,8 @@ class ChatParams(Params):
     """
 
     llm_model: str = "Qwen/Qwen2.5-7B-Instruct"
-    temperature: float = 0.1
-    seed: int = 0
-
-    def check(self) -> None:
-        """Add the rules for temperature and seed."""
-        super().check()
-        require(0 <= self.temperature <= 2, "temperature must be in 0..2", self.temperature)
-        at_least(0, self, "seed")
+    temperature: Annotated[float, Bounds(0, 2)] = 0.1
+    seed: Annotated[int, Bounds(0)] = 0
 
 
 @dataclass(kw_only=True)
@@ -101,14 +120,11 @@ class ChatChunker(ChatParams, SegmentingChunker):
         return with_cache(chat_model(self.llm, self.llm_model), self.cache)
 
 
-def join_segments(cuts: Ints, units: Units, limits: Limits, *, repeat: bool = False) -> Ints:
-    """Join neighboring segments, from the left, while they are within the budget; one over it stays alone.
-
-    With ``repeat``, the unit before each joined segment counts toward it.
-    """
+def join_segments(cuts: Ints, units: Units, limits: Limits) -> Ints:
+    """Join neighboring segments, from the left, while they are within the budget; one over it stays alone."""
     sizes, starts, full = RunSizes(units, limits.counter), list[int](), 0
     for start, end in pairwise(cuts.tolist()):
         if end > full:
             starts.append(start)
-            full = sizes.furthest(start - (repeat and start > 0), len(units), limits.budget(int(units.edges[start])))
+            full = sizes.furthest(start, len(units), limits.budget(int(units.edges[start])))
     return cutting.cuts_at(np.array(starts), len(units))

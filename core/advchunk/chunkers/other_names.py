@@ -1,7 +1,6 @@
 """Help with names that are misspelled, or those of other libraries: parameters and methods.
 
-Names are those of LangChain's text splitters, LlamaIndex's node parsers, chonkie and semchunk: of parameters in the table
-``other_names.json``, of methods in the registrations of the chunkers.
+Names are those of LangChain's text splitters, LlamaIndex's node parsers, chonkie and semchunk, in ``other_names.json``.
 """
 
 import json
@@ -11,7 +10,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from advchunk import registry
 from advchunk.errors import ConfigurationError, did_you_mean
 
 _SUFFIX = re.compile(r"-?(text|markdown-element)?-?(splitter|chunker|node-?parser)(-node-?parser)?$")
@@ -57,7 +55,7 @@ def method_hint(name: str, methods: Collection[str]) -> str:
     """
     word = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower().replace("_", "-").replace(" ", "-")
     word = _SUFFIX.sub("", word) or word
-    alike = [row.name for row in registry.rows("chunker") if row.name in methods and word in row.replaces]
+    alike = [method for method in methods if word in _table()["methods"].get(method, ())]
     alike = alike or [method for method in methods if word in (method, *method.split("-"))]
     if not alike:
         return did_you_mean(word, methods)

@@ -1,4 +1,8 @@
-"""Hyper-parameters, declared once and inherited by the core chunker and by both adapters."""
+"""Hyper-parameters, declared once and inherited by the core chunker and by both adapters.
+
+The constructor keeps the names that it was called with: a preset, and a size that must fit into a smaller ``max_tokens``, change
+only what was not given. A constructor called with all names, as by `dataclasses.replace`, cannot tell, and changes nothing.
+"""
 
 import hashlib
 import json
@@ -11,7 +15,19 @@ from dataclasses import dataclass, fields
 from functools import cache
 from inspect import Parameter, signature
 from types import MappingProxyType, UnionType
-from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Literal,
+    Self,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from advchunk.chunkers.docstrings import with_experimental_note, with_inherited_parameters
 from advchunk.chunkers.other_names import check_names
@@ -29,9 +45,37 @@ OPERATION: Final = {"resource": True, "changes": False}
 ALIASES: Final = {"chunk_size": "max_tokens", "chunk_overlap": "overlap_tokens"}
 """The frameworks' names for two of the parameters."""
 
+AS_PUBLISHED: Final = MappingProxyType({"markup": "plain", "outline": False, "layout_weight": 0.0})
+"""What every preset "published" sets: the text is prose, and no cut moves to its layout."""
+
 ChunkerGroup: TypeAlias = Literal["stable", "experimental"]
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]|$)|auto$")
 _log = logging.getLogger("advchunk")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The range of a number, in the annotation of a hyper-parameter: ``Annotated[int | None, Bounds(1)]``; None is in it.
+
+    Parameters
+    ----------
+    least, most : the ends, which are in the range unless it is ``open``.
+    in_chunk : True for a size in tokens that is also at most ``max_tokens`` (`Params.size`).
+    """
+
+    least: float = -math.inf
+    most: float = math.inf
+    open: bool = False
+    in_chunk: bool = False
+
+    def check(self, name: str, value: Any, hint: Any) -> None:
+        """Raise `ConfigurationError` unless the value of a parameter is in the range."""
+        least, most, sign = self.least, self.most, ">" if self.open else ">="
+        if value is None or (least < value < most if self.open else least <= value <= most):
+            return
+        both = f"> {least} and < {most}" if self.open else f"in {least}..{most}"
+        rule = f"{name} must be {both if most < math.inf else f'{sign} {least}'}" + " or None" * _fits(None, hint)
+        require(False, rule, value)
 
 
 @dataclass(kw_only=True)
@@ -39,12 +83,13 @@ class Params:
     r"""Hyper-parameters: JSON-able, with immutable defaults, documented here for all front ends.
 
     A ``preset`` sets the parameters that are not given. One that is given keeps its value, also if that is the default.
-    `dataclasses.replace` gives all of them, so it cannot change a preset: build the chunker again.
 
     Parameters
     ----------
     max_tokens : maximum tokens of a chunk, context included, >= 1.
-    min_tokens : a smaller chunk joins a neighbor if the result fits, 0..max_tokens.
+    min_tokens : a smaller chunk joins a neighbor if the result fits, or takes text from one, 0..max_tokens. So only the last
+        chunk of a text, or of a section between hard breaks, is smaller, unless its neighbors are full and cannot be divided.
+        The same holds for the minima of the algorithms in other units, if a chunk of ``max_tokens`` can hold them.
     overlap_tokens : maximum tokens of the previous chunk to repeat, in whole units, else sentences, else words;
         0..max_tokens - 1.
     include_context : give each chunk a context: the document's ``title`` and the headings above the chunk. A chunk that
@@ -77,9 +122,11 @@ class Params:
         the languages of `readers.outline`. They count as headings, and chunks have ``clause``, as in "5(1)(a)", besides
         ``section`` and ``title_path``; the figure ``outline`` of `explain` counts them by kind. Numbers must be complete from
         the first on, and lists, tables of contents and the like are left alone.
-    layout_weight : weight of the layout against the algorithm's own choice of a place, >= 0; 0 is the published algorithm. A cut
+    layout_weight : weight of the layout against the algorithm's own choice of a place, >= 0; 0 moves no cut, as published. A cut
         inside a paragraph moves to the end of it, of a line or an item near, and any cut to a heading near, if the layout
-        favors that place more than the distance counts against it (`building.layout.prefer_layout`); cuts that meet become one. No
+        favors that place more than the distance counts against it (`building.layout.prefer_layout`); cuts that meet become one,
+        and a minimum of the algorithm is kept. A chunk of at most 8 tokens, such as "NOTE", joins a neighbor that has room, in
+        texts whose chunks have more than 16 on average: the one below, unless it ends a sentence. No
         effect where all places are alike, as in plain sentences, where ``n_segments`` is given, and on chunkers that cut
         by size alone, which take the strongest place near in any case, or ask a model for chapters.
     timeout : time limit per document in seconds, > 0; None is unlimited. Python cannot interrupt a model call: an
@@ -89,10 +136,10 @@ class Params:
     algorithm: ClassVar[str] = ""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})  # by the values of a ``preset`` field
     group: ClassVar[ChunkerGroup] = "stable"  # "experimental" if the results may still change
-    version: ClassVar[int] = 2  # increment it when the same parameters give different chunks
+    version: ClassVar[int] = 3  # increment it when the same parameters give different chunks
     _arguments: ClassVar[frozenset[str] | None] = None  # names that the constructor was called with; None if with all
 
-    max_tokens: int = 512
+    max_tokens: Annotated[int, Bounds(1)] = 512
     min_tokens: int = 0
     overlap_tokens: int = 0
     include_context: bool = False
@@ -103,8 +150,8 @@ class Params:
     headings: Mapping[str, str] | list[str] | tuple[str, ...] | str | None = None
     boundaries: list[str] | tuple[str, ...] | str | None = None
     outline: bool = True
-    layout_weight: float = 1.0
-    timeout: float | None = None
+    layout_weight: Annotated[float, Bounds(0)] = 1.0
+    timeout: Annotated[float | None, Bounds(0, open=True)] = None
 
     def __new__(cls, *_args: Any, **params: Any) -> Self:
         """Check the names of the parameters, which the constructor would refuse without a hint, and keep them."""
@@ -112,27 +159,27 @@ class Params:
         if accepted is not None and not params.keys() <= accepted.keys():
             check_names(cls.__name__, params, accepted)
         new = super().__new__(cls)
-        new.__dict__["_arguments"] = None if params.keys() >= _parameter_names(cls) else frozenset(params)  # type: ignore[arg-type]
+        new.__dict__["_arguments"] = None if params.keys() >= hints(cls).keys() else frozenset(params)  # type: ignore[arg-type]
         return new
 
     def __post_init__(self) -> None:
         cls: Any = type(self)
+        ranges = bounds(cls)
         for name, hint in hints(cls).items():
             if (value := getattr(self, name)) is not getattr(cls, name):
-                if hint is int and type(value) is int and abs(value) < 2**63:
-                    continue
-                if not _fits(value, hint):
-                    require(False, f"{name} must be {_describe_type(hint)}{_closest(value, hint)}", value)
-                rule = f"{name} must be 0 or have a magnitude of 1e-100..1e100 (below 2^63 for a whole number)"
-                require(_is_computable(value), rule, value)
+                if not (hint is int and type(value) is int and abs(value) < 2**63):
+                    if not _fits(value, hint):
+                        require(False, f"{name} must be {_describe_type(hint)}{_closest(value, hint)}", value)
+                    rule = f"{name} must be 0 or have a magnitude of 1e-100..1e100 (below 2^63 for a whole number)"
+                    require(_is_computable(value), rule, value)
+                if (own := ranges.get(name)) and (value is None or not own.least < value < own.most):
+                    own.check(name, value, hint)
         if self.presets:
             apply_preset(self)
         self.check()
 
     def check(self) -> None:
         """Raise `ConfigurationError` if a value breaks a rule; subclasses add their rules."""
-        if self.max_tokens < 1:
-            require(False, "max_tokens must be >= 1", self.max_tokens)
         if self.min_tokens and not 0 <= self.size("min_tokens") <= self.max_tokens:
             require(False, "min_tokens must be in 0..max_tokens", self.min_tokens)
         if self.overlap_tokens and not 0 <= self.size("overlap_tokens") < self.max_tokens:
@@ -144,10 +191,10 @@ class Params:
         for name in "headings", "boundaries":
             if (patterns := getattr(self, name)) is not None:
                 check_patterns(name, patterns)
-        if self.layout_weight < 0:
-            require(False, "layout_weight must be >= 0", self.layout_weight)
-        if self.timeout is not None:
-            require(self.timeout > 0, "timeout must be > 0 seconds or None", self.timeout)
+        for name in _sizes_in_chunk(type(self)):  # type: ignore[arg-type]  # any class is hashable
+            if (size := getattr(self, name)) is not None:
+                rule = f"{name} must be at most max_tokens = {self.max_tokens}"
+                require(self.size(name) <= self.max_tokens, rule, size)
 
     def size(self, name: str) -> int:
         """Return a size in tokens; a default too large for ``max_tokens`` keeps its share of it.
@@ -250,23 +297,6 @@ def varied(params: Any, **changes: Any) -> Any:
     return type(params)(**{**explicit_parameters(params), **lent, **changes})
 
 
-def at_least(least: float, params: Any, *names: str) -> None:
-    """Raise `ConfigurationError` unless these hyper-parameters are >= ``least``, or None if they are optional."""
-    cls: Any = type(params)
-    for name in names:
-        value = getattr(params, name)
-        rule = f"{name} must be >= {least}" + " or None" * _fits(None, hints(cls)[name])
-        require(value is None or value >= least, rule, value)
-
-
-def at_most_chunk(params: Any, *names: str) -> None:
-    """Raise `ConfigurationError` unless these sizes are at most ``max_tokens``, or None if they are optional."""
-    for name in names:
-        value = getattr(params, name)
-        is_valid = value is None or params.size(name) <= params.max_tokens
-        require(is_valid, f"{name} must be at most max_tokens = {params.max_tokens}", value)
-
-
 def one_at_most(params: Any, *names: str) -> dict[str, Any]:
     """Return the hyper-parameter among these that is given and not None; raise `ConfigurationError` if several are."""
     values = {name: getattr(params, name) for name in names if is_given(params, name)}
@@ -283,12 +313,6 @@ def resources(cls: Any, *, changing: bool = False) -> list[str]:
 
 
 @cache
-def _parameter_names(cls: Any) -> frozenset[str]:
-    """Return the names of the hyper-parameters of a class."""
-    return frozenset(f.name for f in fields(cls) if not f.metadata.get("resource"))
-
-
-@cache
 def _constructor_parameters(cls: Any) -> Mapping[str, Parameter] | None:
     """Return the parameters of a constructor by name; None if it takes any."""
     _, *parameters = signature(cls.__init__).parameters.values()
@@ -301,6 +325,19 @@ def hints(cls: Any) -> dict[str, Any]:
     """Return the types of the hyper-parameters of a class, by name."""
     types = get_type_hints(cls)
     return {f.name: types[f.name] for f in fields(cls) if not f.metadata.get("resource")}
+
+
+@cache
+def bounds(cls: Any) -> dict[str, Bounds]:
+    """Return the ranges of the hyper-parameters of a class that have one, by name; another default keeps it."""
+    bases = [base for base in reversed(cls.__mro__) if issubclass(base, Params)]
+    types = (item for base in bases for item in get_type_hints(base, include_extras=True).items())
+    return {name: part for name, hint in types for part in get_args(hint)[1:] if isinstance(part, Bounds)}
+
+
+@cache
+def _sizes_in_chunk(cls: Any) -> tuple[str, ...]:
+    return tuple(name for name, own in bounds(cls).items() if own.in_chunk)
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -42,8 +42,6 @@ class SectionedChunker(VectorsChunker):
         super().check()
         is_valid = self.inner is None or isinstance(self.inner, SegmentingChunker)
         require(is_valid, "inner must be a chunker of units, such as OptimalSemanticChunker, or None", self.inner)
-        rule = 'inner must have boundary="after": only overlap_tokens of this chunker repeats text'
-        require(getattr(self.inner, "boundary", "after") == "after", rule, self.inner)
 
     def load(self) -> None:
         """Load the inner chunker too."""
@@ -55,7 +53,7 @@ class SectionedChunker(VectorsChunker):
         """The chunker that cuts sections."""
         if isinstance(self.inner, SegmentingChunker):
             return self.inner
-        inner: Any = default_chunker("optimal-semantic")
+        inner: Any = default_chunker()
         shared: dict[str, Any] = {"batch_size": self.batch_size, "cache": self.cache, "language": self.language}
         chunker: SegmentingChunker = inner(embedder=self.embedder, **shared)
         return chunker

@@ -21,9 +21,10 @@ from advchunk.chunkers.parallel import share_models
 from advchunk.engine import drive
 from advchunk.engine.runner import Failure, OnErrors, Progress, ProgressReporter, error_handler
 from advchunk.engine.workers import portable, run_in_processes
-from advchunk.errors import ConfigurationError, WorkerDied, first_line, is_integer, require
+from advchunk.errors import ConfigurationError, Unreadable, WorkerDied, first_line, is_integer, require
 from advchunk.readers.files import read_record
 from advchunk.readers.sources import FileSource, Inventory, find_files, read_sources
+from advchunk.readers.writing import Content, check_content
 from advchunk.records import Chunk, Document, Ints
 
 _MOST_RECENT = 2**16  # names that are kept as they come
@@ -48,20 +49,26 @@ class SourceResult(NamedTuple):
 
 
 def read_source(
-    chunker: Chunker, source: FileSource, *, by_name: bool = True, encoding: str | None = None, key: str = ""
+    chunker: Chunker,
+    source: FileSource,
+    *,
+    by_name: bool = True,
+    encoding: str | None = None,
+    content: Content = "all",
+    key: str = "",
 ) -> list[Document]:
     """Return the documents of a source.
 
     Parameters
     ----------
-    by_name, encoding : see `Chunker.read_documents`.
+    by_name, encoding, content : see `Chunker.read_documents`.
     key : metadata key for the name of the source; "" for none. With a key, the id of a line begins with the name of its file.
     """
     metadata = {key: source.name} if key else None
     if source.is_line and source.data is not None:
         document = read_record(source.data, encoding, metadata, name=source.name)
         return [replace(document, id=_id_of_line(source, document.id)) if key else document]
-    options: dict[str, Any] = {"metadata": metadata, "encoding": encoding}
+    options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "content": content}
     return chunker.read_documents(source.name, by_name=by_name, data=source.data, **options)
 
 
@@ -104,6 +111,22 @@ def _enrich(
     return convert(document, enricher.enrich(chunker.read(document), chunks), seconds)
 
 
+@dataclass
+class _Pending:
+    """A source with its result so far, and its documents that are not chunked yet."""
+
+    source: FileSource
+    result: SourceResult
+    documents: deque[Document]
+    has_chunks: bool
+
+    def finished(self) -> SourceResult:
+        """Return the result, which is a failure if there is text in the source, but no chunk."""
+        if self.has_chunks or self.result.failures or self.source.is_blank:
+            return self.result
+        return SourceResult.failed(self.source.name, Unreadable("no text was found in the file"))
+
+
 @dataclass(frozen=True)
 class SourceChunker:
     """Reads sources, chunks their documents, and converts the chunks; model batches span the sources.
@@ -120,13 +143,14 @@ class SourceChunker:
 
     def __call__(self, sources: Iterable[FileSource]) -> list[SourceResult]:
         """Return the result of each source."""
-        results = self.stream(sources)
-        return [result._replace(failures=list(map(_as_portable, result.failures))) for result in results]
+        return [
+            result._replace(failures=[replace(failure, error=portable(failure.error)) for failure in result.failures])
+            for result in self.stream(sources)
+        ]
 
     def stream(self, sources: Iterable[FileSource]) -> Iterator[SourceResult]:
         """Yield the result of each source, in order, as soon as it is known."""
-        # Results, and documents that are read but not yet chunked.
-        pending = deque[tuple[SourceResult, deque[Document]]]()
+        pending = deque[_Pending]()
         failures = dict[int, Failure]()
 
         def read_all() -> Iterator[Document]:
@@ -136,19 +160,19 @@ class SourceChunker:
                     documents = self.read(self.chunker, source)
                 except Exception as error:  # noqa: BLE001 - one file does not end a run, whatever its reader raises
                     result = SourceResult.failed(source.name, error)
-                pending.append((result, deque(documents)))
+                pending.append(_Pending(source, result, deque(documents), has_chunks=self.chunker.is_corpus_level))
                 yield from documents
 
         def finished() -> Iterator[SourceResult]:
-            while pending and not pending[0][1]:
-                yield pending.popleft()[0]
+            while pending and not pending[0].documents:
+                yield pending.popleft().finished()
 
         start = time.perf_counter()
         chunked = self._chunk(read_all(), lambda failure: failures.update({failure.index: failure}))
         for index, chunks in enumerate(chunked):
             yield from finished()
-            result, documents = pending[0]
-            document, now = documents.popleft(), time.perf_counter()
+            result, document, now = pending[0].result, pending[0].documents.popleft(), time.perf_counter()
+            pending[0].has_chunks |= bool(chunks)
             if failure := failures.pop(index, None):
                 result.failures.append(failure)
             else:
@@ -168,10 +192,6 @@ class SourceChunker:
 
 def _values(metadata: Mapping[str, Any], key: str) -> list[str]:
     return [metadata[key]] if isinstance(metadata.get(key), str) else []
-
-
-def _as_portable(failure: Failure) -> Failure:
-    return replace(failure, error=portable(failure.error))
 
 
 class FileResult(NamedTuple):
@@ -321,6 +341,7 @@ def chunk_files(
     chunker: Chunker | None = None,
     *,
     encoding: str | None = None,
+    content: Content = "all",
     metadata_key: str = "",
     exclude: str | Path | Iterable[str | Path] = (),
     done: Iterable[str] = (),
@@ -338,7 +359,7 @@ def chunk_files(
     Parameters
     ----------
     chunker : chunks the documents; None is ``AutoChunker()``, which takes the chunker for each format.
-    encoding : of texts; see `readers.files.read_file`.
+    encoding, content : of texts, and of web pages; see `readers.files.read_file`.
     metadata_key : metadata key for the name of the file; "" for none. With a key, the id of a document in a .jsonl file is
         "docs.jsonl:ID", or "docs.jsonl:7" for line 7 if it has none, so that it is unique among files.
     exclude : one or several files, folders, or patterns such as "*.log" in the folders, which are passed over.
@@ -371,7 +392,9 @@ def chunk_files(
     error_handler("skip" if on_error == "collect" else on_error)  # raises if it is invalid
     require(isinstance(paths, (str, PathLike, Iterable)), "paths must be a path, or several", paths)
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
-    process = SourceChunker(chunker, keep_all, partial(read_source, encoding=encoding, key=metadata_key))
+    check_content(content)
+    read = partial(read_source, encoding=encoding, content=content, key=metadata_key)
+    process = SourceChunker(chunker, keep_all, read)
 
     def run(inventory: Inventory) -> SourceRun:
         chunker.load()

@@ -3,12 +3,12 @@
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from advchunk.chunkers.numerics import cutting
-from advchunk.chunkers.params import Params, at_least
+from advchunk.chunkers.params import Bounds, Params
 from advchunk.records import Figures, Floats, Ints, Segmentation
 
 _log = logging.getLogger("advchunk")
@@ -26,12 +26,7 @@ class WindowedParams(Params):
         divided among windows; that is logged for a longer text.
     """
 
-    max_units: int | None = 5_000
-
-    def check(self) -> None:
-        """Add the rule for windows."""
-        super().check()
-        at_least(8, self, "max_units")
+    max_units: Annotated[int | None, Bounds(8)] = 5_000
 
 
 class _Window(NamedTuple):
@@ -109,6 +104,7 @@ def _join(windows: Sequence[_Window]) -> Segmentation:
     reasons = [reason for window in windows for reason in window.reasons]
     thresholds = {part.threshold for part in parts}
     evidence = [part.evidence for part in parts if part.evidence is not None]
+    least = [(p.least[0][: w.stop - w.start], p.least[1]) for w, p in zip(windows, parts, strict=True) if p.least]
     unknown = [w.segmentation.unknown[: w.stop - w.start] for w in windows if w.segmentation.unknown is not None]
     return Segmentation(
         cutting.cuts_at(inner, n) if labels is None else cutting.run_cuts(labels),
@@ -117,6 +113,7 @@ def _join(windows: Sequence[_Window]) -> Segmentation:
         gaps=None if all(part.gaps is None for part in parts) else np.concatenate([w.gaps for w in windows])[: n - 1],
         threshold=thresholds.pop() if len(thresholds) == 1 else None,
         figures={"windows": [Figures({"start": w.start, "stop": w.stop, **w.segmentation.figures}) for w in windows]},
+        least=(np.concatenate([sizes for sizes, _ in least]), least[0][1]) if least else None,
         evidence=sum(evidence) if evidence else None,
         unknown=np.concatenate(unknown) if unknown else None,
     )

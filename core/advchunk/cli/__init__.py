@@ -6,22 +6,13 @@ __getattr__, __dir__, __all__ = lazy_names(__name__, {
     ".group": "main",
 })  # fmt: skip
 
-REGISTRATIONS = (
-    Registration(
-        kind="command",
-        name="ask",
-        path="advchunk.cli.asking:ask_command",
-        summary="find passages that answer a question",
-    ),
-    Registration(kind="command", name="chunk", path="advchunk.cli.chunking:chunk_command", summary="chunk files"),
-    Registration(
-        kind="command",
-        name="index",
-        path="advchunk.cli.indexing:index_command",
-        summary="keep chunks of files in an index",
-    ),
-    Registration(kind="command", name="list", path="advchunk.cli.methods:list_command", summary="list the methods"),
-    Registration(
-        kind="command", name="describe", path="advchunk.cli.methods:describe_command", summary="document a method"
-    ),
+REGISTRATIONS = tuple(
+    Registration(kind="command", name=name, path=f"advchunk.cli.{module}:{name}_command", summary=summary)
+    for name, module, summary in (
+        ("ask", "asking", "find passages that answer a question"),
+        ("chunk", "chunking", "chunk files"),
+        ("index", "indexing", "keep chunks of files in an index"),
+        ("list", "methods", "list the methods"),
+        ("describe", "methods", "document a method"),
+    )
 )

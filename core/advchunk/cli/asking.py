@@ -5,6 +5,7 @@ import os
 import re
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, get_args
@@ -12,12 +13,12 @@ from typing import Any, get_args
 import click
 
 from advchunk.cli.common import exit_on_termination, report_errors
-from advchunk.cli.contexts import context_option
 from advchunk.cli.files import open_output
 from advchunk.cli.indexing import METHOD, make_reader, read_files
-from advchunk.cli.options import ChunkerCommand, options_but_sizes
+from advchunk.cli.options import ChunkerCommand, budget_option, chunker_options, method_option
 from advchunk.errors import require
 from advchunk.readers import formats
+from advchunk.readers.writing import Content
 from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.index_file import is_index
 from advchunk.retrieval.library import Library
@@ -28,14 +29,13 @@ from advchunk.retrieval.stored import StoredRetriever
 from advchunk.text.detection import AUTO
 from advchunk.text.search_terms import query_words, split_words, word_terms
 
+_to_json = partial(json.dumps, ensure_ascii=False)
+
 
 @click.command("ask", cls=ChunkerCommand)
 @click.argument("files", metavar="FILE...", nargs=-1)
 @click.argument("question")
-@click.option(
-    "-b", "--budget", metavar="N", type=click.IntRange(1), default=1000, show_default=True,
-    help="Tokens of all passages together.",
-)  # fmt: skip
+@budget_option
 @click.option(
     "-f", "--format", "form", type=click.Choice(["text", "json", "jsonl", "markdown"]), default="text", show_default=True,
     help="Output format.",
@@ -57,20 +57,12 @@ from advchunk.text.search_terms import query_words, split_words, word_terms
     "--index", metavar="PATH", help="Search this index; with FILES, keep them there, and read only what has changed."
 )
 @click.option("--color/--no-color", default=None, help="Use colors or not; by default, in a terminal.")
-@click.option(
-    "-m",
-    "--method",
-    metavar="NAME[:K=V]",
-    default=METHOD,
-    show_default=True,
-    help="Chunking method; see 'advchunk list'.",
-)
-@context_option
-@options_but_sizes
+@method_option(METHOD)
+@chunker_options(context=True)
 def ask_command(
     files: tuple[str, ...], question: str, budget: int, form: str, order: PassageOrder, min_tokens: int,
     max_passages: int | None, whole_chunks: bool, mode: SearchMode | None, index: str | None, color: bool | None, method: str,
-    pairs: tuple[str, ...], fallback: str | None, experimental: bool, encoding: str | None, **options: Any,
+    pairs: tuple[str, ...], fallback: str | None, experimental: bool, encoding: str | None, content: Content, **options: Any,
 ) -> None:  # fmt: skip
     """Print the passages of files that answer a question.
 
@@ -88,7 +80,9 @@ def ask_command(
         _check_arguments(files, question, index)
         rule = "--whole-chunks must be used without --min-tokens and --max-passages"
         require(not (whole_chunks and (min_tokens or max_passages)), rule, min_tokens or max_passages)
-    reader, resources = make_reader(method, pairs, fallback, experimental, encoding, options, mode != "lexical")
+    reader, resources = make_reader(
+        method, pairs, fallback, experimental, (encoding, content), options, mode != "lexical"
+    )
     resources["cutter"] = PassageCutter(min_tokens=min_tokens, max_passages=max_passages)
     language = options.get("language")
     with report_errors(), exit_on_termination():
@@ -138,7 +132,6 @@ def _word_filter(question: str) -> Callable[[str], bool]:
 
 
 def _highlight(text: str, is_asked: Callable[[str], bool]) -> str:
-    """Color the words of the question in a text."""
     words = [word for word in {*split_words(text)} if is_asked(word)]
     # A pair of characters of a script without spaces is a word wherever it stands.
     edges = {word: ("", "") if split_words(word * 2) != [word * 2] else (r"(?<!\w)", r"(?!\w)") for word in words}
@@ -177,19 +170,13 @@ def _format_markdown(passages: Sequence[Passage], *_: object) -> str:
     return "\n".join(parts)
 
 
-def _format_jsonl(passages: Sequence[Passage], *_: object) -> str:
-    return "".join(json.dumps(_record(passage), ensure_ascii=False) + "\n" for passage in passages)
-
-
-def _format_json(passages: Sequence[Passage], *_: object) -> str:
-    return json.dumps([_record(passage) for passage in passages], ensure_ascii=False, indent=2) + "\n"
-
-
 def _record(passage: Passage) -> dict[str, Any]:
     names = ("document", "spans", "citation", "heading", "page", "lines", "score", "tokens", "text", "context")
     return {name: getattr(passage, name) for name in names} | {"chunk_ids": [hit.chunk.id for hit in passage.hits]}
 
 
 _FORMATS: dict[str, Callable[[Sequence[Passage], Callable[[str], bool], int], str]] = {
-    "text": _format_text, "json": _format_json, "jsonl": _format_jsonl, "markdown": _format_markdown,
+    "text": _format_text, "markdown": _format_markdown,
+    "json": lambda passages, *_: _to_json([_record(passage) for passage in passages], indent=2) + "\n",
+    "jsonl": lambda passages, *_: "".join(_to_json(_record(passage)) + "\n" for passage in passages),
 }  # fmt: skip

@@ -2,9 +2,8 @@
 
 import json
 import re
-import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import fields
 from functools import partial
@@ -12,18 +11,16 @@ from typing import IO, Any
 
 import click
 
-from advchunk import registry
 from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.chunkers.sources import NameSet, SourceChunker, SourceRun, document_name, enriching, keep_all
-from advchunk.cli import contexts
-from advchunk.cli.common import RESOURCE_OPTIONS, reason_of, report_errors, split_method
+from advchunk.cli.common import reason_of, report_errors
 from advchunk.cli.files import list_inputs, open_output, open_resumable, read_input, report_inventory
-from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
+from advchunk.cli.options import ChunkerCommand, chunker_options, estimate_option, method_option, print_estimate, set_up
 from advchunk.errors import require
 from advchunk.readers.sources import FileSource, Inventory, is_jsonl
+from advchunk.readers.writing import Content
 from advchunk.records import Chunk, Document
-from advchunk.retrieval.stored import StoredRetriever
 
 _to_json = partial(json.dumps, ensure_ascii=False)
 _BLACK = 16  # of the 256 colors, as are the light ones that chunks take in turn
@@ -32,34 +29,23 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 
 @click.command("chunk", cls=ChunkerCommand)
 @click.argument("files", metavar="[FILE]...", nargs=-1)
-@click.option(
-    "-m", "--method", metavar="NAME[:K=V]", default=default_name("mst-semantic"), show_default=True,
-    help="Chunking method; see 'advchunk list'.",
-)  # fmt: skip
+@method_option(default_name("mst-semantic"))
 @click.option(
     "-f", "--format", "form", type=click.Choice(["text", "json", "jsonl"]), default="text", show_default=True,
     help="Output format.",
 )  # fmt: skip
 @click.option("-o", "--out", metavar="PATH", default="-", help="Output file, written only if the run completes.")
-@chunker_options
-@contexts.context_option
-@contexts.estimate_option
+@chunker_options(sizes=True, context=True)
+@estimate_option
 @click.option("--explain", is_flag=True, help="Show why each chunk ends; same as -p add_scores=true.")
 @click.option("--workers", metavar="N", type=click.IntRange(1), default=1, help="Number of processes that chunk.")
-@click.option(
-    "--engine", type=click.Choice(registry.names_of("engine")),
-    help="Chunk Parquet and JSON Lines files in shards, into the folder --out; the same command resumes.",
-)  # fmt: skip
-@click.option(
-    "--into", metavar="PATH",
-    help="With --engine, keep the chunks and their vectors in this index, too, which 'advchunk ask --index' searches.",
-)  # fmt: skip
 @click.option("--jsonl", is_flag=True, help="Read every FILE as JSON lines, one document each.")
 @click.option("--resume", is_flag=True, help="Keep the output of an interrupted run, and continue it when run again.")
 @click.option("--quiet", is_flag=True, help="Hide the progress bar.")
 def chunk_command(
-    files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None, context: bool, estimate: bool, explain: bool,
-    experimental: bool, workers: int, engine: str | None, into: str | None, jsonl: bool, resume: bool, quiet: bool, encoding: str | None, **options: Any,
+    files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None,
+    estimate: bool, explain: bool, experimental: bool, workers: int, jsonl: bool, resume: bool, quiet: bool,
+    encoding: str | None, content: Content, **options: Any,
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
 
@@ -73,44 +59,20 @@ def chunk_command(
 
     With --resume, which needs --format jsonl and --out, the output is PATH.*.partial until the run is complete. The same command continues it; what failed before is tried again.
     """
-    options = {name: value for name, value in options.items() if value is not None}
-    resources = {name: options.pop(name) for name in RESOURCE_OPTIONS if name in options}
-    method, own = split_method(method)
-    params = parse_params(method, [*own, *pairs, *(["add_scores=true"] if explain else [])], options)
-    if engine:
-        with report_errors():
-            others: dict[str, object] = {
-                "--fallback": fallback, "--resume": resume, "--jsonl": jsonl, "--encoding": encoding, "--context": context, "--format json": form == "json",
-            }  # fmt: skip
-            rule = f"--engine cannot be combined with {', '.join(others)}"
-            require(not any(others.values()), rule, [name for name, value in others.items() if value])
-            require(bool(files) and out != "-", "--engine needs files and a folder, --out", out)
-            if into is not None:
-                models: dict[str, Any] = {name: resources.get(name) for name in ("embedder", "tokenizer")}
-                index = StoredRetriever(into, language=options.get("language"), **models)
-                params |= {"into": index, "vectors": "none" if index.settings.mode == "lexical" else "plain"}
-            _chunk_shards(
-                files, out, method, format="jsonl" if form == "jsonl" else "parquet", engine=engine, workers=workers,
-                progress=not quiet and sys.stderr.isatty(), experimental=experimental or None, **params, **resources,
-            )  # fmt: skip
-        return
     with report_errors():
-        require(into is None, "--into needs --engine; 'advchunk index' reads files without it", into)
         require(not resume or (form == "jsonl" and out != "-"), "--resume needs --format jsonl and --out", out)
-        contexts.check_estimate(estimate, context, resources.get("llm"))
-    model = contexts.take_model(method, params, resources) if context else {}
-    chunker = create_chunker(method, fallback, experimental or None, params, resources)
-    enricher = contexts.create_enricher(chunker, model) if context else None
+    pairs = (*pairs, *(["add_scores=true"] if explain else []))
+    chunker, enricher, params = set_up(method, pairs, fallback, experimental, {**options, "estimate": estimate})
     with report_errors():
-        rule = f"--workers must be 1 for {method}, which chunks all documents together"
+        rule = f"--workers must be 1 for {chunker.algorithm}, which chunks all documents together"
         require(workers == 1 or not chunker.is_corpus_level, rule, workers)
-    read = partial(read_input, by_name="markup" not in params, encoding=encoding)
+    read = partial(read_input, by_name="markup" not in params, encoding=encoding, content=content)
     convert = enriching(enricher, chunker, _FORMATS[form]) if enricher else _FORMATS[form]
     process, inventory = SourceChunker(chunker, keep_all if estimate else convert, read), Inventory()
     names = list_inputs(files, inventory, out)
     if estimate and enricher:
         run = _Run(SourceRun(process, names, inventory, jsonl or None, workers=workers), set(), quiet=quiet)
-        contexts.print_estimate(enricher.estimate(run.texts()))
+        print_estimate(enricher.estimate(run.texts()))
         click.get_current_context().exit(1 if run.failed or not names else 0)
     settings = [part.fingerprint() for part in (chunker, enricher) if part]
     with open_resumable(out, *settings) if resume else _open(out) as (file, done):
@@ -122,15 +84,6 @@ def chunk_command(
             click.echo(text, file, nl=False)
     report_inventory(inventory)
     click.get_current_context().exit(1 if run.failed or not names else 0)
-
-
-def _chunk_shards(files: Sequence[str], out: str, method: str, **options: Any) -> None:
-    engine = {row.name: row for row in registry.rows("engine")}[options["engine"]]
-    counts = engine.load()(files, out, method, **options)
-    click.echo(f"{out}: {counts.chunks} chunks, {counts.shards} shards ({counts.resumed} done before)", err=True)
-    if counts.failures:
-        click.echo(f"advchunk: {counts.failures} documents failed; see the column error", err=True)
-        click.get_current_context().exit(1)
 
 
 @contextmanager
@@ -160,7 +113,6 @@ class _Run:
         self._bar = tqdm(total=total, unit=unit, disable=True if hide else None)  # None hides it but on a terminal
 
     def texts(self) -> Iterator[Any]:
-        """Yield the chunks of each document, as text or as they were converted, and report failures."""
         with self._bar, closing(self._run.results()) as results:
             for _, _, result in results:
                 for failure in result.failures:
@@ -236,7 +188,6 @@ def _format_chunk(c: Chunk) -> str:
 
 
 def _color_lines(text: str, background: int) -> str:
-    """Color the text of each line, and not the space before and after."""
     return re.sub(r"\S[^\r\n]*", lambda line: click.style(line[0], fg=_BLACK, bg=background), text)
 
 

@@ -21,6 +21,7 @@ from advchunk.readers import formats
 from advchunk.readers.encodings import decode
 from advchunk.readers.files import read_bytes
 from advchunk.readers.sources import FileSource, Inventory, find_files
+from advchunk.readers.writing import Content
 from advchunk.records import Document
 from advchunk.retrieval.index_file import is_index
 
@@ -54,14 +55,18 @@ def report_inventory(inventory: Inventory) -> None:
         click.echo(f"advchunk: {inventory}", err=True)
 
 
-def read_input(chunker: Chunker, source: FileSource, *, by_name: bool, encoding: str | None) -> list[Document]:
+def read_input(
+    chunker: Chunker, source: FileSource, *, by_name: bool, encoding: str | None, content: Content = "all"
+) -> list[Document]:
     """Return the documents of a source (`chunkers.sources.read_source`), or of standard input."""
     if source.name != "-" or source.is_line or source.data is None:
-        return read_source(chunker, source, by_name=by_name, encoding=encoding)
+        return read_source(chunker, source, by_name=by_name, encoding=encoding, content=content)
     if formats.is_binary(chunker.markup):
         return [read_bytes(source.data, chunker.markup, id="stdin", options=chunker.reader_options)]
     decoded = decode(source.data, "standard input", encoding)
-    return [Document(decoded.text, "stdin", metadata=decoded.about)]
+    document = Document(decoded.text, "stdin", metadata=decoded.about)
+    is_main = content == "main" and chunker.reads_all_formats()
+    return [formats.read(document, chunker.markup, {"content": content}) if is_main else document]
 
 
 @contextmanager

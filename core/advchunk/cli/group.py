@@ -21,8 +21,6 @@ Examples:
 
 
 class _Commands(click.Group):
-    """The commands in the table of registrations."""
-
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return sorted(registry.names_of("command"))
 

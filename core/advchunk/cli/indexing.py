@@ -10,13 +10,12 @@ from typing import Any, get_args
 import click
 
 from advchunk import __version__
-from advchunk.chunkers import catalog
-from advchunk.cli import contexts
-from advchunk.cli.common import RESOURCE_OPTIONS, exit_on_termination, reason_of, report_errors, split_method
+from advchunk.cli.common import exit_on_termination, reason_of, report_errors
 from advchunk.cli.files import list_inputs, read_input, report_inventory
-from advchunk.cli.options import ChunkerCommand, create_chunker, options_but_sizes, parse_params
+from advchunk.cli.options import ChunkerCommand, chunker_options, estimate_option, method_option, print_estimate, set_up
 from advchunk.engine.runner import Failure
 from advchunk.readers.sources import Inventory
+from advchunk.readers.writing import Content
 from advchunk.records import Chunk, Document
 from advchunk.retrieval.library import FileReader, Library
 from advchunk.retrieval.retriever import Retriever
@@ -34,20 +33,12 @@ _MAX_TOKENS = 100  # of a chunk of this method
     "--mode", type=click.Choice(get_args(SearchMode)),
     help="What a new index can be searched by: words (lexical), vectors (dense), or both, which is the default.",
 )  # fmt: skip
-@click.option(
-    "-m",
-    "--method",
-    metavar="NAME[:K=V]",
-    default=METHOD,
-    show_default=True,
-    help="Chunking method; see 'advchunk list'.",
-)
-@contexts.context_option
-@contexts.estimate_option
-@options_but_sizes
+@method_option(METHOD)
+@estimate_option
+@chunker_options(context=True)
 def index_command(
     files: tuple[str, ...], into: str, mode: SearchMode | None, method: str, estimate: bool, pairs: tuple[str, ...],
-    fallback: str | None, experimental: bool, encoding: str | None, **options: Any,
+    fallback: str | None, experimental: bool, encoding: str | None, content: Content, **options: Any,
 ) -> None:  # fmt: skip
     """Keep the chunks of files in an index, which 'advchunk ask --index' and StoredRetriever search.
 
@@ -57,9 +48,8 @@ def index_command(
 
     The exit code is 1 if a file fails.
     """
-    with report_errors():
-        contexts.check_estimate(estimate, options.get("context", False), options.get("llm"))
-    reader, resources = make_reader(method, pairs, fallback, experimental, encoding, options, mode != "lexical")
+    embeds, options = mode != "lexical", {**options, "estimate": estimate}
+    reader, resources = make_reader(method, pairs, fallback, experimental, (encoding, content), options, embeds)
     with report_errors(), exit_on_termination():
         is_new = estimate and not Path(into).exists()
         library = Library(
@@ -74,36 +64,15 @@ def index_command(
 
 
 def make_reader(
-    method: str,
-    pairs: Sequence[str],
-    fallback: str | None,
-    experimental: bool,
-    encoding: str | None,
-    options: dict[str, Any],
-    embeds: bool,
-) -> tuple[FileReader, dict[str, Any]]:
-    """Return the reader of files that the options of a command describe, and the embedder and tokenizer of a retriever.
-
-    Parameters
-    ----------
-    embeds : whether the retriever embeds, so that the embedder may be meant for it alone.
-    """
-    options = {name: value for name, value in options.items() if value is not None}
-    resources = {name: options.pop(name) for name in RESOURCE_OPTIONS if name in options}
-    context = options.pop("context", False)
-    method, own = split_method(method)
-    params = parse_params(method, [*own, *pairs], options)
-    if method == METHOD:
-        params.setdefault("max_tokens", _MAX_TOKENS)
-    embedder = resources.get("embedder")
-    model = contexts.take_model(method, params, resources) if context else {}
-    with report_errors():
-        if embeds and not catalog.cuts_by_embeddings(method):
-            resources.pop("embedder", None)
-    chunker = create_chunker(method, fallback, experimental or None, params, resources)
-    enricher = contexts.create_enricher(chunker, model) if context else None
-    reader = FileReader(chunker, "markup" not in params, encoding, enricher, read_input, _with_progress, __version__)
-    return reader, {"embedder": embedder, "tokenizer": resources.get("tokenizer")}
+    method: str, pairs: Sequence[str], fallback: str | None, experimental: bool,
+    reading: tuple[str | None, Content], options: dict[str, Any], embeds: bool,
+) -> tuple[FileReader, dict[str, Any]]:  # fmt: skip
+    """Return the reader of files that the options describe (`set_up`), and the models of a retriever."""
+    chunker, enricher, params = set_up(
+        method, pairs, fallback, experimental, options, defaults={METHOD: {"max_tokens": _MAX_TOKENS}}, embeds=embeds
+    )
+    reader = FileReader(chunker, "markup" not in params, *reading, enricher, read_input, _with_progress, __version__)
+    return reader, {name: options.get(name) for name in ("embedder", "tokenizer")}
 
 
 def read_files(library: Library, reader: FileReader, files: Sequence[str]) -> bool:
@@ -132,7 +101,7 @@ def _estimate(library: Library, reader: FileReader, files: Sequence[str], index:
             failed.extend(failures)
             yield from pairs
 
-    contexts.print_estimate(reader.enricher.estimate(documents()))
+    print_estimate(reader.enricher.estimate(documents()))
     return bool(failed)
 
 

@@ -1,16 +1,17 @@
-"""The options of a chunker, which several commands share."""
+"""The options of a chunker, which several commands share, and what they describe."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
+from advchunk import registry
 from advchunk.chunkers import catalog
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.other_names import parameter_hint
 from advchunk.chunkers.params import Params, parameters
-from advchunk.cli.common import RESOURCE_OPTIONS, RESOURCE_PARAMS, parse_assignment, report_errors
+from advchunk.cli.common import RESOURCE_OPTIONS, RESOURCE_PARAMS, parse_assignment, report_errors, split_method
 from advchunk.errors import ConfigurationError, require
 
 
@@ -51,23 +52,113 @@ _OPTIONS = [
     click.option("--cache", metavar="PATH", help="Cache model outputs in this file."),
     click.option("--fallback", metavar="METHOD", help="Method for files that --method fails on."),
     click.option("--encoding", metavar="NAME", help="Encoding of the files, such as cp1252."),
+    click.option(
+        "--content",
+        type=click.Choice(["all", "main"]),
+        default="all",
+        help="Of web pages, all that they show, or only what they are about.",
+    ),
     click.option("--experimental", is_flag=True, help="Allow methods whose results may still change."),
 ]
 
 
-def chunker_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a chunker to a command."""
-    command = options_but_sizes(command)
-    for option in reversed(_SIZES):
-        command = option(command)
-    return command
+_CONTEXT = click.option(
+    "--context", is_flag=True,
+    help="Add a sentence or two on each chunk's place in its document to its context: by the model --llm, else in its "
+    "document's own words.",
+)  # fmt: skip
+estimate_option = click.option(
+    "--estimate", is_flag=True, help="With --context and --llm, only tell what the model would be asked."
+)
+budget_option = click.option(
+    "-b", "--budget", metavar="N", type=click.IntRange(1), default=1000, show_default=True,
+    help="Tokens of all passages together.",
+)  # fmt: skip
 
 
-def options_but_sizes(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a chunker to a command, but those that set sizes."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+def method_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option for the chunking method."""
+    note = "Chunking method; see 'advchunk list'."
+    return click.option("-m", "--method", metavar="NAME[:K=V]", default=default, show_default=True, help=note)
+
+
+def chunker_options(
+    *, sizes: bool = False, context: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds the options of a chunker, those that set sizes, and --context to a command."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed([*([_CONTEXT] if context else []), *(_SIZES if sizes else []), *_OPTIONS]):
+            command = option(command)
+        return command
+
+    return add
+
+
+class Setup(NamedTuple):
+    """The chunker that options describe, the enricher of contexts (None without --context), and the parameters set."""
+
+    chunker: Chunker
+    enricher: Any
+    params: dict[str, Any]
+
+
+def set_up(
+    method: str, pairs: Iterable[str], fallback: str | None, experimental: bool, options: Mapping[str, Any],
+    *, defaults: Mapping[str, Mapping[str, Any]] | None = None, embeds: bool = False,
+) -> Setup:  # fmt: skip
+    """Create what the options of a command describe, and load its models, or exit with an error message.
+
+    Parameters
+    ----------
+    method, pairs : NAME[:K=V], and further assignments of parameters.
+    options : all others; one that is None is not set.
+    defaults : parameters by the name of a method, which options override.
+    embeds : whether the command embeds by itself, so that the embedder may be meant for it alone.
+    """
+    options = {name: value for name, value in options.items() if value is not None}
+    context, estimate = options.pop("context", False), options.pop("estimate", False)
+    resources = {name: options.pop(name) for name in RESOURCE_OPTIONS if name in options}
+    name, own = split_method(method)
+    with report_errors():
+        rule = "--estimate needs --context and a model, --llm"
+        require(not estimate or (context and "llm" in resources), rule, resources.get("llm"))
+    params = {**(defaults or {}).get(name, {}), **parse_params(name, [*own, *pairs], options)}
+    model = _take_model(name, params, resources) if context and "llm" in resources else {}
+    if embeds and not catalog.cuts_by_embeddings(name):
+        resources.pop("embedder", None)
+    chunker = create_chunker(name, fallback, experimental or None, params, resources)
+    return Setup(chunker, _create_enricher(chunker, model) if context else None, params)
+
+
+def print_estimate(estimate: Any) -> None:
+    """Print what a model would be asked (`advchunk.enrich.Estimate`)."""
+    prompts = (
+        f"{estimate.prompt_tokens:,} tokens of prompts, {estimate.prefix_tokens:,} of which a prefix cache may have"
+    )
+    click.echo(f"{estimate.requests:,} requests: {prompts}, and at most {estimate.completion_tokens:,} of answers")
+
+
+def _take_model(method: str, params: dict[str, Any], resources: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of the model that is asked about contexts, and remove those that the method does not take."""
+    names = ("llm", "llm_model", "cache")
+    model = {name: values[name] for values in (params, resources) for name in names if name in values}
+    if "llm" not in catalog.describe(method)["resources"]:
+        resources.pop("llm")
+        params.pop("llm_model", None)
+    if not catalog.cuts_by_embeddings(method):
+        resources.pop("cache", None)
+    return model
+
+
+def _create_enricher(chunker: Chunker, model: dict[str, Any]) -> Any:
+    with report_errors():
+        row = registry.find("enricher", "contextual")
+        require(row is not None, "--context needs the package advchunk.enrich", "none")
+        limits = {"tokenizer": chunker.counter, "max_tokens": chunker.max_tokens, "markup": chunker.markup}
+        enricher = row.load()(**limits, **model)  # type: ignore[union-attr]
+        enricher.load()
+    return enricher
 
 
 def create_chunker(

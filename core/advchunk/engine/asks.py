@@ -82,7 +82,7 @@ class Complete(Ask):
     """A request for answers to `ChatRequest` items; answered by one ``str`` per item."""
 
 
-# The model's method for each type of request; an "a" before its name gives the async one.
+# The model's method for each type of request; "a" and its name is the async one, without which it runs in a thread.
 METHODS: dict[type[Ask], str] = {
     Embed: "embed",
     EmbedTokens: "embed_tokens",

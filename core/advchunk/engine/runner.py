@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from queue import SimpleQueue
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
@@ -121,7 +122,8 @@ async def _await(batch: Batch) -> _Answer:
 
     start = time.monotonic()
     try:
-        method = getattr(batch.ask.model, f"a{METHODS[type(batch.ask)]}")
+        name = METHODS[type(batch.ask)]
+        method = getattr(batch.ask.model, f"a{name}", None) or partial(call_in_thread, getattr(batch.ask.model, name))
         seconds = None if batch.seconds is None else min(batch.seconds, threading.TIMEOUT_MAX)
         async with asyncio.timeout(seconds):  # Python 3.11's wait_for may lose a cancellation
             rows = await method(batch.ask.items)

@@ -57,7 +57,6 @@ class _RowCache:
         self._n_rows = 0
 
     def get(self, items: Iterable[Any]) -> dict[Any, Any]:
-        """Return the cached rows of the items."""
         positions = {item: self._position[item] for item in items if item in self._position}
         return {item: rows[i] for item, (rows, i) in positions.items()}
 
@@ -91,7 +90,6 @@ class _FairQueue:
             self._n_items += len(items)
 
     def take(self, max_items: int) -> list[Any]:
-        """Remove and return the next items, up to ``max_items``."""
         items: list[Any] = []
         while self._queues and len(items) < max_items:
             queue = self._queues.popleft()

@@ -71,7 +71,6 @@ def run_in_processes(
     ----------
     process : returns a result for each of several items; with ``setup``, it can be pickled.
     items : read as they are needed: some batches per process are held at a time.
-    workers : number of processes, >= 1.
     size : returns the size of an item, such as its characters; a batch has a total of 2^14 at first, then up to 2^19.
     setup : called once in each process.
     max_deaths : processes that an item may kill, alone, before it is given up, >= 1; None is 3.
@@ -141,7 +140,6 @@ class _Worker(Generic[_Item, _R]):
         self._killed = False
 
     def run(self, batch: Sequence[_Item]) -> list[_R | WorkerDied]:
-        """Return the results of a batch."""
         try:
             return [*self._call(batch)]
         except _Died:
@@ -185,7 +183,6 @@ class _Worker(Generic[_Item, _R]):
         raise ConfigurationError(_KILLED_AT_START)
 
     def _ask(self, pipe: Connection[Any, Any], data: bytes | None = None) -> Any:
-        """Return the answer of the process, or raise it if it is an error."""
         try:
             if data is not None:
                 pipe.send_bytes(data)
@@ -198,13 +195,11 @@ class _Worker(Generic[_Item, _R]):
         return answer
 
     def kill(self) -> None:
-        """Kill the process, and start no other."""
         self._killed, process = True, self._process
         if process is not None:
             process.kill()
 
     def close(self) -> None:
-        """End the process when it is idle."""
         if self._pipe is not None and self._process is not None:
             with suppress(OSError):
                 self._pipe.send_bytes(b"")  # a process that the caller forked may hold the pipe open

@@ -1,8 +1,8 @@
 """Enrich chunks with what they need to be found and read alone.
 
 This works for any chunker: `ContextualEnricher` adds a sentence or two about a chunk's place in its document to ``context``,
-by a chat model or by the document's own words, and `Rewriting` adds a self-contained version to the metadata. Text, spans
-and ids do not change.
+by a chat model or by the document's own words, `Summaries` a sentence that a chat model writes in two stages (Meta-Chunking), and
+`Rewriting` adds a self-contained version to the metadata. Text, spans and ids do not change.
 """
 
 from advchunk.registry import Registration, lazy_names
@@ -11,8 +11,9 @@ __getattr__, __dir__, __all__ = lazy_names(__name__, {
     ".base": "ChunkFailure Enricher",
     ".contextual": "ContextualEnricher",
     ".estimates": "Estimate",
-    ".prompts": "ContextPrompts RewritingPrompts",
+    ".prompts": "ContextPrompts RewritingPrompts SummaryPrompts",
     ".rewriting": "Rewriting enriched_text",
+    ".summaries": "Summaries",
 })  # fmt: skip
 
 REGISTRATIONS = (
@@ -21,5 +22,11 @@ REGISTRATIONS = (
         name="contextual",
         path="advchunk.enrich.contextual:ContextualEnricher",
         summary="say where each chunk belongs in its document",
+    ),
+    Registration(
+        kind="enricher",
+        name="summaries",
+        path="advchunk.enrich.summaries:Summaries",
+        summary="summarize each chunk, and what it lacks, in one sentence (Meta-Chunking)",
     ),
 )

@@ -6,16 +6,18 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
+from os.path import commonprefix
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from advchunk.engine import ChatRequest, Job, Plan, completed
+from advchunk.engine.plans import Done, advance
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner
 from advchunk.enrich.document_context import DocumentContext
 from advchunk.enrich.estimates import Estimate
-from advchunk.enrich.prompts import ContextPrompts, RewritingPrompts
+from advchunk.enrich.prompts import ContextPrompts, RewritingPrompts, SummaryPrompts
 from advchunk.errors import BadModelOutput, ConfigurationError, first_line, is_integer, is_number, require
-from advchunk.models.cache import CacheLike, with_cache
+from advchunk.models.cache import Cached, CacheLike, with_cache
 from advchunk.models.chat import Budget, Chat, ChatModelLike, usable_answer
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.endpoint import chat_model
@@ -23,7 +25,7 @@ from advchunk.models.identity import identity
 from advchunk.models.prompts import fill_prompt
 from advchunk.readers import formats
 from advchunk.readers.formats import check_markup
-from advchunk.records import Chunk, Document, remove_written, write_metadata
+from advchunk.records import Chunk, Document, remove_written, with_context, write_metadata, written_metadata
 from advchunk.text.counters import Counter
 
 _T = TypeVar("_T")
@@ -95,7 +97,7 @@ class Enricher(ABC):
     attempts: int = 2
     timeout: float | None = None
     markup: str = "markdown"
-    prompts: ContextPrompts | RewritingPrompts = field(repr=False)
+    prompts: ContextPrompts | SummaryPrompts | RewritingPrompts = field(repr=False)
 
     def __post_init__(self) -> None:
         require(isinstance(self.llm_model, str), "llm_model must be text", self.llm_model)
@@ -175,10 +177,50 @@ class Enricher(ABC):
         """Await `stream`."""
         return self._runner.astream(pairs, _first_of_each(on_error), concurrency)
 
-    def estimate(self, pairs: Pairs) -> Estimate:  # noqa: ARG002
-        """Return the requests that `enrich_many` would send; raise `ConfigurationError` if they depend on answers."""
-        msg = f"the cost of {type(self).__name__} cannot be estimated, because its requests depend on answers"
-        raise ConfigurationError(msg)
+    def estimate(self, pairs: Pairs) -> Estimate:
+        """Return at most the requests that `enrich_many` would send for documents with their chunks, and their tokens.
+
+        Answers in the ``cache`` cost nothing. Tokens are counted by ``tokenizer``, without the few that a chat template adds.
+        Retries after unusable answers or failed calls are not included. If a request depends on an earlier answer that is not
+        in the cache, it is assumed to be sent, and as long as it can be.
+
+        >>> from advchunk import RecursiveChunker
+        >>> from advchunk.enrich import ContextualEnricher
+        >>> text = "Cats nap all day. Courts rule on law."
+        >>> enricher = ContextualEnricher(llm=lambda prompt: "A text on cats and courts.", tokenizer="words")
+        >>> enricher.estimate([(text, RecursiveChunker(max_tokens=6).chunk(text))]).completion_tokens
+        400
+        """
+        total = Estimate()
+        for chunks, context in self.in_context(pairs) if self.asks else ():
+            pending = [(chunk, self._next_request(chunk, context)) for chunk in chunks if has_text(chunk)]
+            asked = {request: chunk for chunk, request in pending if request is not None}  # equal ones are sent once
+            prompts = [request.messages[0][1] for request in asked]
+            count = cache(self.counter)  # most prefixes are the same
+            prefixes = (commonprefix((prompts[0], prompt)) for prompt in prompts[1:])  # noqa: RUF071 - characters are compared
+            answers = sum(request.max_tokens for request in asked)
+            total += Estimate(len(prompts), sum(map(self.counter, prompts)), sum(map(count, prefixes)), answers)
+            for request, chunk in asked.items():
+                total += self.later(request, chunk)
+        return total
+
+    def later(self, request: ChatRequest, chunk: Chunk) -> Estimate:  # noqa: ARG002
+        """Return at most the cost of the requests about a chunk that may follow the answer to one."""
+        return Estimate()
+
+    def _next_request(self, chunk: Chunk, context: DocumentContext) -> ChatRequest | None:
+        """Return the first request of a chunk's plan whose answer is not in the cache; None if there is none."""
+        plan, chat = self.plan(chunk, context), self.chat
+        try:
+            state = advance(plan, None)
+            while not isinstance(state, Done):
+                request: ChatRequest = state.items[0]
+                if not isinstance(chat, Cached) or chat.missing("complete", [request]):
+                    return request
+                state = advance(plan, chat.complete([request]))
+        except ValueError:  # the chunk leaves no room for a prompt, so nothing is asked
+            return None
+        return None
 
     @property
     def _runner(self) -> Runner[tuple[str | Document, Sequence[Chunk]], Chunk | None]:
@@ -279,6 +321,24 @@ class Enricher(ABC):
         _log.warning("chunk %d has no %s: %s", chunk.index, self.writes, status)
         return self.set_result(chunk, None, status, **changes)
 
+    def titles(self, chunk: Chunk) -> str:
+        """Return the context of a chunk without what an earlier call has added."""
+        added = written_metadata(chunk.metadata).get(self.writes, "")
+        return chunk.context.removesuffix(added).rstrip("\n") if added else chunk.context
+
+    def has_room(self, chunk: Chunk, added: str) -> bool:
+        """Return True if a text can be added to the context of a chunk, within ``max_tokens``."""
+        whole = with_context(_join(self.titles(chunk), added), chunk.text)
+        return self.max_tokens is None or self.counter(whole) <= self.max_tokens
+
+    def add_context(self, chunk: Chunk, added: str, status: str | None = None) -> Chunk:
+        """Return a chunk with a text in its context after titles and headings, and in its metadata."""
+        context = _join(self.titles(chunk), added)
+        changes = {"context": context, "tokens": self.counter(with_context(context, chunk.text))}
+        if context != chunk.context:
+            changes |= {"vector": None, "rows": None, "row_spans": (), "row_texts": ()}
+        return self.set_result(chunk, added or None, status, **changes)
+
     def fingerprint(self) -> str:
         """Return 16 hex digits that change whenever the results may change."""
         llm = (self._uncached_chat.identity or identity(self.llm)) if self.asks else ""
@@ -308,6 +368,10 @@ def check_placeholders(prompts: Any, kind: type, **placeholders: Sequence[str]) 
         prompt, marks = getattr(prompts, name), [f"{{{placeholder}}}" for placeholder in required]
         complete = isinstance(prompt, str) and all(mark in prompt for mark in marks)
         require(complete, f"the prompt {name!r} must contain {', '.join(marks)}", prompt)
+
+
+def _join(titles: str, added: str) -> str:
+    return "\n".join(filter(None, (titles, added)))
 
 
 def _first_of_each(on_error: Any) -> Any:

@@ -3,22 +3,18 @@
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
-from os.path import commonprefix
 from typing import ClassVar, Final
 
 from advchunk.engine import ChatRequest, Plan
-from advchunk.enrich.base import Enricher, Pairs, check_placeholders, has_text
+from advchunk.enrich.base import Enricher, check_placeholders
 from advchunk.enrich.document_context import DocumentContext
-from advchunk.enrich.estimates import Estimate
 from advchunk.enrich.prompts import ContextPrompts
 from advchunk.errors import BadModelOutput, is_integer, require
-from advchunk.models.cache import Cached
 from advchunk.models.chat import usable_answer
 from advchunk.models.prompts import fill_prompt, single_line
-from advchunk.records import Chunk, with_context, written_metadata
+from advchunk.records import Chunk
 from advchunk.text.sentences import sentences
 
 _log = logging.getLogger("advchunk")
@@ -102,33 +98,6 @@ class ContextualEnricher(Enricher):
             require(is_integer(value, minimum), f"{name} must be a whole number >= {minimum}", value)
         check_placeholders(self.prompts, ContextPrompts, situate=("passage",))
 
-    def estimate(self, pairs: Pairs) -> Estimate:
-        """Return the requests that `enrich_many` would send for documents with their chunks, and their tokens.
-
-        Answers in the ``cache`` cost nothing. Tokens are counted by ``tokenizer``, without the few that a chat template adds.
-        Retries after unusable answers or failed calls are not included.
-
-        >>> from advchunk import RecursiveChunker
-        >>> text = "Cats nap all day. Courts rule on law."
-        >>> enricher = ContextualEnricher(llm=lambda prompt: "A text on cats and courts.", tokenizer="words")
-        >>> enricher.estimate([(text, RecursiveChunker(max_tokens=6).chunk(text))]).completion_tokens
-        400
-        """
-        requests = prompt_tokens = prefix_tokens = 0
-        for chunks, context in self.in_context(pairs) if self.asks else ():
-            asked = [self._request(chunk, context) for chunk in chunks if has_text(chunk)]
-            prompts = [request.messages[0][1] for request in self._unanswered(filter(self._fits, asked))]
-            requests += len(prompts)
-            prompt_tokens += sum(map(self.counter, prompts))
-            count = cache(self.counter)  # most prefixes are the same
-            prefixes = (commonprefix((prompts[0], prompt)) for prompt in prompts[1:])  # noqa: RUF071 - characters are compared
-            prefix_tokens += sum(map(count, prefixes))
-        return Estimate(requests, prompt_tokens, prefix_tokens, requests * _SPARE * self.context_tokens)
-
-    def _unanswered(self, requests: Iterable[ChatRequest]) -> list[ChatRequest]:
-        chat, requests = self.chat, list(requests)
-        return chat.missing("complete", requests) if isinstance(chat, Cached) else requests
-
     def plan(self, chunk: Chunk, context: DocumentContext) -> Plan[Chunk]:
         """Ask for the sentences, or take the document's own words."""
         if not self.asks:
@@ -143,7 +112,7 @@ class ContextualEnricher(Enricher):
         if not kept:
             _log.warning("chunk %d has no room for a context: over max_tokens", chunk.index)
             return self._with_own_words(chunk, context, "over max_tokens")
-        return self._add(chunk, kept, None if kept == answer else "shortened")
+        return self.add_context(chunk, kept, None if kept == answer else "shortened")
 
     def without_answer(self, chunk: Chunk, context: DocumentContext, status: str) -> Chunk:
         """Return a chunk whose plan failed with the document's own words, and a status that says why."""
@@ -178,33 +147,15 @@ class ContextualEnricher(Enricher):
 
     def _with_own_words(self, chunk: Chunk, context: DocumentContext, status: str | None = None) -> Chunk:
         """Return a chunk with as much of the document's own words as it lacks and has room for."""
-        lines, room, text = list[str](), self._room(chunk), single_line(f"{self._titles(chunk)} {chunk.text}")
+        lines, room, text = list[str](), self._room(chunk), single_line(f"{self.titles(chunk)} {chunk.text}")
         for line in context.own_words(chunk):
             if line and line not in text and room("\n".join([*lines, line])):
                 lines.append(line)
-        return self._add(chunk, "\n".join(lines), status)
+        return self.add_context(chunk, "\n".join(lines), status)
 
     def _room(self, chunk: Chunk) -> Callable[[str], bool]:
         """Return a function that tells whether a text can be added to a chunk."""
-
-        def fits(added: str) -> bool:
-            whole = with_context(_join(self._titles(chunk), added), chunk.text)
-            limited = self.max_tokens is None or self.counter(whole) <= self.max_tokens
-            return limited and self.counter(added) <= self.context_tokens
-
-        return fits
-
-    def _titles(self, chunk: Chunk) -> str:
-        """Return the context of a chunk without what an earlier call has added."""
-        added = written_metadata(chunk.metadata).get(self.writes, "")
-        return chunk.context.removesuffix(added).rstrip("\n") if added else chunk.context
-
-    def _add(self, chunk: Chunk, added: str, status: str | None) -> Chunk:
-        context = _join(self._titles(chunk), added)
-        changes = {"context": context, "tokens": self.counter(with_context(context, chunk.text))}
-        if context != chunk.context:
-            changes |= {"vector": None, "rows": None, "row_spans": (), "row_texts": ()}
-        return self.set_result(chunk, added or None, status, **changes)
+        return lambda added: self.counter(added) <= self.context_tokens and self.has_room(chunk, added)
 
 
 def unwrapped_sentences(answer: str) -> str:
@@ -243,7 +194,3 @@ def leading_sentences(text: str, fits: Callable[[str], bool]) -> str:
         return text
     ends = sentences(text).edges.tolist()[-2:0:-1]
     return next((kept for end in ends if _STOP.search(kept := text[:end].rstrip()) and fits(kept)), "")
-
-
-def _join(titles: str, added: str) -> str:
-    return "\n".join(filter(None, (titles, added)))

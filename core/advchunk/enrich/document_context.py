@@ -117,7 +117,7 @@ class DocumentContext:
                         yield single_line(self.document.text[slice(*caption.span)])
 
     def excerpt(self, chunk: Chunk, max_tokens: int) -> dict[str, str]:
-        """Return the ``document`` if it fits, else its ``outline`` and the text nearest to the chunk."""
+        """Return the ``document`` if it fits, else its ``outline``, its beginning, and the text nearest to the chunk."""
         if int(self.units.token_counts().sum()) <= max_tokens:
             return {"outline": "see the document", "document": escape(self.document.text, _MARKER)}
         headings = [
@@ -168,19 +168,24 @@ def last_words(text: str, max_tokens: int, counter: Counter) -> str:
 
 
 def nearest_text(units: Units, spans: Sequence[Span], max_tokens: int) -> str:
-    r"""Return the text nearest to a chunk, with markers in place of the chunk and of omitted text.
+    r"""Return the beginning of a text and what is nearest to a chunk, with markers in place of the chunk and of omitted text.
 
-    Distance is counted in tokens. ``units`` have sizes, and each is either inside or outside of the chunk.
+    Each has half of ``max_tokens``. Distance is counted in tokens. ``units`` have sizes, and each is either inside or outside
+    of the chunk.
 
     >>> units = Units("abcdefgh", np.arange(9), np.ones(8, dtype=np.int64))
-    >>> nearest_text(units, [Span(2, 4)], 3)
-    'ab\n[passage]\ne\n[...]\n'
+    >>> nearest_text(units, [Span(5, 6)], 4)
+    'ab\n[...]\ne\n[passage]\ng\n[...]\n'
     """
     count, distance = units.token_counts(), token_distances(units, spans)
     outside = np.flatnonzero(distance >= 0)
-    nearest = outside[np.argsort(distance[outside], kind="stable")]
+    first = outside[: int(np.searchsorted(np.cumsum(count[outside]), max_tokens // 2, "right"))]
+    others = outside[len(first) :]
+    nearest = others[np.argsort(distance[others], kind="stable")]
+    left = max_tokens - int(count[first].sum())
     shown = np.zeros(len(units), dtype=bool)
-    shown[nearest[: int(np.searchsorted(np.cumsum(count[nearest]), max_tokens, "right"))]] = True
+    shown[first] = True
+    shown[nearest[: int(np.searchsorted(np.cumsum(count[nearest]), left, "right"))]] = True
     kinds = np.where(distance < 0, "own", np.where(shown, "shown", "hidden")).tolist()
     strings = [escape(string, _MARKER) for string in units.strings()]
     runs = groupby(zip(kinds, strings, strict=True), lambda unit: unit[0])

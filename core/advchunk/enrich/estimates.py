@@ -1,6 +1,7 @@
 """Estimates of the cost of requests."""
 
 from dataclasses import dataclass
+from typing import Self
 
 from advchunk.errors import is_number, require
 
@@ -25,6 +26,10 @@ class Estimate:
     prompt_tokens: int = 0
     prefix_tokens: int = 0
     completion_tokens: int = 0
+
+    def __add__(self, other: Self) -> Self:
+        """Return the requests and tokens of two estimates together."""
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
 
     def cost(self, prompt: float, completion: float, *, cached: float | None = None) -> float:
         """Return the maximum cost, given the prices of a million tokens: of prompts, of answers, and of cached prefixes.

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
@@ -20,30 +20,38 @@ _SIGNS = "<>≤≥=≠±%‰°$€£¥₹₽+×÷²³?？؟"
 _TOKEN = rf"(?:(?<!\w)[-−])?\d+(?:[.,:]\d+)*|[{_SIGNS}]|[\u3041-\u309f]+|[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W\d_])+"
 _CONTRACTION = re.compile(r"(?<=can)(?:not|['’]t)\b|(?<!\bca)n['’]t\b", re.IGNORECASE)  # of English
 _SHORT_IS = re.compile(r"\b(it|he|she|who|that|what|there|here)['’]s\b", re.IGNORECASE)
+_AGREEING = re.compile(r"(?<=é)(?:e?s|e)\b")  # the ending of a participle in French
 _SIGN = re.compile(rf"[-−\d{_SIGNS}]")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _FUNCTION_CHARACTERS: Final = frozenset(
-    "的了是在和與与及其等为為以于於被把對对从從到由這这那之者所而且但或也都就他她它们們个個有中"
+    "的了是在和與与及其等為为以于於被把對对从從到由這这那之者所而且但或也都就他她它们們个個有中"
 )
+_VOICES: Final = frozenset("是被把由")  # function characters that decide who does what
 _KANA_NEGATION = re.compile("ない|なか|なく|ませ|ずに|ぬ")
+_CLAUSE = re.compile(r"[,;:.!?()]+(?=\s|$)|[、，。；：！？\uff08\uff09]")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\n\"“„«»(•*-])\s*$")
+_VERB_SECOND: Final = frozenset(("de", "nl", "sv", "da", "no"))  # languages in which a phrase in front moves the verb
 _MAX_QUOTED: Final = 5  # tokens in a message
 _NEAR: Final = 8  # tokens between a fact and the word that gives way to it
 _LONGEST_PHRASE: Final = 8  # tokens of a phrase that moves
+_LONGEST_NOUN: Final = 3  # characters of a noun in a script without spaces
 _SHORT: Final = 3  # letters of a word that may be a function word, in a language without a list
 
 
 class Word(NamedTuple):
-    """A word, number or sign: its stem, as it is compared with the source, and as it is written."""
+    """A word, number or sign: its stem, as it is compared with the source, as it is written, and if it is surely a name."""
 
     form: str
     exact: str
     written: str
+    is_name: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wordlist:
     """The words of a language that may change, those that add nothing, and those that decide what a text says (wording.toml)."""
 
+    code: str
     pattern: re.Pattern[str]
     stem: Callable[[str], str]
     stop: frozenset[str]
@@ -51,33 +59,38 @@ class Wordlist:
     free: frozenset[str]
     referring: frozenset[str]
     pointing: frozenset[str]
-    linking: frozenset[str]
+    equating: frozenset[str]
     openers: frozenset[str]
-    verbs: frozenset[str]
-    passive: frozenset[str]
-    agent: frozenset[str]
     same: dict[str, str]
-    is_english: bool
 
     def tokens(self, text: str) -> list[Word]:
-        """Return the tokens of a text."""
-        if self.is_english:
+        """Return the tokens of a text, without free words."""
+        if self.code == "en":
             text = _SHORT_IS.sub(r"\1 is", _CONTRACTION.sub(" not", text))
-        written = self.pattern.findall(text)
-        lowered = [word.lower().replace("−", "-") for word in written]
-        return [
-            Word(self.stem(word), self.same.get(word, word), own) for word, own in zip(lowered, written, strict=True)
-        ]
+        words = list[Word]()
+        for match in self.pattern.finditer(text):
+            written, start, end = match[0], *match.span()
+            lowered = written.lower().replace("−", "-")
+            own = _AGREEING.sub("", lowered) if self.code == "fr" else lowered
+            inside = not _SENTENCE_START.search(text[max(start - 4, 0) : start]) or text[end + 1 : end + 2].isdigit()
+            is_name = written.istitle() and inside and self.code != "de"  # such as the month of May
+            words.append(Word(self.stem(lowered), self.same.get(own, own), written, is_name))
+        return [word for word in words if word.exact not in self.free]
 
     def is_decisive(self, token: Word) -> bool:
         """Return True for a number, a sign, or a word such as "not" or "only"."""
         word = token.written
-        return bool(_SIGN.match(word) or word.lower() in self.decisive or _KANA_NEGATION.search(word))
+        listed = word.lower() in self.decisive and not self._is_month(token)
+        return bool(_SIGN.match(word) or listed or _KANA_NEGATION.search(word))
+
+    def _is_month(self, token: Word) -> bool:
+        """Return True for a decisive word that is written as a name, such as "May"."""
+        return token.is_name and token.written.lower() in self.decisive
 
     def is_function_word(self, token: Word) -> bool:
         """Return True for a word that adds nothing: in a language without stop words, for any without a capital."""
         word = token.written
-        if self.is_decisive(token) or (word.isupper() and len(word) > 1):
+        if self.is_decisive(token) or (word.isupper() and len(word) > 1) or self._is_month(token):
             return False
         if _UNSPACED.match(word):
             return word in _FUNCTION_CHARACTERS or not ("\u30a0" <= word[0] <= "\u9fff")
@@ -89,6 +102,7 @@ class Wordlist:
         if _UNSPACED.match(word):
             return not (word in _FUNCTION_CHARACTERS or word in self.decisive or "\u3041" <= word[0] <= "\u309f")
         is_plain = word.lower() not in self.stop | self.decisive and (bool(self.stop) or len(word) > _SHORT)
+        is_plain = is_plain or self._is_month(token)
         return word[0].isdigit() or (word[0].isalpha() and (is_plain or (len(word) > 1 and word.isupper())))
 
 
@@ -97,23 +111,18 @@ def wordlist(language: str) -> Wordlist:
     """Return the word list of a language; without one, nothing may change but what facts add."""
     code = language_code(language)
     own = _lists().get(code, {})
-    words = {
-        name: frozenset(own.get(name, "").split())
-        for name in ("free", "referring", "pointing", "linking", "openers", "verbs", "decisive")
-    }
-    verbs, _, agents = own.get("passive", "").partition(",")
+    kinds = ("free", "referring", "pointing", "equating", "openers", "decisive")
+    words = {name: frozenset(own.get(name, "").split()) for name in kinds}
     groups = [group.split() for group in own.get("same", "").split(";")]
     same = {word: group[0] for group in groups for word in group}
     listed = {*own.get("whole", "").split(), *words["referring"], *words["openers"], *same}
     unspaced = sorted((word for word in listed if len(word) > 1 and _UNSPACED.match(word)), key=len, reverse=True)
     return Wordlist(
+        code=code,
         pattern=re.compile("|".join([*unspaced, _TOKEN])),
         stem=make_stemmer("snowball", language),
         stop=stop_words("snowball", language) | common_words(code),
-        passive=frozenset(same.get(verb, verb) for verb in verbs.split()),
-        agent=frozenset(agents.split()),
         same=same,
-        is_english=code == "en",
         **words,
     )
 
@@ -126,42 +135,45 @@ def _lists() -> dict[str, dict[str, str]]:
 def invented(text: str, sources: Iterable[str], language: str) -> list[str]:
     """Return the words, numbers and signs of a text that none of its sources has, function words aside.
 
-    A decisive word that a source has between two words of the text, or right before the first, must be in the text, too.
+    A decisive word of the first source between two words that the text takes from the same clause, or right before the first or
+    after the last, must be in the text, too.
 
     >>> invented("Ada naps, Napoleon does not", ["Ada is a cat", "She naps."], "en")
     ['Napoleon', 'not']
     >>> invented("Ada naps", ["Ada never naps."], "en")
     ['never']
     """
-    words, sources = wordlist(language), list(sources)
-    tokens, read = words.tokens(text), list(map(words.tokens, sources))
-    forms = {token.form for source in read for token in source}
+    words, (quote, *others) = wordlist(language), list(sources)
+    tokens = words.tokens(text)
+    forms = {token.form for source in (quote, *others) for token in words.tokens(source)}
     own = {token.form for token in tokens}
     strange = [token.written for token in tokens if token.form not in forms and not words.is_function_word(token)]
-    return strange or [token.written for source in read[:1] for token in _left_out(source, own, words)]
+    return strange or [token.written for clause in _CLAUSE.split(quote) for token in _left_out(clause, own, words)]
 
 
-def _left_out(source: Sequence[Word], own: set[str], words: Wordlist) -> list[Word]:
-    """Return the decisive words of a source, numbers aside, among the words that a text takes from it."""
-    places = [i for i, token in enumerate(source) if token.form in own and words.has_content(token)]
-    if not places:
-        return []
-    among = source[max(places[0] - 1, 0) : places[-1]]
-    return [
-        token
-        for token in among
-        if token.form not in own and words.is_decisive(token) and not _SIGN.match(token.written)
-    ]
+def _left_out(clause: str, own: set[str], words: Wordlist) -> Iterator[Word]:
+    """Yield the decisive words of a clause, numbers aside, of which a text has what they are about and not them."""
+    tokens = words.tokens(clause)
+    taken = [token.form in own and words.has_content(token) for token in tokens]
+    for i, token in enumerate(tokens):
+        if token.form not in own and words.is_decisive(token) and not _SIGN.match(token.written):
+            follows = words.code in _VERB_SECOND or _UNSPACED.match(token.written)  # a verb
+            ends = follows and i > 0 and taken[i - 1] and i == len(tokens) - 1
+            if any(taken[i + 1 : i + 2]) or ends or (any(taken[:i]) and any(taken[i:])):
+                yield token
 
 
-def unfaithful_edit(before: str, after: str, additions: Sequence[str], language: str) -> str:
+def unfaithful_edit(
+    before: str, after: str, additions: Sequence[str], language: str, quotes: Sequence[str] = ()
+) -> str:
     """Return the first edit from one text to another that may change what it says; an empty string if there is none.
 
-    Each word must stay where it is, with these exceptions, by the lists of wording.toml: words of one meaning take each other's place;
-    articles come and go; words of the ``additions`` come in, in their order, with words that link them; a pronoun, an
-    abbreviation of them, and "this" with the word after it give way to them; a phrase of time or place moves to the other end of
-    its sentence; and a sentence that says by whom something is done is active or passive. A language without a list has only
-    the additions.
+    Each word must stay where it is, with these exceptions, by the lists of wording.toml. Words of one meaning take each other's
+    place, and articles come and go. Words of the ``additions`` come in, with function words between them; a number or a
+    decisive word only beside the same word as in the addition. A pronoun, an abbreviation, "this" with the word after it,
+    and a noun that an addition or one of the ``quotes`` equates with what comes in give way to an addition. A phrase of
+    time or place moves to the other end of its sentence, and in German and its like the verb with it. A language without a
+    list has only the additions.
 
     >>> unfaithful_edit("She may nap.", "Ada, a cat, may nap.", ["Ada, a cat"], "en")
     ''
@@ -169,124 +181,105 @@ def unfaithful_edit(before: str, after: str, additions: Sequence[str], language:
     "adds 'naps'"
     """
     words = wordlist(language)
-    pairs = list(_sentence_pairs(before, after, language, words))
-    old = [token for sentence, _ in pairs for token in sentence]
-    new = [token for own, other in pairs for token in _in_order_of(own, other, words)]
-    added = [[token for token in words.tokens(text) if token.exact not in words.free] for text in additions]
-    matcher = SequenceMatcher(None, [token.exact for token in old], [token.exact for token in new], autojunk=False)
-    edits = [edit for edit in matcher.get_opcodes() if edit[0] != "equal"]
-    facts = list[tuple[int, list[Word]]]()  # where they come in
-    for _, _, _, c, d in edits:
-        gained = new[c:d]
-        content = [token for token in gained if token.exact not in words.linking]
-        if content:
-            *_, last = gained
-            if last.exact in words.linking - words.referring:
-                return f"adds {_quoted([last])}"  # such as "was", which may belong to the next word
-            if strange := _not_of(gained, content, added, words):
-                return f"adds {_quoted(strange)}"
-            facts.append((c, content))
-        elif any(token.exact not in words.referring for token in gained):
-            return f"adds {_quoted(gained)}"
-    for _, a, b, c, _ in edits:
-        near = [token for at, content in facts if abs(at - c) <= _NEAR for token in content]
-        if lost := [token for i, token in enumerate(old[a:b], a) if not _gives_way(old, i, a, near, words)]:
-            return f"removes {_quoted(lost)}"
+    facts = list(map(words.tokens, additions))
+    sources = [
+        [word for word in words.tokens(text) if word.exact not in words.equating] for text in (*additions, *quotes)
+    ]
+    equal = {pair for source in sources for pair in pairwise(word.form for word in source)}
+    for old, new in _sentence_pairs(before, after, language, words):
+        if problem := _first_problem(old, new, facts, equal, words):
+            orders = [(own, new) for own in _orders(old, words)] + [(old, own) for own in _orders(new, words)]
+            if all(_first_problem(*pair, facts, equal, words) for pair in orders):
+                return problem
     return ""
 
 
 def _sentence_pairs(before: str, after: str, language: str, words: Wordlist) -> Iterable[tuple[list[Word], list[Word]]]:
-    """Return the tokens of each sentence of two texts, without free words; of the whole texts if they have another number."""
-
-    def read(text: str) -> list[Word]:
-        return [token for token in words.tokens(text) if token.exact not in words.free]
-
-    parts = [
+    """Return the tokens of each sentence of two texts; of the whole texts if they have another number."""
+    old, new = (
         [text[start:end] for start, end in pairwise(sentences(text, language).edges.tolist())]
         for text in (before, after)
-    ]
-    old, new = parts if len(parts[0]) == len(parts[1]) else ([before], [after])
-    return [(read(own), read(other)) for own, other in zip(old, new, strict=True)]
-
-
-def _in_order_of(old: list[Word], new: list[Word], words: Wordlist) -> list[Word]:
-    """Return the words of a sentence in the order of another that it repeats with a phrase moved, or in the other voice."""
-    own, other = [token.exact for token in old], [token.exact for token in new]
-    if own == other:
-        return new
-    if _is_passive_of(old, new, words) or _is_passive_of(new, old, words):
-        return old
-    for length in range(min(_LONGEST_PHRASE, len(own), len(other)), 0, -1):
-        for phrase, rest, moved, is_first in (
-            (old[:length], other[:-length], other[-length:], True),
-            (old[-length:], other[length:], other[:length], False),
-        ):
-            exact = [token.exact for token in phrase]
-            if exact == moved and rest and _is_movable(phrase, words):
-                size = len(rest)
-                return [*new[size:], *new[:size]] if is_first else [*new[length:], *new[:length]]
-        if words.verbs and (
-            _is_inverted(old, own, other, length, words) or _is_inverted(new, other, own, length, words)
-        ):
-            return old
-    return new
-
-
-def _is_movable(phrase: Sequence[Word], words: Wordlist) -> bool:
-    first, *others = phrase
-    is_plain = not any(words.is_decisive(token) and not token.written[0].isdigit() for token in others)
-    return first.written.lower() in words.openers and is_plain
-
-
-def _is_inverted(old: Sequence[Word], own: list[str], other: list[str], length: int, words: Wordlist) -> bool:
-    """Return True if a sentence begins with a phrase and a verb that another has, in this order, after its subject."""
-    rest = own[length:]
-    if not rest or rest[0] not in words.verbs or not _is_movable(old[:length], words):
-        return False
-    verb, *rest = rest
-    return any(
-        other[:at] == rest[:at] and other[at:] == [verb, *own[:length], *rest[at:]] for at in range(1, len(rest) + 1)
     )
+    if len(old) != len(new):
+        old, new = [before], [after]
+    return [(words.tokens(own), words.tokens(other)) for own, other in zip(old, new, strict=True)]
 
 
-def _is_passive_of(active: Sequence[Word], passive: Sequence[Word], words: Wordlist) -> bool:
-    """Return True if a sentence of who, a verb, whom, and a rest has the other voice: whom, the verb, by whom, the rest."""
-    marks = [i for i, token in enumerate(passive) if token.written.lower() in words.agent]
-    if not words.agent or len(marks) != 1:
-        return False
-    by = marks[0]
-    subject = [token for token in passive[:by] if token.exact not in words.passive]
-    if len(subject) not in (by - 1, by - 2) or not subject:
-        return False
-    *whom, verb = (token.form for token in subject)
-    doer, forms = [token.form for token in passive[by + 1 :]], [token.form for token in active]
-    return any(
-        forms == [*doer[:k], verb, *whom, *doer[k:]] and all(map(words.has_content, [*passive[by + 1 : by + 1 + k]]))
-        for k in range(1, len(doer) + 1)
-    )
+def _orders(tokens: list[Word], words: Wordlist) -> Iterator[list[Word]]:
+    """Yield a sentence with a phrase of time or place, and where this moves the verb with a word, moved."""
+    openers = {at for at, token in enumerate(tokens) if token.written.lower() in words.openers}
+    turned = [(tokens, 0)]  # and the length of the phrase in front
+    for at in openers:
+        for end in range(at + 1, min(at + _LONGEST_PHRASE, len(tokens)) + 1):
+            phrase, others = tokens[at:end], [*tokens[:at], *tokens[end:]]
+            if any(words.is_decisive(token) and not token.written[0].isdigit() for token in phrase[1:]):
+                break
+            if at == 0 or end == len(tokens) or not openers - {*range(at, end)}:  # the only one, if it is in the middle
+                turned += [([*phrase, *others], len(phrase)), ([*others, *phrase], 0)]
+    for order, front in turned:
+        yield order
+        if words.code in _VERB_SECOND:
+            for at in range(front + 1, min(front + _LONGEST_PHRASE, len(order))):
+                if not words.is_decisive(order[at]):
+                    yield [*order[:front], order[at], *order[front:at], *order[at + 1 :]]
+
+
+def _first_problem(
+    old: list[Word], new: list[Word], facts: Sequence[Sequence[Word]], equal: set[tuple[str, str]], words: Wordlist
+) -> str:
+    matcher = SequenceMatcher(None, [token.exact for token in old], [token.exact for token in new], autojunk=False)
+    edits = [edit for edit in matcher.get_opcodes() if edit[0] != "equal"]
+    forms = {token.form for fact in facts for token in fact if words.has_content(token)}
+    gained = [(at, new[at]) for _, _, _, c, d in edits for at in range(c, d)]
+    has_fact = any(token.form in forms for _, token in gained)
+    for _, _, _, c, d in edits:
+        refers = has_fact and all(token.exact in words.referring for token in new[c:d])
+        if not refers and (strange := _not_of(new, c, d, facts, words)):
+            return f"adds {_quoted(strange)}"
+    for _, a, b, c, d in edits:
+        near = [token for at, token in gained if abs(at - c) <= _NEAR]
+        lost = [token for i, token in enumerate(old[a:b], a) if not _gives_way(old, i, a, near, words)]
+        pairs = {
+            pair for token in lost for own in new[c:d] for pair in ((token.form, own.form), (own.form, token.form))
+        }
+        if len(lost) > 1 or (lost and not pairs & equal):
+            return f"removes {_quoted(lost)}"
+    return ""
 
 
 def _not_of(
-    gained: Sequence[Word], content: Sequence[Word], additions: Sequence[Sequence[Word]], words: Wordlist
-) -> list[Word]:
-    """Return the words of an insertion that are not part of an addition, where a part has a word of content."""
-    runs = [[token.form for token in addition] for addition in additions]
-    at, tokens = 0, list(content) if len(content) < len(gained) else list(gained)
-    while at < len(tokens):
-        for length in range(len(tokens) - at, 0, -1):
-            part = tokens[at : at + length]
-            forms = [token.form for token in part]
-            swapped = [forms, forms[::-1]] if length == 2 else [forms]
-            if any(map(words.has_content, part)) and any(_contains(run, own) for run in runs for own in swapped):
-                break
-        else:
-            return tokens[at : at + 1]
-        at += length
-    return []
+    new: Sequence[Word], start: int, end: int, facts: Sequence[Sequence[Word]], words: Wordlist
+) -> Sequence[Word]:
+    """Return the words of an insertion that no fact has, or has beside other words; function words may come with content."""
+    run, forms = new[start:end], {token.form for fact in facts for token in fact}
+    has_content = any(words.has_content(token) and token.form in forms for token in run)
+
+    def is_strange(at: int) -> bool:
+        token = new[at]
+        if words.is_decisive(token):
+            return not any(_is_beside(new, at, fact) for fact in facts)
+        if words.is_function_word(token):
+            return not has_content
+        return token.form not in forms
+
+    if strange := [new[at] for at in range(start, end) if is_strange(at)]:
+        return strange
+    last = run[-1:]  # such as "was", which may belong to the next word
+    trails = last and not words.has_content(last[0]) and not words.is_decisive(last[0])
+    allowed = words.referring if not last or not _UNSPACED.match(last[0].written) else _FUNCTION_CHARACTERS - _VOICES
+    return last if trails and last[0].exact not in allowed and last[0].written[0] != "の" else ()
 
 
-def _contains(run: Sequence[str], part: Sequence[str]) -> bool:
-    return any(run[at : at + len(part)] == part for at in range(len(run) - len(part) + 1))
+def _is_beside(new: Sequence[Word], at: int, fact: Sequence[Word]) -> bool:
+    """Return True if a fact has a word, and before or after it the same word of content as the text, or no other word."""
+    around = {token.form for token in (*new[max(at - 1, 0) : at], *new[at + 1 : at + 2])}
+    for i, token in enumerate(fact):
+        if token.form == new[at].form:
+            beside = {other.form for other in (*fact[max(i - 1, 0) : i], *fact[i + 1 : i + 2])}
+            needed = {fact[i + 1].form} if i + 1 < len(fact) and not _SIGN.match(token.written) else beside
+            if not beside or needed & around:
+                return True
+    return False
 
 
 def _gives_way(old: Sequence[Word], at: int, start: int, facts: Sequence[Word], words: Wordlist) -> bool:
@@ -299,8 +292,9 @@ def _gives_way(old: Sequence[Word], at: int, start: int, facts: Sequence[Word], 
     if token.written.isupper() and len(token.written) > 1:
         initials = "".join(fact.written[0].upper() for fact in facts)
         return token.written in initials
-    follows = at > start and old[at - 1].exact in words.pointing
-    return follows and token.written.islower() and not words.is_decisive(token)
+    reach = _LONGEST_NOUN if _UNSPACED.match(token.written) else 1
+    follows = any(word.exact in words.pointing for word in old[max(at - reach, start) : at])
+    return follows and not token.is_name and not words.is_decisive(token)
 
 
 def _quoted(tokens: Sequence[Word]) -> str:

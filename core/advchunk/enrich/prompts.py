@@ -19,6 +19,14 @@ class ContextPrompts(NamedTuple):
     version: str = "context-1"
 
 
+class SummaryPrompts(NamedTuple):
+    """The prompts of the two stages of `Summaries`."""
+
+    survey: str = _read("survey")
+    condense: str = _read("condense")
+    version: str = "summaries-2"
+
+
 class RewritingPrompts(NamedTuple):
     """The prompts of the three stages of `Rewriting`."""
 

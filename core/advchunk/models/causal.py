@@ -4,14 +4,12 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from inspect import isawaitable
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from advchunk import errors
-from advchunk.engine import call_in_thread
 from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, import_extra, require
 from advchunk.models.huggingface import HuggingFaceLM
 from advchunk.models.tokens import TokenReader
@@ -38,13 +36,13 @@ class _Chooses(Protocol):
 class LanguageModel(_Scores, _Chooses, Protocol):
     """The methods of a custom model: ``surprise`` scores texts, ``choose`` answers; a chunker needs one of them.
 
-    Optional: ``asurprise`` and ``achoose``, their async twins, and ``model_name`` (for fingerprints).
+    Optional: ``model_name`` (for fingerprints). An awaited call runs in a thread.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class CausalLM:
-    """A language model, sync and async, that answers `engine.Score` and `engine.Choose`, or raises `BadModelOutput`.
+    """A language model that answers `engine.Score` and `engine.Choose`, or raises `BadModelOutput`.
 
     Instances are equal if they wrap equal models and have the same measure.
 
@@ -66,22 +64,9 @@ class CausalLM:
         """Return the (len(edges) - 1,) surprise of the units of each text."""
         return [self._per_unit(self.model.surprise(text), text, edges) for text, edges in items]
 
-    async def ascore(self, items: Sequence[tuple[str, Sequence[int]]]) -> list[Floats]:
-        """Await `score`; a model without ``asurprise`` works in a thread."""
-        return [self._per_unit(await self._call("surprise", text), text, edges) for text, edges in items]
-
     def choose(self, items: Sequence[tuple[str, Sequence[str]]]) -> list[Floats]:
         """Return the (k,) probabilities of the k options of each prompt."""
         return [_probabilities(self.model.choose(prompt, options), len(options)) for prompt, options in items]
-
-    async def achoose(self, items: Sequence[tuple[str, Sequence[str]]]) -> list[Floats]:
-        """Await `choose`; a model without ``achoose`` works in a thread."""
-        return [_probabilities(await self._call("choose", *item), len(item[1])) for item in items]
-
-    async def _call(self, method: str, *args: Any) -> Any:
-        acall = getattr(self.model, f"a{method}", None)
-        answer = await (acall(*args) if acall else call_in_thread(getattr(self.model, method), *args))
-        return await answer if isawaitable(answer) else answer
 
     def _per_unit(self, answer: Any, text: str, edges: Sequence[int]) -> Floats:
         ends, nats = _tokens(answer, len(text))
@@ -139,7 +124,6 @@ def as_causal(
     *,
     measure: SurpriseMeasure = "cross-entropy",
     max_context: int | None = None,
-    max_memory: int | None = None,
     evict: float = 0.3,
 ) -> CausalLM:
     """Coerce a causal language model.
@@ -150,7 +134,7 @@ def as_causal(
         a (model, tokenizer) pair of transformers; a text-generation pipeline of transformers, or LangChain's or
         LlamaIndex's wrapper of one; or a `LanguageModel`.
     measure : see `CausalLM`.
-    max_context, max_memory, evict : see `huggingface.HuggingFaceLM`; they do not apply to a `LanguageModel`.
+    max_context, evict : see `huggingface.HuggingFaceLM`; they do not apply to a `LanguageModel`.
 
     Raises
     ------
@@ -166,7 +150,7 @@ def as_causal(
     require(lm != "" and not is_url, f"lm must be {_TAKES}", "the address of an endpoint" if is_url else lm)
     reader = load_reader(lm) if isinstance(lm, (str, Path)) else _unwrap_pair(lm)
     if reader is not None:
-        return CausalLM(HuggingFaceLM(reader, max_context, max_memory, evict), measure)
+        return CausalLM(HuggingFaceLM(reader, max_context, evict), measure)
     if not isinstance(lm, type) and (hasattr(lm, "surprise") or hasattr(lm, "choose")):
         return CausalLM(lm, measure)
     got = tuple(type(item).__name__ for item in lm) if isinstance(lm, (tuple, list)) else type(lm).__name__
@@ -211,7 +195,6 @@ def _load(name: str) -> TokenReader:
 
 
 def _select_device(torch: Any) -> tuple[str, Any]:
-    """Return the fastest device, and the smallest type that is precise enough on it."""
     if torch.cuda.is_available():
         return "cuda", torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
     return "mps" if torch.backends.mps.is_available() else "cpu", torch.float32
@@ -228,7 +211,6 @@ def _locate(name: str) -> tuple[str, str | None]:
 
 
 def _unwrap_pair(lm: Any) -> TokenReader | None:
-    """Return a reader of a (model, tokenizer) pair, or of a wrapper of one."""
     lm = getattr(lm, "pipeline", lm)  # LangChain's HuggingFacePipeline
     pairs = [lm] if isinstance(lm, (tuple, list)) else []
     pairs += [(getattr(lm, dot + "model", None), getattr(lm, dot + "tokenizer", None)) for dot in ("", "_")]

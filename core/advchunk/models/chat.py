@@ -24,7 +24,7 @@ from advchunk.errors import (
     is_integer,
     require,
 )
-from advchunk.models.counters import TokenizerLike, as_counter, replace_surrogates
+from advchunk.models.counters import replace_surrogates
 from advchunk.models.identity import identity, model_name, type_name
 
 _T = TypeVar("_T")
@@ -61,7 +61,6 @@ class Budget:
     ----------
     requests : maximum calls, including retries, >= 0; None is unlimited.
     tokens : maximum input and output tokens, >= 0; None is unlimited.
-    tokenizer : anything `models.counters.as_counter` takes, for a closer estimate of prompts; None counts bytes.
 
     >>> budget = Budget(tokens=100_000)
     >>> chat = as_chat(lambda prompt: prompt.upper(), budget=budget)
@@ -73,7 +72,6 @@ class Budget:
 
     requests: int | None = None
     tokens: int | None = None
-    tokenizer: TokenizerLike = field(default=None, repr=False)
     spent: Usage = field(default_factory=Usage, init=False)
     _reserved: int = field(default=0, init=False, repr=False)
 
@@ -81,12 +79,11 @@ class Budget:
         for name in ("requests", "tokens"):
             limit = getattr(self, name)
             require(limit is None or is_integer(limit, 0), f"{name} must be a whole number >= 0 or None", limit)
-        _ = self.tokenizer is None or as_counter(self.tokenizer)  # raises on an invalid tokenizer
 
     def max_cost(self, request: ChatRequest) -> tuple[int, int]:
         """Return the maximum input and output tokens of a request."""
-        count = as_counter(self.tokenizer) if self.tokenizer else lambda text: len(text.encode("utf-8", "replace"))
-        return sum(count(text) + _MESSAGE_OVERHEAD for _, text in request.messages), request.max_tokens
+        texts = [text.encode("utf-8", "replace") for _, text in request.messages]
+        return sum(map(len, texts)) + _MESSAGE_OVERHEAD * len(texts), request.max_tokens
 
     def reserve(self, tokens: int) -> bool:
         """Reserve tokens for a call; return False if it must wait for the cost of calls in flight.
@@ -396,7 +393,6 @@ def _extract_json(text: str, opening: str) -> str:
 
 
 def _reply(reply: Any) -> Reply:
-    """Convert an answer of LangChain, LlamaIndex or a function."""
     message = getattr(reply, "message", reply)
     content = message if isinstance(message, str) else getattr(message, "content", None)
     if isinstance(content, list):

@@ -38,7 +38,6 @@ class _Client:
         return _Client, ()
 
     def mask(self, text: str) -> str:
-        """Replace the key in a text, in case an endpoint echoed it."""
         for key in self.keys:
             text = text.replace(key, "***")
         return text

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from advchunk.errors import require
 from advchunk.models.signals import unit_rows
 from advchunk.records import Chunk, Floats, Ints, Units
 
@@ -19,8 +18,7 @@ def add_context(rows: Floats, positions: Floats | Ints, *, weight: float = WEIGH
     """Add the vectors of the other chunks to each chunk's vector, weighted by proximity.
 
     Questions name the subject of a passage; its chunks often do not, but the surrounding text does. The context is a
-    sum, not a mean, so a small chunk, which has more neighbors nearby, takes more from them than a large one, which
-    contains its context. No model is called:
+    sum, not a mean, so a small chunk takes more from its neighbors than a large one. No model is called:
 
         v_i + weight * (sum over j != i of exp(-|p_i - p_j| / reach) v_j), scaled to length 1
 
@@ -30,17 +28,13 @@ def add_context(rows: Floats, positions: Floats | Ints, *, weight: float = WEIGH
     ----------
     rows : (n, d) unit vectors of the chunks of one document, in reading order.
     positions : (n,) middles of the chunks in the document, in tokens, non-decreasing.
-    weight : weight of a neighbor at distance 0, >= 0; 0 leaves the rows unchanged. Results are not sensitive to
-        changes of weight or reach by a fifth.
+    weight : weight of a neighbor at distance 0, >= 0.
     reach : distance in tokens at which the weight has fallen to 1/e, > 0.
 
     >>> add_context(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 100])).round(2)
     array([[0.98, 0.18],
            [0.18, 0.98]])
     """
-    require(weight >= 0, "weight must be >= 0", weight)
-    require(reach > 0, "reach must be > 0", reach)
-    require(not np.any(np.diff(positions) < 0), "positions must be non-decreasing", positions)
     return unit_rows(rows + weight * neighbor_sums(rows, positions, reach))
 
 
@@ -95,16 +89,14 @@ def sentence_rows(
 ) -> list[Floats]:
     """Return, for each chunk, the unit vectors of its units (`units_in`) mixed with their context and with the chunk.
 
-    A question is often about one sentence of a chunk, which the chunk's own vector hardly represents. Each unit is
-    mixed with the units around it (`add_context`), inside the chunk or not, then with its chunk. A chunk is as
-    similar to a question as the most similar of its rows (ours; ranking a text by its best passage: Callan 1994,
-    "Passage-level evidence in document retrieval", SIGIR). Chunks of one or two sentences gain little; with a weak
-    embedder there is no gain.
+    A question is often about one sentence of a chunk. Each unit is mixed with the units around it (`add_context`), then
+    with its chunk. A chunk is as similar to a question as the most similar of its rows (ours; ranking a text by its
+    best passage: Callan 1994, "Passage-level evidence in document retrieval", SIGIR).
 
     Parameters
     ----------
     vectors : (c, d) unit vectors of the chunks with context (`chunk_vectors`).
-    units : n units of the document, with sizes; ``rows`` are their (n, d) unit vectors, from the embedder.
+    units, rows : n units of the document, with sizes, and their (n, d) unit vectors, from the embedder.
     weight, reach : see `add_context`; half the reach used for chunks works best.
     share : weight of the unit in the mix with its chunk, 0..1.
 
@@ -115,7 +107,6 @@ def sentence_rows(
     array([[1.  , 0.  ],
            [0.71, 0.71]])
     """
-    require(0 <= share <= 1, "share must be in 0..1", share)
     sizes = units.token_counts()
     mixed = add_context(rows, np.cumsum(sizes) - sizes / 2, weight=weight, reach=reach)
     return [
@@ -142,7 +133,6 @@ def token_windows(n: int, size: int | None) -> list[TokenWindow]:
     >>> token_windows(7, 6)
     [TokenWindow(start=0, end=6, first=0, last=4), TokenWindow(start=1, end=7, first=4, last=7)]
     """
-    require(size is None or size >= 1, "size must be >= 1 or None", size)
     if size is None or n <= size:
         return [TokenWindow(0, n, 0, n)] * (n > 0)
     count = 1 - (size - n) // max(size // 2, 1)  # rounded up

@@ -156,7 +156,6 @@ def _named(name: str) -> Any:
 
 
 def _encoding_of(name: str) -> str | None:
-    """Return the tiktoken encoding of a name, or of the model of that name."""
     import tiktoken
 
     if name in tiktoken.list_encoding_names():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import re
 import threading
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -173,8 +172,7 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
 
     Raises
     ------
-    ConfigurationError : the model is anything else; the name seems misspelled, is that of a hosted model, or ends in
-        something else.
+    ConfigurationError : the model is anything else; the name seems misspelled, is a URL, or ends in something else.
     MissingExtra, ModelUnavailable : the library or the files of a named model are missing.
 
     >>> as_embedder(lambda texts: [[3.0, 4.0]] * len(texts)).embed(["a"]).round(1).tolist()
@@ -214,13 +212,6 @@ def _declared_languages(model: Any) -> frozenset[str] | None:
     return frozenset(map(language_code, declared))
 
 
-# Models of OpenAI, Google, Voyage, Cohere, Mistral, Amazon and Ollama, also with the name of the provider; and URLs.
-_HOSTED = re.compile(
-    r"https?://|(\w+[:/])?(text-embedding-(3|ada|00\d|large-exp)|text-multilingual-embedding|gemini-embedding|embedding-001"
-    r"|voyage-(code-|law-|finance-|multilingual-|large|lite|\d)|embed-(english|multilingual|v\d)|(mistral|codestral)-embed"
-    r"|amazon\.titan-embed|cohere\.embed|nomic-embed-text(:|$)|mxbai-embed-large(:|$))",
-    re.IGNORECASE,
-)
 _PRECISIONS = ("float32", "float16", "bfloat16")
 _MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 _LOADED: dict[str, Any] = {}
@@ -242,12 +233,8 @@ def named_embedder(name: str) -> Any:
 
 
 def _load_named(name: str) -> Any:
-    if _HOSTED.match(name) and not Path(name).exists():
-        msg = (
-            f"no model {name!r} can be loaded on this machine: for a model behind an endpoint, pass "
-            "advchunk.OpenAIEmbedder(base_url, model) or an embedder of LangChain or LlamaIndex"
-        )
-        raise ConfigurationError(msg)
+    rule = "an embedder's name must not be a URL: pass an advchunk.OpenAIEmbedder(base_url, model)"
+    require("://" not in name, rule, "the address of an endpoint")
     base, colon, variant = name.rpartition(":")
     if not colon or Path(name).exists():
         return _load_sentence_transformer(name)
@@ -263,12 +250,9 @@ def _load_named(name: str) -> Any:
 class HybridEmbedder:
     """An embedder with hashed words beside it: for questions that share rare words with their answers.
 
-    A row is the embedder's, times sqrt(1 - weight), followed by that of `HashedWords`, times sqrt(weight). The cosine of
-    two texts is therefore 1 - weight times that of their meanings plus weight times that of their words, unless one of
-    them lacks either. This brings most of what lexical search knows into a vector store without a text index.
-
-    Meant for vectors that are stored and searched, not for cutting: sentences share few words, so that their cosines
-    shrink by a third to a half, below the thresholds of chunkers, and most chunkers cut worse (benchmarks/MODELS.md).
+    A row is the embedder's, times sqrt(1 - weight), followed by that of `HashedWords`, times sqrt(weight), so cosines
+    are mixed by these weights. Meant for vectors that are stored and searched, not for cutting: sentences share few
+    words, so that their cosines shrink, and most chunkers cut worse (benchmarks/MODELS.md).
 
     Parameters
     ----------

@@ -16,25 +16,14 @@ from advchunk.models.retrying import retrying
 class OpenAIEmbedder(Endpoint):
     """An embedding model behind any OpenAI-compatible endpoint: vLLM, llama.cpp, Ollama, or a hosted one.
 
-    The key is read from the environment at the first call. It never appears in a field, log, error, cache or pickle.
-
     Parameters
     ----------
-    base_url : such as ``https://api.openai.com/v1``, without a key.
-    model : name of the model at the endpoint.
     dimensions : length of the vectors, >= 1, which is requested and checked; None is the model's own.
     batch_size : maximum texts per call, >= 1.
     max_tokens : tokens of the longest text the model reads, >= 1; longer texts are embedded in parts. None if unlimited.
     tokenizer : counts the tokens of the model (see `counters.as_counter`); None is the built-in WordPiece, whose counts
         differ from those of the model.
-    api_key_env : environment variable with the key; "none" is sent if it is not set.
-    timeout : seconds per call, > 0.
-    retries, backoff, longest_wait : see `OpenAIChat`.
-    options : more fields of a request, such as ``{"user": "me"}``.
-
-    Raises
-    ------
-    MissingExtra : ``openai`` or ``tenacity`` is not installed.
+    base_url, model, api_key_env, timeout, retries, backoff, longest_wait, options : see `OpenAIChat`.
 
     >>> OpenAIEmbedder("https://api.openai.com/v1", "text-embedding-3-small", dimensions=256).identity
     'text-embedding-3-small at https://api.openai.com/v1, 256 dimensions'

@@ -25,7 +25,6 @@ _FORMAT_REFUSED = (400, 404, 415, 422, 500, 501)
 class OpenAIChat(Endpoint, Chat):
     """A model behind any OpenAI-compatible endpoint: vLLM, llama.cpp, Ollama, or a hosted one.
 
-    The key is read from the environment at the first call. It never appears in a field, log, error, cache or pickle.
     Structured output is requested in the strictest format that the endpoint takes: a JSON Schema, JSON, or the prompt
     alone. The format is determined once.
 
@@ -33,7 +32,8 @@ class OpenAIChat(Endpoint, Chat):
     ----------
     base_url : such as ``http://localhost:8000/v1``, without a key.
     model : name of the model at the endpoint.
-    api_key_env : environment variable with the key; "none" is sent if it is not set.
+    api_key_env : environment variable with the key, which is read at the first call and appears in no field, log,
+        error, cache or pickle; "none" is sent if it is not set.
     timeout : seconds per call, > 0.
     retries : how often a call that failed temporarily is retried, >= 0: after HTTP 408, 409, 425, 429 and 5xx, broken
         answers and connections, and timeouts.
@@ -43,10 +43,6 @@ class OpenAIChat(Endpoint, Chat):
     budget : see `Budget`; None is unlimited.
     options : more fields of a request, such as ``{"top_p": 0.9}``; None removes a field, as in
         ``{"max_tokens": None, "max_completion_tokens": 2048}``.
-
-    Raises
-    ------
-    MissingExtra : ``openai`` or ``tenacity`` is not installed; raised at the first call.
 
     >>> OpenAIChat("http://localhost:11434/v1", "qwen2.5:7b", concurrency=2).identity
     'qwen2.5:7b at http://localhost:11434/v1'

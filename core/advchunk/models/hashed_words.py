@@ -49,7 +49,6 @@ class HashedWords:
 
     def __init__(self, dimensions: int = 512, language: str = "en") -> None:
         require(is_integer(dimensions, 1), "dimensions must be a whole number >= 1", dimensions)
-        require(isinstance(language, str), "language must be a code, such as 'en'", language)
         self.dimensions, self.language = dimensions, language_code(language)
         self._content_words = _ContentWords(self.language)
 
@@ -115,5 +114,4 @@ def _pairs(word: str) -> list[str]:
 
 @cache
 def _ranks() -> dict[str, int]:
-    """Return the ranks of the tokens in the vocabulary, from 1."""
     return {token: rank for rank, token in enumerate(default_wordpiece().vocabulary, 1)}

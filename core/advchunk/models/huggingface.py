@@ -28,15 +28,12 @@ class HuggingFaceLM:
     read in overlapping windows of the context's length: each drops the oldest ``evict`` of the previous window, and
     predicts as many new tokens from the rest.
 
-    Windows cost accuracy: on 1,930 tokens of an encyclopedia, the surprise of SmolLM2-135M is .15 nats a token higher
-    with a context of 512 tokens than with all, and 7 of 10 minima of units of 25 tokens are the same; with 256, .33
-    nats and 5 of 10 (``benchmarks/perplexity.py``). They also cost time: each token is read about 1 / ``evict`` times. So
-    make the context as long as memory allows.
+    Windows cost accuracy (``benchmarks/MODELS.md``) and time: each token is read about 1 / ``evict`` times. So make the
+    context as long as memory allows.
 
     Parameters
     ----------
     max_context : maximum tokens that a token is predicted from, >= 16; None is the model's limit, at most 8192.
-    max_memory : maximum MiB of keys and values, >= 1, which may lower the context; None is unlimited.
     evict : share of a full context by which the window moves, > 0 and < 1.
 
     References
@@ -47,7 +44,6 @@ class HuggingFaceLM:
 
     reader: TokenReader = field(repr=False)
     max_context: int | None = None
-    max_memory: int | None = None
     evict: float = 0.3
 
     def __eq__(self, other: object) -> bool:
@@ -57,7 +53,7 @@ class HuggingFaceLM:
         return hash(self._key())
 
     def _key(self) -> tuple[Any, ...]:
-        return id(self.reader.model), self.max_context, self.max_memory, self.evict
+        return id(self.reader.model), self.max_context, self.evict
 
     @property
     def model_name(self) -> str:
@@ -67,12 +63,7 @@ class HuggingFaceLM:
     @property
     def context(self) -> int:
         """Maximum number of tokens in a window."""
-        reader = self.reader
-        limits = [self.max_context or DEFAULT_CONTEXT, *([reader.limit] if reader.limit else [])]
-        if self.max_memory is not None:
-            limits.append(self.max_memory * 2**20 // reader.token_bytes)
-            rule = f"max_memory must be enough for the keys and values of 16 tokens, {reader.token_bytes} bytes each"
-            require(limits[-1] >= 16, rule, self.max_memory)
+        limits = [self.max_context or DEFAULT_CONTEXT, *([self.reader.limit] if self.reader.limit else [])]
         require(min(limits) >= 16, "a language model must read >= 16 tokens at a time", min(limits))
         return min(limits)
 
@@ -176,7 +167,6 @@ def distinguishing_prefixes(sequences: Sequence[tuple[int, list[int]]]) -> list[
 
 
 def _shared_length(sequences: Sequence[Sequence[int]]) -> int:
-    """Return the length of the common prefix of all sequences."""
     length = min(map(len, sequences))
     return next((i for i in range(length) if len({tokens[i] for tokens in sequences}) > 1), length)
 

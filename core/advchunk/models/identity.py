@@ -1,14 +1,12 @@
 """Names of resources for fingerprints and caches: a cache may miss, but it never returns another model's answer."""
 
-import inspect
 import logging
 import os
 import pickle
 import sys
 from functools import cache, partial
 from hashlib import sha256
-from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any, Final
 from uuid import uuid4
 from weakref import WeakKeyDictionary
@@ -51,33 +49,6 @@ def identity(resource: Any) -> str:
     if owner is not None and not isinstance(owner, ModuleType):
         return f"{name}:{_digest(identity(owner))}"
     return f"{name}:{_lasting_digest(resource) or _process_digest(resource, name)}"
-
-
-def code_identity(cls: type) -> str:
-    """Name the code of a class: what its methods are compiled to, and the source of its module, if that has a file.
-
-    The source also has the functions and constants that the methods use. It is that of now, which may be newer than the class.
-    """
-    functions = (value for value in vars(cls).values() if inspect.isfunction(value))
-    compiled = [_compiled(function.__code__) for function in functions]
-    try:
-        source = Path(inspect.getfile(cls)).read_bytes()
-    except (OSError, TypeError):
-        source = b""
-    return _digest([compiled, source])
-
-
-def _compiled(code: CodeType) -> list[Any]:
-    """Return the parts of code that decide what it does, without its lines and addresses."""
-    return [code.co_code, code.co_names, list(map(_constant, code.co_consts))]
-
-
-def _constant(value: Any) -> Any:
-    if isinstance(value, CodeType):
-        return _compiled(value)
-    if isinstance(value, frozenset):  # its order differs from process to process
-        return sorted(map(repr, value))
-    return repr(value)
 
 
 def type_name(resource: Any) -> str:

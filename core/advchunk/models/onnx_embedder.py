@@ -35,8 +35,6 @@ class OnnxEmbedder:
     ------
     ConfigurationError : the model is not a transformer with mean, first-token or last-token pooling, or asks for other
         inputs than text.
-    MissingExtra : onnxruntime, tokenizers or huggingface_hub is not installed.
-    ModelUnavailable : the folder lacks the graph, or the hub cannot be reached.
     """
 
     def __init__(
@@ -97,7 +95,6 @@ class OnnxEmbedder:
         return self._pool(tokens.astype(np.float32), mask)
 
     def _folder(self) -> Path:
-        """Return the folder with the files of the model, downloaded if it is a name."""
         folder = Path(self.model_name)
         if not folder.is_dir():
             hub = import_extra("huggingface_hub", "onnx")
@@ -113,8 +110,9 @@ class OnnxEmbedder:
 
 def not_downloaded(name: str, error: Exception) -> ModelUnavailable:
     """Return the error for a model that is neither here nor on the hub."""
+    absent = f"embedder {name!r} is not on this machine and could not be downloaded from the Hugging Face hub"
     return ModelUnavailable(
-        f"embedder {name!r} is not on this machine and could not be downloaded from the Hugging Face hub: {first_line(error)}"
+        f"{absent}; for one behind an endpoint, pass an advchunk.OpenAIEmbedder: {first_line(error)}"
     )
 
 

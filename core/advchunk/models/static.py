@@ -15,7 +15,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from advchunk.models.wordpiece import KeepingWordPiece, WordPiece, default_wordpiece
+from advchunk.models.wordpiece import WordPiece, default_wordpiece
 from advchunk.records import Floats, Ints
 
 BLOCK = 8192  # tokens gathered at once: 8 MB
@@ -42,7 +42,7 @@ class StaticEmbedder:
     languages = frozenset({"en"})
 
     def __init__(self, tokenizer: WordPiece, table: NDArray[np.float32]) -> None:
-        self.tokenizer, self.table = KeepingWordPiece(tokenizer), table
+        self.tokenizer, self.table = tokenizer, table
         self._n_embedded = 0
 
     def __reduce__(self) -> tuple[Callable[..., StaticEmbedder], tuple[object, ...]]:

@@ -1,24 +1,19 @@
 """Stores of bytes by key: a dictionary, an SQLite file, Redis."""
 
-import atexit
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from advchunk.errors import ConfigurationError, import_extra
 
 _MAX_KEYS = 500  # per SQL statement; SQLite's own limit is 999 or more
-_MAX_OPEN = 8  # files
 _LOCK_TIMEOUT = 5.0  # seconds to wait for another process; then calling the model is better
-_LOCK = Lock()  # on the open files
-_OPEN: dict[Path, tuple[sqlite3.Connection, tuple[int, int]]] = {}
 
 
 class Store(Protocol):
@@ -56,10 +51,10 @@ class DictStore:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class FileStore:
-    """A store in an SQLite file that threads and processes can share. It can be pickled.
+    """A store in an SQLite file that threads and processes can share: it is opened for each call. It can be pickled.
 
-    A new file can be read by its owner only, because it holds vectors of texts and answers about them. It stays open until
-    the process ends or forks: closing it waits 15 ms for the disk, writing takes 20 us.
+    A new file can be read by its owner only, because it holds vectors of texts and answers about them. Writing does not
+    wait for the disk: a power failure may damage the file, which is then not used.
     """
 
     path: str
@@ -70,7 +65,7 @@ class FileStore:
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the stored values."""
         values: dict[str, bytes] = {}
-        with self._connect() as file:
+        with closing(self._open()) as file:
             for batch in _batches(keys):
                 marks = ",".join("?" * len(batch))
                 values.update(file.execute(f"SELECT k, v FROM kv WHERE k IN ({marks})", batch))
@@ -78,70 +73,24 @@ class FileStore:
 
     def set_many(self, values: Mapping[str, bytes]) -> None:
         """Store values."""
-        with self._connect() as file, file:
+        with closing(self._open()) as file, file:
+            file.execute("BEGIN IMMEDIATE")  # waits for other writers, where an upgraded lock would fail
             file.executemany("INSERT OR REPLACE INTO kv VALUES (?, ?)", values.items())
 
-    def close(self) -> None:
-        """Close the file, so that it can be copied or removed; the next call opens it again."""
-        with _LOCK:
-            _close(self._absolute_path())
-
-    @contextmanager
-    def _connect(self) -> Iterator[sqlite3.Connection]:
-        path = self._absolute_path()
-        with _LOCK:
-            if path not in _OPEN or _OPEN[path][1] != _inode(path):  # the file was removed or replaced
-                _close(path)
-                if len(_OPEN) >= _MAX_OPEN:
-                    _close(next(iter(_OPEN)))
-                _OPEN[path] = self._open(path), _inode(path)
-            yield _OPEN[path][0]
-
-    def _absolute_path(self) -> Path:
-        return Path(self.path).expanduser().absolute()
-
-    @staticmethod
-    def _open(path: Path) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
+        path = Path(self.path).expanduser()
         path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError):
             path.touch(0o600, exist_ok=False)  # SQLite gives its other files the same permissions
-        file = sqlite3.connect(
-            path, timeout=_LOCK_TIMEOUT, check_same_thread=False
-        )  # the lock lets in one thread at a time
+        file = sqlite3.connect(path, timeout=_LOCK_TIMEOUT)
         try:
             if not file.execute("SELECT 1 FROM sqlite_master WHERE name = 'kv'").fetchone():
-                with suppress(sqlite3.OperationalError):  # the timeout does not cover another process's change to WAL
-                    file.execute("PRAGMA journal_mode=WAL")
                 file.execute("CREATE TABLE IF NOT EXISTS kv (k TEXT PRIMARY KEY, v BLOB) WITHOUT ROWID")
-            file.execute("PRAGMA synchronous=NORMAL")
+            file.execute("PRAGMA synchronous=OFF")
         except sqlite3.Error:
             file.close()
             raise
         return file
-
-
-def _close(*paths: Path) -> None:
-    for path in paths:
-        if path in _OPEN:
-            _OPEN.pop(path)[0].close()
-
-
-def _inode(path: Path) -> tuple[int, int]:
-    """Return the device and inode of a file; zeros if it does not exist."""
-    with suppress(OSError):
-        stat = path.stat()
-        return stat.st_dev, stat.st_ino
-    return 0, 0
-
-
-def _before_fork() -> None:
-    _LOCK.acquire()
-    _close(*_OPEN)  # SQLite's locks belong to a process: a connection copied to a child would believe it holds them
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
-atexit.register(lambda: _close(*_OPEN))
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

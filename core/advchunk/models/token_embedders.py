@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from advchunk.engine import call_in_thread
 from advchunk.errors import BadModelOutput, ConfigurationError, import_extra
 from advchunk.models.counters import replace_surrogates, untruncated
 from advchunk.models.embedders import EmbedderLike, as_embedder
@@ -45,7 +44,7 @@ class DocumentEmbedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CheckedTokenEmbedder:
-    """A token embedder, sync and async, that returns what it must or raises `BadModelOutput`.
+    """A token embedder that returns what it must or raises `BadModelOutput`.
 
     Instances are equal if they wrap the same model, so that the engine can merge their requests.
     """
@@ -85,10 +84,6 @@ class CheckedTokenEmbedder:
         return _checked(
             self.model.embed_tokens(windows), windows, "embed_tokens must return finite (t, d) vectors for windows of t"
         )
-
-    async def aembed_tokens(self, windows: Sequence[tuple[int, ...]]) -> list[Floats]:
-        """Await `embed_tokens`, which runs in a thread."""
-        return await call_in_thread(self.embed_tokens, windows)
 
 
 class CheckedDocumentEmbedder(CheckedTokenEmbedder):
@@ -168,12 +163,10 @@ class _Transformer:
         self.max_tokens = max(limit - len(self._before) - len(self._after), 1) if limit else None
 
     def tokenize(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Return the token ids of a text, and their offsets."""
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         return encoding.ids, encoding.offsets
 
     def embed_tokens(self, windows: Sequence[tuple[int, ...]]) -> list[Any]:
-        """Return the output of the transformer for each window."""
         torch = import_extra("torch", "transformers")
         rows = [[*self._before, *window, *self._after] for window in windows]
         width, pad = max(map(len, rows)), self._encoder.tokenizer.pad_token_id or 0

@@ -61,13 +61,6 @@ class TokenReader:
         """The model's maximum number of tokens; None if it has no limit."""
         return getattr(self.config, "max_position_embeddings", None)
 
-    @cached_property
-    def token_bytes(self) -> int:
-        """Bytes of the keys and values of a token."""
-        heads = getattr(self.config, "num_key_value_heads", None) or self.config.num_attention_heads
-        width = getattr(self.config, "head_dim", None) or self.config.hidden_size // self.config.num_attention_heads
-        return 2 * int(self.config.num_hidden_layers * heads * width * self.model.dtype.itemsize)
-
     def run(self, rows: Any, cache: Any, last: int) -> tuple[Any, Any]:
         """Read (b, t) tokens after the cached ones; return the (b, last, v) logits of the last, and the new cache."""
         options = {"logits_to_keep": last} if "logits_to_keep" in signature(self.model.forward).parameters else {}

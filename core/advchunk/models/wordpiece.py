@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import chain, islice, pairwise
+from itertools import chain
 from threading import Lock
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -28,8 +27,6 @@ _T = TypeVar("_T")
 UNKNOWN = "[UNK]"
 MAX_WORD_LENGTH = 100  # Hugging Face's max_input_chars_per_word
 CACHE_SIZE, MAX_CACHED_LENGTH = 2**16, 40  # pieces, characters: about 16 MB
-FEW, BLOCK = 64, 2**16  # texts up to which arrays are slower; pieces looked up at once
-MAX_KEPT, PER_TEXT = 2**21, 40  # tokens of counted texts: 16 MB; what each text takes besides, in tokens
 PER_UNKNOWN = 2  # a token budget then bounds unknown words; the row of [UNK] is zero, so vectors do not change
 
 _LOADING = Lock()
@@ -45,8 +42,7 @@ class WordPiece:
     """Count and encode as uncased BERT does: each word as the longest pieces in the vocabulary.
 
     Equal to the ``tokenizers`` library without special tokens, independent of Python's Unicode version. A lone
-    surrogate, which that library does not accept, is removed like U+FFFD. White space is tab, line feed, carriage return
-    and Unicode's category Z; form feeds and other control characters vanish between letters.
+    surrogate is removed like U+FFFD.
 
     In BERT a word that the vocabulary cannot spell, or of more than 100 characters, is one ``[UNK]`` of any length, so a
     token budget would not bound a base64 string or a Thai paragraph. ``per_unknown`` departs from that.
@@ -96,68 +92,21 @@ class WordPiece:
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of the tokens in ``text``, without adding special tokens."""
-        pieces = self._usable_pieces()
-        return [i for piece in splittable((text,))[0].split() for i in pieces.tokens[pieces[piece]]]
+        return self._encode(splittable((text,))[0])
 
     def encode_many(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
         """Return the concatenated ids of n texts, and (n + 1,) bounds: text i is ``ids[b[i]:b[i+1]]``."""
-        if len(texts) <= FEW:
-            tokens = [self.encode(text) for text in texts]
-            return np.array([*chain.from_iterable(tokens)], np.int64), np.cumsum([0, *map(len, tokens)])
-        numbers_of_pieces = list[int]()
-        pieces = chain.from_iterable(_split_each(splittable(texts), numbers_of_pieces))
-        blocks = [(np.zeros(0, np.int64), np.zeros(1, np.int64))]
-        while block := list(islice(pieces, BLOCK)):
-            blocks.append(self._usable_pieces().encode(block))
-        ids, lengths = map(np.concatenate, zip(*blocks, strict=True))
-        return ids, np.cumsum(lengths)[np.cumsum([0, *numbers_of_pieces])]
+        tokens = list(map(self._encode, splittable(texts)))
+        return np.array([*chain.from_iterable(tokens)], np.int64), np.cumsum([0, *map(len, tokens)])
+
+    def _encode(self, text: str) -> list[int]:
+        pieces = self._usable_pieces()
+        return [i for piece in text.split() for i in pieces.tokens[pieces[piece]]]
 
     def _usable_pieces(self) -> _Pieces:
         if self._pieces.is_full:
             self._pieces = _Pieces(self._pieces.words)
         return self._pieces
-
-
-class KeepingWordPiece(WordPiece):
-    """The WordPiece of an embedder, which keeps the tokens of the texts counted last, because most are embedded next.
-
-    It shares the cache of ``tokenizer``.
-    """
-
-    def __init__(self, tokenizer: WordPiece) -> None:
-        self.__dict__.update(tokenizer.__dict__)
-        self._kept, self._n_kept = dict[str, Ints](), 0
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return KeepingWordPiece, (WordPiece(self.vocabulary, self.per_unknown),)
-
-    def counts(self, texts: Sequence[str]) -> Ints:
-        """Return the number of tokens in each of n texts, (n,), and keep the tokens of many."""
-        if len(texts) <= FEW:
-            return super().counts(texts)
-        ids, bounds = super().encode_many(texts)
-        size = len(ids) + PER_TEXT * len(texts)
-        if self._n_kept + size > MAX_KEPT:
-            self._kept, self._n_kept = {}, 0  # not cleared, because another thread may read it
-        if size <= MAX_KEPT:
-            self._kept.update(zip(texts, _divide(ids, bounds), strict=True))
-            self._n_kept += size
-        return np.diff(bounds)
-
-    def encode_many(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
-        """Return the concatenated ids of n texts, and (n + 1,) bounds: text i is ``ids[b[i]:b[i+1]]``."""
-        kept = self._kept
-        new = [text for text in texts if text not in kept]
-        encoded = super().encode_many(new)
-        if len(new) == len(texts):
-            return encoded
-        added = dict(zip(new, _divide(*encoded), strict=True))
-        tokens = [added[text] if text in added else kept[text] for text in texts]
-        return np.concatenate(tokens), np.cumsum([0, *map(len, tokens)])
-
-
-def _divide(ids: Ints, bounds: Ints) -> Iterator[Ints]:
-    return (ids[start:end] for start, end in pairwise(bounds.tolist()))
 
 
 @cache
@@ -192,14 +141,6 @@ class PieceCache(dict[str, tuple[_T, ...]], Generic[_T]):
         return parts
 
 
-def _split_each(texts: Iterable[str], numbers_of_pieces: list[int]) -> Iterator[list[str]]:
-    """Yield the pieces of each text, and append their number to a list."""
-    for text in texts:
-        pieces = text.split()
-        numbers_of_pieces.append(len(pieces))
-        yield pieces
-
-
 class _Pieces(dict[str, int]):
     """A cache: a number for each piece of text between two white spaces, and the token ids of each number."""
 
@@ -207,7 +148,6 @@ class _Pieces(dict[str, int]):
         super().__init__()
         self.words, self._adding, self._characters, self.is_full = words, Lock(), 0, False
         self.tokens, self.lengths = list[tuple[int, ...]](), list[int]()
-        self._ids, self._lengths = array("i"), array("i")
 
     def __missing__(self, piece: str) -> int:
         tokens = tuple(chain.from_iterable(map(self.words.__getitem__, basic_words(piece))))
@@ -215,22 +155,10 @@ class _Pieces(dict[str, int]):
             number = len(self.tokens)
             self.tokens.append(tokens)
             self.lengths.append(len(tokens))
-            self._ids.extend(tokens)
-            self._lengths.append(len(tokens))
             self._characters += len(piece)
             self.is_full = number + 1 >= CACHE_SIZE or self._characters >= CACHE_SIZE * 16  # a new cache is due
         self[piece] = number
         return number
-
-    def encode(self, pieces: Sequence[str]) -> tuple[Ints, Ints]:
-        """Return the concatenated token ids of n pieces, and the number of ids of each, (n,)."""
-        numbers = np.fromiter(map(self.__getitem__, pieces), np.intc, len(pieces))
-        length, ids = (
-            np.frombuffer(values.tobytes(), np.intc).astype(np.int64) for values in (self._lengths, self._ids)
-        )
-        starts, lengths = (np.cumsum(length) - length)[numbers], length[numbers]
-        ends = np.cumsum(lengths)
-        return ids[np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1])], lengths
 
 
 class _Words(PieceCache[int]):

@@ -12,7 +12,6 @@ REGISTRATIONS = (
         path="advchunk.readers.markdown",
         summary="Markdown, and prose",
         suffixes=(".md", ".markdown", ".mdx", ".qmd", ".rmd"),
-        media_types=("text/markdown",),
     ),
     Registration(
         kind="reader",
@@ -20,7 +19,6 @@ REGISTRATIONS = (
         path="advchunk.readers.plain",
         summary="plain text",
         suffixes=(".txt",),
-        media_types=("text/plain",),
     ),
     Registration(
         kind="reader",
@@ -29,7 +27,6 @@ REGISTRATIONS = (
         summary="web pages",
         extra="html",
         suffixes=(".html", ".htm", ".xhtml"),
-        media_types=("text/html", "application/xhtml+xml"),
         # Other tags, such as <p align=...>, begin READMEs.
         begins=rf"[\ufeff\s]*<!(?i:DOCTYPE\s+html)\b|{PROLOGUE}<(?i:html|head|body)\b",
     ),
@@ -39,6 +36,5 @@ REGISTRATIONS = (
         path="advchunk.readers.generic",
         summary="any other XML",
         shared_suffixes=(".xml", ".nxml", ".tei", ".jats"),
-        media_types=("text/xml", "application/xml"),
     ),
 )

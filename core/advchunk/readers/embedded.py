@@ -7,7 +7,7 @@ closed ends at a blank line, and is not searched twice.
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
 
@@ -49,7 +49,6 @@ _ROW_TAG = re.compile(rf"</?t(?:head|body|foot|r|d|h)(?![\w-]){_TAG_END}", re.IG
 _GOES_ON = re.compile(rf"{MARKS}(?:</?(?:t(?:able|head|body|foot|r|d|h)|caption|colgroup|col)(?![\w-]))", re.IGNORECASE)
 _TAGS_BEFORE = re.compile(rf"{MARKS}(?P<tags>(?:<(?!/?table)[a-zA-Z!/]{_TAG_END}[ \t]*)*+)", re.IGNORECASE)
 _TAGS_AFTER = re.compile(r"(?:[ \t]*</[a-zA-Z]++\s*>)*+", re.IGNORECASE)
-_ENDS = re.compile(r"(?:[\s>]++|<!--(?:[^-]|-(?!->)){0,300}+-->)*+(?:<[^<>]*+)?\Z")
 _DETAILS_TAG = re.compile(rf"<(?P<close>/?)details(?![\w-]){_TAG_END}", re.IGNORECASE)
 _SUMMARY = re.compile(
     rf"\s*+<details(?![\w-]){_TAG_END}(?:\s*+<summary(?![\w-]){_TAG_END}(?P<title>(?:[^<]|<(?!/summary))*+))?",
@@ -61,11 +60,6 @@ _NOT_PROSE = re.compile(
     r"|<(?:table|pre|h[1-6]|t[rdh]|img)(?![\w-])|<!--|!\[|\f",
     re.IGNORECASE,
 )
-# A table of Pandoc between lines of dashes, which may contain blank lines.
-_FRAME = re.compile(
-    r"(?:\A|(?<=\n))[ \t>]*+-{3,}+[ \t]*\n(?:[ \t]*+[^\s][^\n]*+\n){1,7}?[ \t>]*+-{2,}+(?:[ \t]++-{2,}+)++[ \t]*(?:\n|\Z)"
-)
-_DASHED = re.compile(r"\n[ \t>]*+-{3,}+(?:[ \t]++-{2,}+)*+[ \t]*(?:\n|\Z)")
 _AT_LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
 _BLANK_LINE = re.compile(r"\n[ \t>]*(?=\n)|\Z")
 
@@ -127,36 +121,6 @@ def insets(flat: str) -> list[Inset]:
             outermost.append(inset)
             last = inset.end
     return outermost
-
-
-def open_start(flat: str) -> int:
-    """Return the offset of the first table, listing, or details not closed, so that what follows may belong to it; else the length."""
-    tags = _TABLE_TAG.finditer(flat)
-    tables = _unclosed(
-        tag for tag in tags if tag["close"] or _BEGINS_ROWS.match(flat, tag.end()) or _ENDS.match(flat, tag.end())
-    )
-    details, pending = _unclosed(_DETAILS_TAG.finditer(flat)), list[tuple[str, int]]()
-    for token in _ENVIRONMENT.finditer(flat):
-        if not _IS_TABLE.fullmatch(token["name"]) and not _IS_VERBATIM.fullmatch(token["name"]):
-            continue
-        if token["kind"] == "begin":
-            pending.append((token["name"], token.start()))
-        elif pending and pending[-1][0] == token["name"]:
-            pending.pop()
-    framed = [frame.span() for frame in _FRAME.finditer(flat)][-1:]
-    starts = [start for start, end in framed if not _DASHED.search(flat, end - 1)]
-    return min([len(flat), *tables[:1], *details[:1], *(start for _, start in pending[:1]), *starts])
-
-
-def _unclosed(tags: Iterable[re.Match[str]]) -> list[int]:
-    """Return the offsets of the tags that no later one closes."""
-    offsets = list[int]()
-    for tag in tags:
-        if not tag["close"]:
-            offsets.append(tag.start())
-        elif offsets:
-            offsets.pop()
-    return offsets
 
 
 def breaks(flat: str, of: Sequence[Inset]) -> list[int]:

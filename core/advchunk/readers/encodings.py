@@ -31,6 +31,7 @@ _MARKS = {
 # As in browsers, the bytes that cp1252 does not define are control characters.
 _CP1252 = "".join(bytes([i]).decode("cp1252", "ignore") or chr(i) for i in range(256))
 
+_ISO_2022 = re.compile(rb"\x1b\$[@B].*?\x1b\([BJ]", re.DOTALL)  # Japanese between two escape sequences
 _SAMPLE = 2**16  # bytes that tell UTF-16
 _LINES, _BEFORE, _LONGEST = 500, 200, 1000  # that statistics look at, and bytes of each
 _FOREIGN = re.compile(rb"[\x80-\xff]")
@@ -60,7 +61,7 @@ class Decoded(NamedTuple):
 def decode(data: bytes, name: str = "", encoding: str | None = None, declared: str = "") -> Decoded:
     """Decode the bytes of a text, dropping the byte order mark and keeping line endings, so that spans fit the file.
 
-    Without ``encoding``, it is that of the byte order mark; UTF-8, or UTF-16 without a mark, if the bytes can be that; the one
+    Without ``encoding``, it is that of the byte order mark; ISO-2022-JP, if its escape sequences are there; UTF-8, or UTF-16 without a mark, if the bytes can be that; the one
     that is declared, if they can be that; or the one that is most likely, which the log says and needs chardet (the extra
     "encodings"). A text in UTF-8 with damaged characters is an error.
 
@@ -79,7 +80,7 @@ def decode(data: bytes, name: str = "", encoding: str | None = None, declared: s
     """
     if encoding is not None:
         return _decode_as(data, encoding)
-    if marked := find_unicode(data):
+    if marked := find_unicode(data) or _iso_2022(data):
         return _decode_as(data, marked)
     try:
         return Decoded(data.decode("utf-8-sig"), UTF_8)
@@ -109,6 +110,17 @@ def decode(data: bytes, name: str = "", encoding: str | None = None, declared: s
 def decode_text(data: bytes, name: str = "", encoding: str | None = None) -> str:
     """Return the text of bytes (`decode`)."""
     return decode(data, name, encoding).text
+
+
+def contradicts(data: bytes, declared: str) -> bool:
+    r"""Return True if bytes tell another encoding than the declared one: UTF-8, or ISO-2022-JP, which looks like ASCII.
+
+    >>> contradicts("Thé".encode(), "iso-8859-1"), contradicts("Thé".encode("cp1252"), "iso-8859-1")
+    (True, False)
+    """
+    if _ISO_2022.search(data):
+        return "2022" not in declared
+    return not (data.isascii() or declared.lower().startswith("utf")) and _is_utf8(data)
 
 
 def find_unicode(data: bytes) -> str:
@@ -216,6 +228,15 @@ def _decode_as(data: bytes, encoding: str) -> Decoded:
     except UnicodeDecodeError as error:
         msg = f"the file must be {encoding}, got byte {data[error.start]:#04x} at {error.start}"
     raise ConfigurationError(msg)
+
+
+def _iso_2022(data: bytes) -> str:
+    """Return the encoding of a text in ISO-2022-JP, which is ASCII to other decoders; "" for another text."""
+    if _ISO_2022.search(data):
+        with suppress(UnicodeDecodeError):
+            data.decode("iso2022_jp_ext")
+            return "iso2022_jp_ext"
+    return ""
 
 
 def _is_html(data: bytes, name: str) -> bool:

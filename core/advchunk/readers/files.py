@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,8 @@ from advchunk import registry
 from advchunk.errors import ConfigurationError, require
 from advchunk.readers import formats
 from advchunk.readers.encodings import decode, decode_text
+from advchunk.readers.noise import without_controls
+from advchunk.readers.writing import Content, check_content
 from advchunk.records import Document
 
 
@@ -20,6 +21,7 @@ def read_file(
     markup: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     encoding: str | None = None,
+    content: Content = "all",
 ) -> Document:
     """Read a file with its layout; its path is the document's id.
 
@@ -30,6 +32,8 @@ def read_file(
         (`readers.formats.detect_file_format`); "auto" detects it from the text alone, except source code.
     metadata : overrides the metadata in the file.
     encoding : of the text; None finds it (`readers.encodings.decode`). It is metadata, ``encoding``, unless it is UTF-8.
+    content : "main" keeps of a web page only what it is about (`readers.html`), which needs the extra "web". What was left out is
+        counted in the metadata, ``left_out``.
 
     Raises
     ------
@@ -37,7 +41,9 @@ def read_file(
     ConfigurationError : the text is not in the encoding, not valid in its format, or several records (`read_documents`).
     MissingExtra : the parser for the format is not installed.
     """
-    return only(read_documents(path, markup=markup, metadata=metadata, encoding=encoding))
+    check_content(content)
+    options = {"content": content}
+    return only(read_documents(path, markup=markup, metadata=metadata, encoding=encoding, options=options))
 
 
 def read_documents(
@@ -64,10 +70,10 @@ def read_documents(
             return [read_bytes(data, name, id=str(path), metadata=metadata, options=options)]
         with formats.report_reader(name, str(path)):
             records = reader.read_all(data, id=str(path), metadata=metadata)
-        return [formats.check_read(record, name) for record in records]
+        return [without_controls(formats.check_read(record, name)) for record in records]
     document = read_text(path, metadata=metadata, encoding=encoding, data=data)
     name = name or formats.detect_file_format(document.id, document.text)
-    return split_records(document, name) or [formats.read(document, name)]
+    return split_records(document, name) or [formats.read(document, name, options)]
 
 
 def read_bytes(
@@ -86,10 +92,9 @@ def read_bytes(
     options : further arguments, which only some readers have.
     """
     read = formats.find_reader(markup).read
-    accepted = {name: value for name, value in (options or {}).items() if name in signature(read).parameters}
     with formats.report_reader(markup, id):
-        derived = read(data, id=id, metadata=metadata, **accepted)
-    return formats.check_read(derived, markup)
+        derived = read(data, id=id, metadata=metadata, **formats.accepted(read, options))
+    return without_controls(formats.check_read(derived, markup))
 
 
 def split_records(document: Document, markup: str) -> list[Document]:
@@ -122,7 +127,7 @@ def read_text(
 ) -> Document:
     """Return the text of a file, without a layout; see `read_documents`."""
     decoded = decode(Path(path).read_bytes() if data is None else data, str(path), encoding)
-    return Document(decoded.text, str(path), metadata={**decoded.about, **(metadata or {})})
+    return without_controls(Document(decoded.text, str(path), metadata={**decoded.about, **(metadata or {})}))
 
 
 def read_record(

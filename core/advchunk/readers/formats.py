@@ -1,16 +1,18 @@
 """Detect the format of a document, and read it with the reader for that format."""
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from inspect import signature
 from pathlib import Path, PurePath
 from typing import Any
 
 from advchunk import registry
 from advchunk.errors import ConfigurationError, MissingExtra, Unreadable, did_you_mean, first_line, require
 from advchunk.readers import PROLOGUE
+from advchunk.readers.noise import MARK, without_data
 from advchunk.records import Document
 from advchunk.registry import Registration
 
@@ -141,20 +143,20 @@ def _pattern(begins: str) -> re.Pattern[str]:
 @cache
 def _beginnings() -> tuple[tuple[Registration, re.Pattern[str]], ...]:
     """Return the readers of formats that are detected by their beginning, with the patterns of these."""
-    return tuple((row, _pattern(row.begins)) for row in registry.rows("reader") if row.begins)
+    return tuple((row, _pattern(row.begins)) for row in registry.rows_of("reader") if row.begins)
 
 
 @cache
 def _asked() -> tuple[Registration, ...]:
     """Return the readers of formats that are detected by other signs."""
-    return tuple(row for row in registry.rows("reader") if row.detect and not row.begins)
+    return tuple(row for row in registry.rows_of("reader") if row.detect and not row.begins)
 
 
 @cache
 def _by_suffix() -> Mapping[str, Registration]:
     """Return the reader of each suffix that decides on the format."""
     suffixes = dict[str, Registration]()
-    for row in registry.rows("reader"):
+    for row in registry.rows_of("reader"):
         own = getattr(row.load(), "suffixes", ()) if row.suffixes is None else row.suffixes
         if row.is_ours or _are_new(own, suffixes.keys() | _shared_suffixes().keys()):
             suffixes |= dict.fromkeys(own, row)
@@ -173,7 +175,7 @@ def _are_new(suffixes: Any, taken: Set[str]) -> bool:
 def _shared_suffixes() -> Mapping[str, list[str]]:
     """Return the formats of each suffix that does not decide among them."""
     shared = dict[str, list[str]]()
-    for row in registry.rows("reader"):
+    for row in registry.rows_of("reader"):
         for suffix in row.shared_suffixes:
             shared.setdefault(suffix, []).append(row.name)
     return shared
@@ -188,12 +190,16 @@ def check_markup(markup: str) -> None:
         raise ConfigurationError(msg)
 
 
-def read(document: Document, markup: str) -> Document:
+def read(document: Document, markup: str, options: Mapping[str, Any] | None = None) -> Document:
     """Add a layout to a document that does not have one.
 
     Markdown, plain text and source code are unchanged; in Markdown, other readers may find more blocks, such as turns of
     speakers. Other formats are converted to a new text without tags, and chunks are spans of
     that text. The result has blocks, and metadata from the source, which the document's own metadata overrides.
+
+    Parameters
+    ----------
+    options : further arguments, which only some readers have, such as ``content`` (`readers.html`).
 
     Raises
     ------
@@ -203,6 +209,8 @@ def read(document: Document, markup: str) -> Document:
     check_markup(markup)
     if document.blocks is not None:
         return document
+    if MARK in document.text:
+        document = without_data(document)
     if markup in {"auto", "markdown"} and document.metadata and (restored := _restore_layout(document)):
         return restored
     name = detect_document_format(document) if markup == "auto" else markup
@@ -225,8 +233,14 @@ def read(document: Document, markup: str) -> Document:
     )
     require(not is_binary(name), rule, markup)
     with report_reader(name, document.id):
-        derived = reader.read(document.text, id=document.id, metadata=document.metadata)
+        own_options = accepted(reader.read, options)
+        derived = reader.read(document.text, id=document.id, metadata=document.metadata, **own_options)
     return compose_offsets(document, check_read(derived, name, document.text))
+
+
+def accepted(read: Callable[..., Any], options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the options that a reader has."""
+    return {name: value for name, value in options.items() if name in signature(read).parameters} if options else {}
 
 
 @cache
@@ -293,16 +307,7 @@ def _restore_layout(document: Document) -> Document | None:
 
 @cache
 def _restoring() -> tuple[Registration, ...]:
-    return tuple(row for row in registry.rows("reader") if row.metadata_keys)
-
-
-def may_be_refined(text: str, markup: str) -> bool:
-    """Return True if another reader may find more blocks in a text of a format, judging by its beginning.
-
-    >>> may_be_refined("Tea.", "markdown")
-    False
-    """
-    return _refined_beginning(markup).match(text[:_HEAD]) is not None
+    return tuple(row for row in registry.rows_of("reader") if row.metadata_keys)
 
 
 def refine_document(document: Document, markup: str) -> Document:
@@ -316,7 +321,7 @@ def refine_document(document: Document, markup: str) -> Document:
 @cache
 def _refining(name: str) -> tuple[Registration, ...]:
     """Return the rows of the readers that may find more blocks in the texts of a format."""
-    return tuple(row for row in registry.rows("reader", ours=True) if name in row.refines)
+    return tuple(row for row in registry.rows_of("reader", ours=True) if name in row.refines)
 
 
 @cache

@@ -46,7 +46,6 @@ _DEEPEST = 40
 
 # YAML as in Pandoc and Jekyll, whose first line is a key or a comment (else --- is a thematic break). TOML as in Hugo.
 _YAML, _TOML = r"---[ \t]*\n(?=#|[^\n:]+:)", r"\+\+\+[ \t]*\n"
-_FRONT_OPENS = re.compile(f"{_YAML}|{_TOML}")
 _FRONT_MATTER = re.compile(rf"(?:{_YAML}(?:[^\n]*\n)+?(?:---|\.\.\.)|{_TOML}(?:[^\n]*\n)+?\+\+\+)(?=[ \t]*(?:\n|\Z))")
 
 # Display mathematics opens at the start of a line; the environments are those of amsmath and LaTeX.
@@ -149,32 +148,15 @@ def blocks(text: str, *, is_start: bool = True, page: int | None = None) -> tupl
     return tuple(layout) if is_plain else settle(flat, layout, insets, page)
 
 
-def front_matter_end(text: str) -> int | None:
-    r"""Return the end of the front matter of a text: 0 if it has none, None if it is still open.
+def front_matter_end(text: str) -> int:
+    r"""Return the end of the front matter of a text; 0 if it has none.
 
     >>> front_matter_end("---\ntitle: Tea\n---\n"), front_matter_end("Tea"), front_matter_end("---\ntitle: Tea\n\n")
-    (18, 0, None)
+    (18, 0, 0)
     """
     flat = flatten(text)
-    begin = int(flat.startswith("\ufeff"))
-    if front := _FRONT_MATTER.match(flat, begin):
-        return front.end()
-    return None if _FRONT_OPENS.match(flat, begin) else 0
-
-
-def is_local(text: str) -> bool:
-    """Return True if no mark of a page is in a text, so that what is far does not matter to its blocks."""
-    flat = flatten(text)
-    return not embedded.page_marks(flat, embedded.insets(flat))
-
-
-def open_from(text: str) -> int:
-    """Return the offset of the first block that is still open, so that more text may change what follows it.
-
-    That is a table, a listing, details, or the table of contents with which the text ends.
-    """
-    flat = flatten(text)
-    return min(embedded.open_start(flat), _open_contents(flat))
+    front = _FRONT_MATTER.match(flat, int(flat.startswith("\ufeff")))
+    return front.end() if front else 0
 
 
 def read_metadata(text: str) -> dict[str, str]:
@@ -316,19 +298,6 @@ def _are_entries(flat: str, block: Block) -> bool:
     if block.kind not in {"paragraph", "item"} or not _ENTRY.search(flat, last, end):
         return False
     return last == start or 2 * len(_ENTRY.findall(flat, start, end)) > flat.count("\n", start, end)
-
-
-def _open_contents(flat: str) -> int:
-    """Return the start of the entries of contents that a text ends with, apart from its last line, else its length."""
-    start, end = len(flat), flat.rfind("\n") + 1
-    while end:
-        line = flat.rfind("\n", 0, end - 1) + 1
-        if flat[line:end].strip():
-            if not _ENTRY.search(flat, line, end - 1):
-                break
-            start = line
-        end = line
-    return start
 
 
 def _with_captions(flat: str, layout: Sequence[Block]) -> Iterator[Block]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 from advchunk.records import Block, BlockKind
@@ -126,12 +125,6 @@ class Mark(NamedTuple):
     readings: tuple[tuple[str, Value], ...]
     number: str
     in_heading: bool
-
-
-def has_marks(text: str) -> bool:
-    """Return True if a text has enough lines that begin like numbered units; without, it has no outline."""
-    flat = "\n" + text.replace("\r", "\n")
-    return next(islice(_LABEL.finditer(flat), FEWEST - 1, None), None) is not None
 
 
 def find_marks(flat: str, blocks: Sequence[Block]) -> list[Mark]:

@@ -21,7 +21,7 @@ from typing import IO, NamedTuple
 
 from advchunk.errors import ConfigurationError, Unreadable, first_line, require
 from advchunk.readers import encodings, formats
-from advchunk.text.separated import declaration_end, head_end, separation
+from advchunk.text.separated import find_table, head_end
 
 MAX_MEMBER = 256 * 2**20
 """Bytes of a member of an archive, at most."""
@@ -30,6 +30,7 @@ MAX_ARCHIVE = 2**32
 MAX_PART = 16 * 2**20
 """Bytes above which a file of separated values is read in parts."""
 
+_BLANK = b" \t\r\n\f\0\xef\xbb\xbf\xff\xfe"
 _HEAD = 8192  # bytes that decide whether a file is text
 _SAMPLE = 50  # records that tell the header of a table
 _PATTERN = re.compile(r"[*?\[]")
@@ -66,6 +67,11 @@ class FileSource(NamedTuple):
         except OSError:
             return 0
 
+    @property
+    def is_blank(self) -> bool:
+        """True for a file of white space and marks of encodings alone, and for a line, whose text is known to be empty."""
+        return self.is_line or not (Path(self.name).read_bytes() if self.data is None else self.data).strip(_BLANK)
+
 
 @dataclass
 class Inventory:
@@ -78,7 +84,7 @@ class Inventory:
     skipped : the names of files that were not read, each with the reason.
     failed : files by suffix of which nothing was read or chunked.
     encodings : files by their encoding, if it is not UTF-8.
-    chunkers : files by their suffix and the chunker that ``auto`` took, as in ".md by universal-semantic".
+    chunkers : files by their suffix and the chunker that ``auto`` took, as in ".md by optimal-semantic".
 
     >>> print(Inventory(Counter({".md": 2}), Counter({".css": 1}), {"tea.png": "no reader", "all": "a link"}))
     5 files: 2 read (.md 2), 1 read as plain text (.css 1), 2 skipped (no reader: .png 1; a link: all)
@@ -303,8 +309,7 @@ def _head_of_table(part: Sequence[bytes]) -> bytes:
     """Return the records above the first row of values, which name the columns and the separator; b"" if there are none."""
     sample = b"".join(part[:_SAMPLE])
     text = sample.decode("latin-1")
-    start = declaration_end(text)
-    kind = separation(text[start:])
+    start, kind = find_table(text)
     return sample[: start + head_end(text[start:], kind)] if kind else part[0]
 
 

@@ -3,14 +3,19 @@
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple, TypeAlias
 
-from advchunk.readers.writing import pipe_table, squeeze
+from advchunk.readers.writing import TextBlock, Writer, cell_texts, pipe_table, squeeze
 
 # Limit on the length of a table with filled spans, relative to its text: a page may declare a million columns.
 _LONGER, _SHORTEST = 10, 100_000
 _EMPTY = 10  # characters that an empty cell takes
+_LABEL = 100  # most characters of a cell that is repeated in the rows and columns that it spans
+_RARE = frozenset({"code", "heading", "table"})  # kinds of blocks that few cells of data have
+_MAX_RARE = 0.25  # share of such cells in a table without header cells
+_PROSE = 500  # characters of a cell that are no data if they are several paragraphs
 
 
 class Cell(NamedTuple):
@@ -32,8 +37,8 @@ def lay_out(cells: Sequence[Cell]) -> tuple[list[list[str]], int]:
     """Return the rows of a table and the number of its header rows.
 
     A cell that spans several rows or columns is repeated in each, so that every row can be read by itself; one as wide as
-    the table appears once per row. Where two cells overlap, the later one wins. A header row has a column header, and
-    no other text except a label in the first column.
+    the table appears once per row, one of over 100 characters once. Where two cells overlap, the later one wins. A header row
+    has a column header, and no other text except a label in the first column.
 
     >>> lay_out([Cell("group", 0, 0, 2, 1, True), Cell("dose", 0, 1, 1, 2, True), Cell("low", 1, 1, 1, 1, True),
     ...          Cell("high", 1, 2, 1, 1, True), Cell("tea", 2, 0), Cell("7", 2, 2), Cell("adults", 3, 0, 1, 3)])
@@ -42,9 +47,11 @@ def lay_out(cells: Sequence[Cell]) -> tuple[list[list[str]], int]:
     height, width = _size(cells)
     rows, has_head, has_data = [[""] * width for _ in range(height)], [False] * height, [False] * height
     for cell in cells:
-        repeated = "" if cell.columns == width else cell.text
+        is_label = len(cell.text) <= _LABEL
+        repeated = cell.text if is_label and cell.columns < width else ""
         for i in range(cell.row, cell.row + cell.rows):
-            rows[i][cell.column : cell.column + cell.columns] = [cell.text, *[repeated] * (cell.columns - 1)]
+            first = cell.text if is_label or i == cell.row else ""
+            rows[i][cell.column : cell.column + cell.columns] = [first, *[repeated] * (cell.columns - 1)]
             has_head[i] |= cell.is_head
             has_data[i] |= cell.column > 0 and not cell.is_head and bool(cell.text.strip())
     return rows, next((i for i in range(height) if has_data[i] or not has_head[i]), height)
@@ -69,7 +76,7 @@ def spanned_table(groups: Sequence[Rows], heads: int = 1) -> str:
     r"""Write a Markdown table of cells without positions, with spans filled as in `lay_out`.
 
     ``groups`` are the rows of each part of the table, such as its head and its body; a cell stays within its part.
-    Rows without any cell are left out. If filling the spans would make the table far longer than the text of its
+    Rows without any text are left out. If filling the spans would make the table far longer than the text of its
     cells, each row is a line without bars instead.
 
     >>> head = [[Cell("group", rows=2), Cell("weight", columns=2)], [Cell("mean"), Cell("SD")]]
@@ -89,8 +96,9 @@ def spanned_table(groups: Sequence[Rows], heads: int = 1) -> str:
     if length > longest:
         return "\n".join(squeeze(" ".join(cell.text for cell in row)) for row in rows)
     reached = {i for cell in cells for i in range(cell.row, cell.row + cell.rows)}
-    lines = [line for i, line in enumerate(lay_out(cells)[0]) if i in reached]
-    return pipe_table(lines, sum(i in reached for i in range(heads)))
+    lines = lay_out(cells)[0]
+    shown = [i for i, line in enumerate(lines) if i in reached and any(line)]
+    return pipe_table([lines[i] for i in shown], sum(i < heads for i in shown))
 
 
 def _place(groups: Sequence[Rows], most: int) -> list[Cell]:
@@ -124,9 +132,68 @@ def _place_row(row: Sequence[Cell], i: int, end: int, above: list[Cell]) -> list
     return [*line, *above]
 
 
-def count_heads(rows: Rows) -> int:
-    """Return the number of leading rows that have only headers."""
-    return sum(1 for _ in takewhile(lambda row: all(cell.is_head for cell in row), rows))
+def count_heads(rows: Rows, declared: int = 0, least: int = 1) -> int:
+    """Return the number of header rows: those declared, or else those that have only headers, or else ``least``.
+
+    Rows into which a header reaches belong to them, unless it is just a label of several rows: none is declared, and no
+    header spans columns.
+
+    >>> count_heads([[Cell("Region", rows=2), Cell("Sales", columns=2)], [Cell("Jan"), Cell("Feb")], [Cell("R1")]])
+    2
+    """
+    known = declared or sum(1 for _ in takewhile(lambda row: all(cell.is_head for cell in row), rows))
+    heads = [(i, cell) for i, row in enumerate(rows[: known or least]) for cell in row]
+    reaches = declared or any(cell.columns > 1 for _, cell in heads)
+    return min(max((i + (cell.rows if reaches else 1) for i, cell in heads), default=0), len(rows))
+
+
+@dataclass
+class TableCell:
+    """The blocks in a cell, the rows and columns it spans, and whether it is a header."""
+
+    blocks: list[TextBlock]
+    rows: int = 1
+    columns: int = 1
+    is_head: bool = False
+
+    def cell(self) -> Cell:
+        """Return the cell with the text of its blocks."""
+        texts = (cell_texts(block.text) if block.kind == "table" else block.text for block in self.blocks)
+        return Cell(" ".join(texts), rows=self.rows, columns=self.columns, is_head=self.is_head)
+
+
+def add_table(
+    writer: Writer,
+    groups: Sequence[Sequence[Sequence[TableCell]]],
+    heads: int = 0,
+    least: int = 1,
+    *,
+    is_layout: bool = False,
+) -> None:
+    """Write a table of data (`spanned_table`), or, if it is layout, the blocks of its cells.
+
+    ``heads`` and ``least`` are the header rows that are declared, and those that a table has at least (`count_heads`). It is
+    layout if it says so, has one column, furniture, or no header cells and many cells with more than data.
+    """
+    writer.finish()
+    cells = [cell for group in groups for row in group for cell in row]
+    if is_layout or not _is_data([row for group in groups for row in group if row], cells, heads):
+        writer.blocks += (block for cell in cells for block in cell.blocks)
+        return
+    filled = [[[cell.cell() for cell in row] for row in group] for group in groups]
+    rows = [row for group in filled for row in group]
+    writer.add("table", spanned_table(filled, count_heads(rows, heads, least)))
+
+
+def _is_data(rows: Sequence[Sequence[TableCell]], cells: Sequence[TableCell], heads: int) -> bool:
+    kinds = [{block.kind for block in cell.blocks} for cell in cells]
+    if not any(kinds) or all(len(row) == 1 for row in rows) or any("furniture" in kind for kind in kinds):
+        return False
+    sizes = [sum(len(block.text) for block in cell.blocks) for cell in cells]
+    prose = sum(size for size, cell in zip(sizes, cells, strict=True) if size > _PROSE and len(cell.blocks) > 2)
+    rare = sum(bool(_RARE & kind) for kind in kinds)
+    has_heads = heads or any(cell.is_head for cell in cells)
+    return bool(has_heads) or (rare <= _MAX_RARE * len(kinds) and 2 * prose <= sum(sizes))
 
 
 def parse_span(text: str | None, least: int = 1) -> int:

@@ -1,13 +1,24 @@
 """Build the text of a document block by block, and its layout with it."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from advchunk.errors import require
 from advchunk.records import Block, BlockKind, Document, Place, Span
 
 Furniture: TypeAlias = Literal["drop", "keep"]
 """Whether content repeated on every page, such as running headers and navigation, is dropped or kept."""
+
+Content: TypeAlias = Literal["all", "main"]
+"""Of a web page, all that it shows, or only what it is about."""
+
+
+def check_content(content: Content) -> None:
+    """Raise `ConfigurationError` unless ``content`` is one."""
+    require(content in ("all", "main"), 'content must be "all" or "main"', content)
 
 
 class TextBlock(NamedTuple):
@@ -18,6 +29,7 @@ class TextBlock(NamedTuple):
     level: int = 0
     title: str | None = None
     places: tuple[Place, ...] = ()
+    metadata: Mapping[str, Any] | None = None
 
 
 class Prefix(NamedTuple):
@@ -32,7 +44,8 @@ class Prefix(NamedTuple):
 class Writer:
     r"""A text that grows block by block, with blank lines between them; ``markup`` is the format of the source.
 
-    A reader may temporarily replace the list ``blocks`` to collect the blocks of a part, such as a cell.
+    ``places`` and ``metadata`` are those of the blocks that follow, such as the page and the sheet; ``left_out`` counts what
+    the reader leaves out, by kind, and is metadata of the document.
 
     >>> writer = Writer()
     >>> writer.add("heading", "Results", level=1)
@@ -46,6 +59,9 @@ class Writer:
         self._markup = markup
         self.prefix: Prefix | None = None
         self.blocks = list[TextBlock]()
+        self.places: tuple[Place, ...] = ()
+        self.metadata: Mapping[str, Any] | None = None
+        self.left_out = Counter[str]()
 
     def add(
         self, kind: BlockKind, text: str, level: int = 0, *, title: str | None = None, places: Iterable[Place] = ()
@@ -54,7 +70,22 @@ class Writer:
         self.finish()
         text = text.strip("\n").rstrip() if kind == "code" else text.strip()  # the first line of code may be indented
         if text.strip():
-            self.blocks.append(TextBlock(kind, text, level, title, tuple(places)))
+            self.blocks.append(TextBlock(kind, text, level, title, tuple(places) or self.places, self.metadata))
+
+    def add_document(self, document: Document) -> None:
+        """Add the blocks of another document, such as a chapter."""
+        for block in document.blocks or ():
+            text = document.text[block.span.start : block.span.end]
+            self.add(block.kind, text, block.level, title=block.title, places=block.places)
+
+    @contextmanager
+    def collect(self) -> Iterator[list[TextBlock]]:
+        """Collect the blocks of a part, such as a cell, in a list of their own."""
+        self.finish()
+        outer, self.blocks = self.blocks, []
+        yield self.blocks
+        self.finish()
+        self.blocks = outer
 
     def begin(self, prefix: str, kind: BlockKind = "item", level: int = 0, *, keep: bool = True) -> None:
         """Put a `Prefix`, such as the marker of a list item, before the next paragraph, and change its kind and level."""
@@ -78,11 +109,22 @@ class Writer:
     def document(self, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
         """Return a document with the blocks so far."""
         blocks, start = list[Block](), 0
-        for kind, text, level, title, places in self.blocks:
-            blocks.append(Block(kind, Span(start, start + len(text)), level, title, places))
+        for kind, text, level, title, places, about in self.blocks:
+            blocks.append(Block(kind, Span(start, start + len(text)), level, title, places, about))
             start += len(text) + 2
         text = "\n\n".join(block.text for block in self.blocks)
-        return Document(text, id, tuple(blocks), metadata or {}, markup=self._markup)
+        about = {**left_out(dict(sorted(self.left_out.items()))), **(metadata or {})}
+        return Document(text, id, tuple(blocks), about, markup=self._markup)
+
+
+def left_out(counts: Mapping[str, int]) -> dict[str, str]:
+    """Return the metadata that say what a reader left out, {} if that is nothing.
+
+    >>> left_out({"comments": 2, "pictures": 0, "hidden texts": 1})
+    {'left_out': 'comments: 2; hidden texts: 1'}
+    """
+    text = "; ".join(f"{kind}: {count}" for kind, count in counts.items() if count)
+    return {"left_out": text} if text else {}
 
 
 def squeeze(text: str) -> str:
@@ -92,18 +134,6 @@ def squeeze(text: str) -> str:
     'a b'
     """
     return " ".join(text.split())
-
-
-_MARK = re.compile(r"(?m)^([ \t]*)(?=(?:#{1,6}|[-+*])[ \t]|[>|]|`{3}|~{3})|^([ \t]*\d{1,9})(?=[.)][ \t])")
-
-
-def as_prose(text: str) -> str:
-    r"""Write a paragraph so that Markdown reads none of its lines as a heading, an item, a quote, a table, or code.
-
-    >>> print(as_prose("# of cups"), as_prose("2. May"), as_prose("tea"))
-    \# of cups 2\. May tea
-    """
-    return _MARK.sub(lambda match: f"{match[0]}\\", text)
 
 
 def pipe_table(rows: Sequence[Sequence[str]], heads: int = 1) -> str:
@@ -128,10 +158,11 @@ _RULE = re.compile(r"[>\s]*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?")
 
 
 def cell_texts(table: str) -> str:
-    r"""Return the text of the cells of a pipe table, row by row.
+    r"""Return the cells of a pipe table in one line: commas part the cells of a row, semicolons the rows.
 
     >>> cell_texts("| group | n |\n| --- | --- |\n| a\\|b | 7 |")
-    'group n a|b 7'
+    'group, n; a|b, 7'
     """
     lines = (line for line in table.splitlines() if not _RULE.fullmatch(line))
-    return squeeze(" ".join(cell.replace("\\|", "|") for line in lines for cell in _CELL_END.split(line)))
+    rows = ([squeeze(cell.replace("\\|", "|")) for cell in _CELL_END.split(line)] for line in lines)
+    return "; ".join(", ".join(filter(None, row)) for row in rows)

@@ -20,7 +20,6 @@ __getattr__, __dir__, __all__ = lazy_names(__name__, {
     ".retriever": "Retriever",
     ".search": "Search combine",
     ".sparse_words": "SparseVector SparseWords",
-    ".sql": "SqlTable",
     ".stored": "StoredRetriever",
     ".surroundings": "FolderTexts Neighborhood Surroundings as_surroundings",
     ".vector_index": "VectorIndex",

@@ -21,7 +21,6 @@ from advchunk.retrieval.search import Search as Search
 from advchunk.retrieval.search import combine as combine
 from advchunk.retrieval.sparse_words import SparseVector as SparseVector
 from advchunk.retrieval.sparse_words import SparseWords as SparseWords
-from advchunk.retrieval.sql import SqlTable as SqlTable
 from advchunk.retrieval.stored import StoredRetriever as StoredRetriever
 from advchunk.retrieval.surroundings import FolderTexts as FolderTexts
 from advchunk.retrieval.surroundings import Neighborhood as Neighborhood

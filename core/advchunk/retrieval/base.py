@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from advchunk.building.long_texts import embed_long_texts
 from advchunk.building.positions import count_tokens
 from advchunk.engine import Job, Plan, adrive, drive
-from advchunk.errors import is_integer, require
+from advchunk.errors import require
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.embedders import CheckedEmbedder, EmbedderLike, as_embedder
 from advchunk.models.identity import model_name, own_identity
 from advchunk.records import Chunk, Floats, evolve
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
-from advchunk.retrieval.passages import Hit, Passage, PassageOrder
+from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_sizes
 from advchunk.retrieval.query_language import fit_to_language
 from advchunk.retrieval.rankings import Ranking
 from advchunk.retrieval.search import AnswerLength, Search
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
 
+_Answer = TypeVar("_Answer")
 _NOT_KEPT: dict[str, Any] = {"vector": None, "rows": None, "row_spans": (), "row_texts": ()}
 
 
@@ -67,7 +68,7 @@ class BaseRetriever(ABC):
         tokenizer: TokenizerLike,
         cutter: PassageCutter | None,
     ) -> None:
-        require(is_integer(depth, 1), "depth must be a whole number >= 1", depth)
+        check_sizes(depth=depth)
         self._search, self._depth, self._language, self._warnings = search, depth, language, WarningLog()
         self._embedder, self._tokenizer, self._own_cutter = embedder, tokenizer, as_cutter(cutter)
 
@@ -85,8 +86,8 @@ class BaseRetriever(ABC):
         """Return the chunks as they are now."""
 
     @abstractmethod
-    def _change(self, added: Mapping[str, Addition], removed: Iterable[str]) -> None:
-        """Remove documents, then add others in place of those of their names: all of them, or none."""
+    def _change(self, added: Mapping[str, Addition], removed: Iterable[str], notes: Mapping[str, Any]) -> None:
+        """Remove documents, add others in place of those of their names, and keep notes: all of them, or none."""
 
     @property
     def _keeps_vectors(self) -> bool:
@@ -116,23 +117,26 @@ class BaseRetriever(ABC):
         Nothing changes if the embedder fails, if vectors have another number of dimensions than those in the index, or if a
         chunk is not the text of its spans in ``texts``, which are as those of the retriever.
         """
-        groups = self._checked(chunks, texts or {})
-        (rows,) = drive([Job(self._rows_of(groups))])
-        self._change(additions(groups, rows, texts or {}), [])
-
-    async def aadd(self, document: str, chunks: Sequence[Chunk], *, text: str | None = None) -> None:
-        """Await `add`, with the async method of the embedder."""
-        await self.aadd_many({document: chunks}, None if text is None else {document: text})
+        next(drive([Job(self._adding(chunks, texts))]))
 
     async def aadd_many(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str] | None = None) -> None:
         """Await `add_many`, with the async method of the embedder."""
-        groups = self._checked(chunks, texts or {})
-        rows = await anext(adrive([Job(self._rows_of(groups))]))
-        self._change(additions(groups, rows, texts or {}), [])
+        await anext(adrive([Job(self._adding(chunks, texts))]))
 
     def remove(self, *documents: str) -> None:
         """Remove documents, those that are there."""
-        self._change({}, documents)
+        self._change({}, documents, {})
+
+    def _adding(
+        self,
+        chunks: Mapping[str, Sequence[Chunk]],
+        texts: Mapping[str, str] | None,
+        removed: Iterable[str] = (),
+        notes: Mapping[str, Any] | None = None,
+    ) -> Plan[None]:
+        groups = self._checked(chunks, texts or {})
+        rows = yield from self._rows_of(groups)
+        self._change(_additions(groups, rows, texts or {}), removed, notes or {})
 
     def _checked(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str]) -> dict[str, list[Chunk]]:
         """Return the chunks of each document that can be found, with their tokens."""
@@ -166,15 +170,22 @@ class BaseRetriever(ABC):
         answer : in place of the retriever's.
         highlights : find the sentences of each chunk that matter most for the query (`Hit.highlights`).
         """
-        search = self._search_for(query, answer)
-        return self._find(query, self._embed(query, search), search, k, highlights)
+        return next(drive([self._finding(query, k, answer, highlights)]))
 
     async def asearch(
         self, query: str, k: int = 10, *, answer: AnswerLength | None = None, highlights: bool = False
     ) -> list[Hit]:
         """Await `search`, with the async method of the embedder."""
-        search = self._search_for(query, answer)
-        return self._find(query, await self._aembed(query, search), search, k, highlights)
+        return await anext(adrive([self._finding(query, k, answer, highlights)]))
+
+    def _finding(self, query: str, k: int, answer: AnswerLength | None, highlights: bool) -> Job[list[Hit]]:
+        check_sizes(k=k)
+
+        def use(chunks: Collection[Chunk], ranking: Ranking, search: Search) -> list[Hit]:
+            hits = chunks.hits(chunks.first(ranking, k, search.merge))
+            return self._cutter.highlights(query, hits) if highlights else hits
+
+        return Job(self._asking(query, answer, max(self._depth, k), use))
 
     def passages(
         self,
@@ -196,8 +207,7 @@ class BaseRetriever(ABC):
         order : "rank" sorts passages by their best sentence or chunk; "document" by their document and place.
         answer : in place of the retriever's.
         """
-        search = self._search_for(query, answer)
-        return self._cut(query, self._embed(query, search), search, budget, order, whole_chunks)
+        return next(drive([self._cutting(query, budget, order, answer, whole_chunks)]))
 
     async def apassages(
         self,
@@ -209,8 +219,18 @@ class BaseRetriever(ABC):
         whole_chunks: bool = False,
     ) -> list[Passage]:
         """Await `passages`, with the async method of the embedder."""
-        search = self._search_for(query, answer)
-        return self._cut(query, await self._aembed(query, search), search, budget, order, whole_chunks)
+        return await anext(adrive([self._cutting(query, budget, order, answer, whole_chunks)]))
+
+    def _cutting(
+        self, query: str, budget: int, order: PassageOrder, answer: AnswerLength | None, whole_chunks: bool
+    ) -> Job[list[Passage]]:
+        check_sizes(budget=budget)
+        cutter = None if whole_chunks else self._cutter
+
+        def use(chunks: Collection[Chunk], ranking: Ranking, search: Search) -> list[Passage]:
+            return chunks.passages(query, ranking, budget, self._counter, cutter, order, search.merge)
+
+        return Job(self._asking(query, answer, max(self._depth, DEPTH_TO_CUT), use))
 
     def rank(self, query: str, depth: int | None = None, *, answer: AnswerLength | None = None) -> Ranking:
         """Return the ranking of the chunks, numbered in the order of their documents.
@@ -219,39 +239,23 @@ class BaseRetriever(ABC):
         ----------
         depth, answer : in place of the retriever's.
         """
-        search = self._search_for(query, answer)
-        vector = self._embed(query, search)
-        with self._snapshot() as now:
-            return self._rank(now, query, vector, search, depth or self._depth)
+        return next(drive([Job(self._asking(query, answer, depth or self._depth, lambda _, ranking, __: ranking))]))
 
-    async def arank(self, query: str, depth: int | None = None, *, answer: AnswerLength | None = None) -> Ranking:
-        """Await `rank`."""
-        search = self._search_for(query, answer)
-        vector = await self._aembed(query, search)
-        with self._snapshot() as now:
-            return self._rank(now, query, vector, search, depth or self._depth)
-
-    def _find(self, query: str, vector: Floats | None, search: Search, k: int, highlights: bool) -> list[Hit]:
-        require(is_integer(k, 1), "k must be a whole number >= 1", k)
-        with self._snapshot() as now:
-            ranking = self._rank(now, query, vector, search, max(self._depth, k))
-            hits = now.collection.hits(now.collection.first(ranking, k, search.merge))
-        return self._cutter.highlights(query, hits) if highlights else hits
-
-    def _cut(
+    def _asking(
         self,
         query: str,
-        vector: Floats | None,
-        search: Search,
-        budget: int,
-        order: PassageOrder,
-        whole_chunks: bool,
-    ) -> list[Passage]:
+        answer: AnswerLength | None,
+        depth: int,
+        use: Callable[[Collection[Chunk], Ranking, Search], _Answer],
+    ) -> Plan[_Answer]:
+        """Call ``use`` with the chunks, their ranking for a query, and the search, and return its result."""
+        require(isinstance(query, str), "query must be a string", query)
+        search = self._search if answer is None else replace(self._search, answer=answer)
+        vector = None
+        if search.mode != "lexical":
+            vector = (yield from embed_long_texts([query], self._model.for_questions()))[0]
         with self._snapshot() as now:
-            ranking = self._rank(now, query, vector, search, max(self._depth, DEPTH_TO_CUT))
-            if whole_chunks or not now.collection.hierarchy.is_flat:
-                return now.collection.passages(ranking, budget, self._counter, order, search.merge)
-            return now.collection.cut(query, ranking, budget, self._cutter, order)
+            return use(now.collection, self._rank(now, query, vector, search, depth), search)
 
     @property
     def _name(self) -> str:
@@ -273,19 +277,6 @@ class BaseRetriever(ABC):
     @cached_property
     def _cutter(self) -> PassageCutter:
         return self._own_cutter.within(self._language, self._counter)
-
-    def _search_for(self, query: str, answer: AnswerLength | None) -> Search:
-        require(isinstance(query, str), "query must be a string", query)
-        return self._search if answer is None else replace(self._search, answer=answer)
-
-    def _embed(self, query: str, search: Search) -> Floats | None:
-        return None if search.mode == "lexical" else next(drive([self._question(query)]))[0]
-
-    async def _aembed(self, query: str, search: Search) -> Floats | None:
-        return None if search.mode == "lexical" else (await anext(adrive([self._question(query)])))[0]
-
-    def _question(self, query: str) -> Job[Floats]:
-        return Job(embed_long_texts([query], self._model.for_questions()))
 
     def _rows_of(self, groups: Mapping[str, Sequence[Chunk]]) -> Plan[list[Floats]]:
         """Return the rows of each chunk, and embed those without; none for a search by words alone."""
@@ -312,7 +303,7 @@ class BaseRetriever(ABC):
         return own_identity(self._model.model) or model_name(self._model.model)
 
 
-def additions(
+def _additions(
     groups: Mapping[str, Sequence[Chunk]], rows: Sequence[Floats], texts: Mapping[str, str]
 ) -> dict[str, Addition]:
     """Return documents to add, given the rows of all of their chunks."""

@@ -158,18 +158,8 @@ class Collection(Generic[_Item]):
             scores = self.words.scores(query)
             scores = np.where(self.allowed, np.pad(scores, (0, len(self) - len(scores))), 0)
             lexical = Ranking.from_scores(scores, depth if hierarchy.is_flat else None, above=0).explained(query)
-        ranking = combine(
-            dense.keep(self.allowed) if dense is not None and search.mode != "lexical" else None,
-            lexical,
-            self.positions if search.neighbors else None,
-            lexical_weight=search.lexical_weight,
-            fusion=search.fusion,
-            depth=depth,
-            hierarchy=hierarchy,
-            levels=search.levels,
-            answer=search.answer,
-            section_weight=search.section_weight,
-        )
+        vectors = dense.keep(self.allowed) if dense is not None and search.mode != "lexical" else None
+        ranking = combine(vectors, lexical, search, self.positions, hierarchy=hierarchy, depth=depth)
         if lexical is not None and len(self) and not len(ranking):
             _log.warning(lexical.reason)
             ranking = replace(ranking, reason=lexical.reason)
@@ -196,18 +186,22 @@ class Collection(Generic[_Item]):
 
     def passages(
         self,
+        question: str,
         ranking: Ranking,
         budget: int,
         counter: Counter,
+        cutter: PassageCutter | None,
         order: PassageOrder = "rank",
         merge: float | None = None,
     ) -> list[Passage]:
-        """Return passages of a ranking (`assemble_passages`).
+        """Return passages for a question: cut, or whole chunks without a ``cutter`` and over several levels.
 
         Parameters
         ----------
         merge : see `Search.merge`, of as many chunks as fill the budget.
         """
+        if cutter is not None and self.hierarchy.is_flat:
+            return self.cut(question, ranking, budget, cutter, order)
         if merge is not None and not self.hierarchy.is_flat:
             tokens = np.array([chunk.tokens for chunk in self.chunks])
             ranking = merge_within(ranking, self.hierarchy, self._sizes, merge, tokens, budget)

@@ -225,7 +225,7 @@ class PassageCutter:
     def _around(self, hits: Sequence[Hit], beside: Iterable[Hit], texts: SurroundingsLike | None) -> Neighborhood:
         """Return the texts of the documents of hits, and of those without one, the chunks near hits."""
         source, beside = as_surroundings(texts, self._warnings), check_hits(beside, "beside")
-        if source.source is None and not beside:
+        if not (source.sources or beside):
             return Neighborhood()
         reach = self.reach(hits)
         around = source.read(hits, reach)
@@ -462,10 +462,32 @@ def _alone(hit: Hit, evidence: float, name: str) -> _Source:
     return _Source(hit.document, [(hit, evidence)], runs_of_chunks([chunk], name), is_placed=False)
 
 
-def as_cutter(cutter: PassageCutter | None) -> PassageCutter:
-    """Return a cutter, the usual one for None; raise `ConfigurationError` for anything else."""
+def as_cutter(cutter: PassageCutter | Mapping[str, Any] | None) -> PassageCutter:
+    """Return a cutter: the usual one for None, or one with the parameters that a mapping has, such as one from JSON.
+
+    Raises `ConfigurationError` for anything else.
+
+    >>> from dataclasses import asdict
+    >>> as_cutter(asdict(PassageCutter(around=50))) == PassageCutter(around=50)
+    True
+    """
+    if isinstance(cutter, Mapping):
+        values = dict(_parameters_of(PassageCutter, cutter))
+        if isinstance(scoring := values.get("scoring"), Mapping):
+            own = dict(_parameters_of(WindowScoring, scoring))
+            if isinstance(own.get("lengths"), list):  # of JSON
+                own["lengths"] = tuple(own["lengths"])
+            values["scoring"] = WindowScoring(**own)
+        return PassageCutter(**values)
     require(cutter is None or isinstance(cutter, PassageCutter), "cutter must be a PassageCutter or None", cutter)
     return cutter or PassageCutter()
+
+
+def _parameters_of(cls: type, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return values of a mapping; raise `ConfigurationError` for one that a class does not have."""
+    names = {own.name for own in fields(cls)}
+    require(values.keys() <= names, f"a mapping must have parameters of {cls.__name__} only", values)
+    return values
 
 
 def soften_hits(hits: Sequence[Hit]) -> list[float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -188,13 +188,18 @@ def merge_upward(ranking: Ranking, hierarchy: ChunkHierarchy, sizes: Ints, share
             full.add(chunk)
             retrieved[chunk] = int(sizes[chunk])
         retrieved[int(hierarchy.parents[chunk])] += retrieved[chunk]
-    chunks, scores = dict[int, None](), list[float]()
+    return _replaced(
+        ranking, lambda chunk: [*reversed([above for above in hierarchy.above(chunk) if above in full]), chunk]
+    )
+
+
+def _replaced(ranking: Ranking, parts: Callable[[int], Iterable[int]]) -> Ranking:
+    """Return a ranking with others in place of each chunk, each once, with the score of the first that it is for."""
+    scores = dict[int, float]()
     for chunk, score in zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True):
-        for number in [*reversed([above for above in hierarchy.above(chunk) if above in full]), chunk]:
-            if number not in chunks:
-                chunks[number] = None
-                scores.append(score)
-    return Ranking(np.array(list(chunks), dtype=np.int64), np.array(scores), ranking.floor)
+        for number in parts(chunk):
+            scores.setdefault(number, score)
+    return Ranking(np.array(list(scores), dtype=np.int64), np.array(list(scores.values())), ranking.floor)
 
 
 def merge_within(
@@ -231,13 +236,7 @@ def expand_downward(ranking: Ranking, hierarchy: ChunkHierarchy, leaves: Ranking
     below = dict[int, list[int]]()
     for leaf in members[np.argsort(places[members], kind="stable")].tolist():
         below.setdefault(int(hierarchy.parents[leaf]), []).append(leaf)
-    chunks, scores = dict[int, None](), list[float]()
-    for section, score in zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True):
-        for number in [section, *below.get(section, [])]:
-            if number not in chunks:
-                chunks[number] = None
-                scores.append(score)
-    return Ranking(np.array(list(chunks), dtype=np.int64), np.array(scores), ranking.floor)
+    return _replaced(ranking, lambda section: [section, *below.get(section, [])])
 
 
 def without_parts(ranking: Ranking, hierarchy: ChunkHierarchy) -> Ranking:

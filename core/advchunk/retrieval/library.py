@@ -14,6 +14,7 @@ from advchunk.chunkers.sources import SourceChunker, SourceResult, SourceRun, en
 from advchunk.engine.runner import Failure
 from advchunk.errors import require
 from advchunk.readers.sources import Inventory
+from advchunk.readers.writing import Content
 from advchunk.records import Chunk, Document
 from advchunk.retrieval.retriever import Retriever
 from advchunk.retrieval.stored import StoredRetriever
@@ -28,6 +29,7 @@ class FileReader:
     Parameters
     ----------
     by_name : whether the format of a file follows from its name.
+    encoding, content : see `readers.files.read_file`.
     read : returns the documents of a source (`chunkers.sources.read_source`).
     enricher : adds contexts to chunks; None for none.
     progress : wraps the names of files as they are read.
@@ -37,6 +39,7 @@ class FileReader:
     chunker: Chunker
     by_name: bool = True
     encoding: str | None = None
+    content: Content = "all"
     enricher: Any = None
     read: Callable[..., list[Document]] = read_source
     progress: Callable[[Sequence[str]], Any] = list
@@ -46,7 +49,7 @@ class FileReader:
     def settings(self) -> list[Any]:
         """JSON that changes when the chunks of a file may change."""
         own = [self.enricher.fingerprint()] if self.enricher else []
-        return [self.version, self.chunker.fingerprint(), self.by_name, self.encoding, *own]
+        return [self.version, self.chunker.fingerprint(), self.by_name, self.encoding, self.content, *own]
 
     def results(self, names: Sequence[str], inventory: Inventory) -> Iterator[tuple[str, SourceResult]]:
         """Yield each file with its result, or with that of each document in a file of documents or archive."""
@@ -61,7 +64,7 @@ class FileReader:
     def _run(
         self, names: Sequence[str], inventory: Inventory, convert: Callable[[Document, list[Chunk], float], Any]
     ) -> Iterator[tuple[str, SourceResult]]:
-        read = partial(self.read, by_name=self.by_name, encoding=self.encoding)
+        read = partial(self.read, by_name=self.by_name, encoding=self.encoding, content=self.content)
         chunker = SourceChunker(self.chunker, convert, read)
         for index, _, result in SourceRun(chunker, self.progress(names), inventory).results():
             yield names[index], result

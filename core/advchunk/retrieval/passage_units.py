@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import accumulate, count, pairwise
@@ -604,7 +604,8 @@ def runs_of_chunks(chunks: Sequence[Chunk], source: str = "") -> list[list[Excer
             continue
         at = start + overlap if agrees else start
         head = _head_of(chunk) if at == chunk.start else ""
-        speakers, record = _speakers(chunk, at > start), record_of(chunk, is_cut=at > chunk.start)
+        written = written_metadata(chunk.metadata)
+        speakers, record = _speakers(written, at > start), _record(written, at > chunk.start)
         excerpt = Excerpt(text[at - start :], source, _title_path(chunk), head, speakers, record, at)
         if agrees and start - last <= _MAX_GAP:
             runs[-1].append(excerpt)
@@ -626,15 +627,19 @@ def runs_in_text(whole: Reading, spans: Iterable[Span], around: float) -> list[R
     return [[Piece(whole.part(a, b), 0)] for a, b in changes.tolist()]
 
 
-def _speakers(chunk: Chunk, is_cut: bool) -> tuple[str, ...]:
-    """Return the speakers in a chunk, by its metadata; if its start is cut off, only one that speaks alone."""
-    speakers = written_metadata(chunk.metadata).get("speakers") or []
+def _speakers(written: Mapping[str, Any], is_cut: bool) -> tuple[str, ...]:
+    """Return the speakers in a chunk, by our metadata; if its start is cut off, only one that speaks alone."""
+    speakers = written.get("speakers") or []
     return tuple(speakers) if isinstance(speakers, list) and (len(speakers) == 1 or not is_cut) else ()
 
 
 def record_of(chunk: Chunk, *, is_cut: bool = False) -> str | None:
     """Return the path of the record that a chunk begins in, by its metadata, "" if its start is cut off; None if it is no text of records."""
-    path = written_metadata(chunk.metadata).get("json_path")
+    return _record(written_metadata(chunk.metadata), is_cut)
+
+
+def _record(written: Mapping[str, Any], is_cut: bool) -> str | None:
+    path = written.get("json_path")
     return None if not isinstance(path, str) else "" if is_cut else path
 
 

@@ -8,7 +8,8 @@ from math import inf
 from typing import Any, Literal, Self, TypeAlias, get_args
 from uuid import NAMESPACE_OID, uuid5
 
-from advchunk.errors import require
+from advchunk.chunkers.frameworks import flatten_spans
+from advchunk.errors import is_integer, require
 from advchunk.records import Chunk, Span, with_context, written_metadata
 from advchunk.retrieval.line_numbers import LineRanges, line_ranges
 from advchunk.text.counters import Counter
@@ -127,6 +128,18 @@ class Passage:
         ]
         return ", ".join(filter(None, parts))
 
+    @property
+    def values(self) -> dict[str, Any]:
+        """The flat metadata of the passage in a framework."""
+        values: dict[str, Any] = {"citation": self.citation, "token_count": self.tokens}
+        if self.lines:
+            values |= {"start_line": self.lines[0][0], "end_line": self.lines[-1][1]}
+        if len(self.spans) > 1:
+            values["spans"] = flatten_spans(self.spans)
+        if self.section:
+            values |= {"section": self.section.rpartition(" > ")[2], "title_path": self.section}
+        return values
+
 
 def _covers(spans: Sequence[Span], parts: Sequence[Span]) -> bool:
     """Return True if each of some parts lies in spans that touch or overlap."""
@@ -244,6 +257,12 @@ def check_hits(hits: Iterable[Hit], name: str) -> list[Hit]:
 def check_order(order: PassageOrder) -> None:
     """Raise `ConfigurationError` for another order of passages."""
     require(order in get_args(PassageOrder), f"order must be one of {get_args(PassageOrder)}", order)
+
+
+def check_sizes(**sizes: int | None) -> None:
+    """Raise `ConfigurationError` unless sizes, by the names of parameters, are whole numbers >= 1, or None."""
+    for name, size in sizes.items():
+        require(size is None or is_integer(size, 1), f"{name} must be a whole number >= 1", size)
 
 
 def sort_passages(passages: Iterable[Passage], order: PassageOrder) -> list[Passage]:

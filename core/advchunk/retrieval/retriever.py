@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from threading import Lock
@@ -99,7 +99,7 @@ class Retriever(BaseRetriever):
         """The names of the documents, in the order in which they were added."""
         return list(self._groups)
 
-    def _change(self, added: Mapping[str, Addition], removed: Iterable[str]) -> None:
+    def _change(self, added: Mapping[str, Addition], removed: Iterable[str], _notes: Mapping[str, Any]) -> None:
         with self._lock:
             before = next((group.rows[:1] for group in self._groups.values() if group.rows), [])
             VectorIndex(
@@ -155,15 +155,8 @@ class Retriever(BaseRetriever):
             for name, group in groups
         ]
         settings = {
-            "mode": search.mode,
-            "neighbors": search.neighbors,
+            **asdict(search),
             "language": self._language,
-            "lexical_weight": search.lexical_weight,
-            "fusion": search.fusion,
-            "levels": search.levels,
-            "answer": search.answer,
-            "section_weight": search.section_weight,
-            "merge": search.merge,
             "depth": self._depth,
             "embedder": self._model_name,
             "is_flat": all(chunk.parent is None for document in documents for chunk in document.chunks),
@@ -192,7 +185,7 @@ class Retriever(BaseRetriever):
         retriever = cls(embedder=embedder, tokenizer=tokenizer, cutter=cutter, **settings)
         check_embedder(made_by, retriever._model_name)
         added = {name: Addition(list(chunks), list(rows), text) for name, chunks, rows, text, _ in documents}
-        retriever._change(added, [])
+        retriever._change(added, [], {})
         return retriever
 
 

@@ -24,7 +24,7 @@ SECTION_WEIGHTS: Mapping[AnswerLength, float] = {"short": 0.6, "long": 1.5}
 
 @dataclass(frozen=True)
 class Search:
-    """A way to search chunks: the parameters of `combine`.
+    """A way to search chunks.
 
     Raises `ConfigurationError` for a parameter out of range.
 
@@ -92,15 +92,11 @@ SEARCHES = tuple(Search(mode, neighbors) for mode in get_args(SearchMode) for ne
 def combine(
     dense: Ranking | None,
     lexical: Ranking | None,
+    search: Search,
     positions: ChunkPositions | None = None,
     *,
-    lexical_weight: float = LEXICAL_WEIGHT,
-    fusion: FusionMethod = "standardized",
-    depth: int = DEPTH,
     hierarchy: ChunkHierarchy | None = None,
-    levels: SearchedLevels = "both",
-    answer: AnswerLength = "short",
-    section_weight: float | None = None,
+    depth: int = DEPTH,
 ) -> Ranking:
     """Return the ranking of a query from the rankings by vectors and by words, fused, and re-ranked by neighbors.
 
@@ -112,27 +108,29 @@ def combine(
     Parameters
     ----------
     dense, lexical : one of them may be None. Over several levels, they should have ``depth`` chunks of each.
-    positions : of all chunks (`neighbors.rerank_by_neighbors`); None to leave neighbors out.
-    lexical_weight : of the words, where vectors have 1, >= 0.
+    search : its ``mode`` and ``merge`` do not count here.
+    positions : of all chunks, if neighbors count.
     hierarchy : of all chunks, if they have several levels.
-    levels, answer, section_weight : see `Search`.
     """
     rankings = [ranking for ranking in (dense, lexical) if ranking is not None]
     require(len(rankings) > 0, "a ranking by vectors or by words must be given", rankings)
 
     def rank(part: NDArray[np.bool_] | None) -> Ranking:
         own = rankings if part is None else [ranking.keep(part).first(depth) for ranking in rankings]
-        return own[0] if len(own) == 1 else fuse(own, [1.0, lexical_weight], method=fusion, depth=depth)
+        return own[0] if len(own) == 1 else fuse(own, [1.0, search.lexical_weight], method=search.fusion, depth=depth)
 
     def rerank(ranking: Ranking) -> Ranking:
-        return ranking if positions is None else rerank_by_neighbors(ranking, positions, depth=depth)
+        if positions is None or not search.neighbors:
+            return ranking
+        return rerank_by_neighbors(ranking, positions, depth=depth)
 
     if hierarchy is None or hierarchy.is_flat:
         return rerank(rank(None))
     leaves = rank(hierarchy.leaves)
-    if levels == "both":
+    if search.levels == "both":
         sections = [rank(part) for part in hierarchy.parts[1:]]
-        only, weight = answer == "short", SECTION_WEIGHTS[answer] if section_weight is None else section_weight
-        leaves = add_sections(leaves, sections, hierarchy, weight, hits_only=only, depth=depth)
+        weight = SECTION_WEIGHTS[search.answer] if search.section_weight is None else search.section_weight
+        hits_only = search.answer == "short"
+        leaves = add_sections(leaves, sections, hierarchy, weight, hits_only=hits_only, depth=depth)
     leaves = rerank(leaves).keep(hierarchy.leaves)
-    return leaves if levels != "global" else expand_downward(rank(hierarchy.nearest), hierarchy, leaves)
+    return leaves if search.levels != "global" else expand_downward(rank(hierarchy.nearest), hierarchy, leaves)

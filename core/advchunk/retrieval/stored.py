@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, get_args, overload
+from typing import Any, TypeVar, get_args, overload
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.models.signals import unit_rows
 from advchunk.records import Chunk, Floats
-from advchunk.retrieval.base import Addition, BaseRetriever, Snapshot, additions
+from advchunk.retrieval.base import Addition, BaseRetriever, Snapshot
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.index_file import Connection, IndexFile, Places, StoredDocument, change
@@ -29,6 +29,7 @@ from advchunk.retrieval.vector_index import similarity
 from advchunk.text.detection import AUTO
 from advchunk.text.search_terms import query_terms
 
+_Item = TypeVar("_Item")
 _MOST_COSINE = 1.01  # of unit vectors, with rounding
 
 
@@ -140,14 +141,9 @@ class StoredRetriever(BaseRetriever):
         ----------
         notes : JSON by name, such as the time of each file that was read; None removes a note.
         """
-        groups = self._checked(chunks, texts or {})
-        (rows,) = drive([Job(self._rows_of(groups))])
-        self._write(additions(groups, rows, texts or {}), removed, notes or {})
+        next(drive([Job(self._adding(chunks, texts, removed, notes))]))
 
-    def _change(self, added: Mapping[str, Addition], removed: Iterable[str]) -> None:
-        self._write(added, removed, {})
-
-    def _write(self, added: Mapping[str, Addition], removed: Iterable[str], notes: Mapping[str, Any]) -> None:
+    def _change(self, added: Mapping[str, Addition], removed: Iterable[str], notes: Mapping[str, Any]) -> None:
         above = [chunk for addition in added.values() for chunk in addition.chunks if chunk.parent is not None]
         require(not above, "chunks of a StoredRetriever must be of one level", above[:1])
         documents = [to_stored(name, addition, self._mode, self._language) for name, addition in added.items()]
@@ -163,12 +159,12 @@ class StoredRetriever(BaseRetriever):
             places = self._places(file)
             source = _Source(self._file, file, places)
             positions = ChunkPositions(places.documents, places.middles)
-            chunks = _Chunks(source)
+            chunks, keys = _Lazy(source.chunk, len(places.numbers)), _Lazy(source.key, len(places.numbers))
             words: Any = _Words(source)
             languages = partial(self._file.languages, file) if self._language == AUTO else (lambda: [self._language])
             options: dict[str, Any] = {"texts": _Texts(source), "words": words, "languages": languages}
             yield Snapshot(
-                Collection(chunks, chunks, _Keys(places), positions, **options),
+                Collection(chunks, chunks, keys, positions, **options),
                 _Vectors(source),
             )
 
@@ -185,46 +181,30 @@ class _Source:
     def __init__(self, index: IndexFile, file: Connection, places: Places) -> None:
         self.index, self.file, self.places = index, file, places
 
+    def chunk(self, place: int) -> Chunk:
+        """Return a chunk."""
+        return self.index.chunk(self.file, int(self.places.numbers[place]))
 
-class _Chunks(Sequence[Chunk]):
-    """The chunks of a file, read when they are asked for."""
-
-    def __init__(self, source: _Source) -> None:
-        self._source, self._read = source, dict[int, Chunk]()
-
-    def __len__(self) -> int:
-        return len(self._source.places.numbers)
-
-    @overload
-    def __getitem__(self, place: int) -> Chunk: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Chunk]: ...
-    def __getitem__(self, place: int | slice) -> Chunk | list[Chunk]:
-        if isinstance(place, slice):
-            return [self[i] for i in range(len(self))[place]]
-        number = int(self._source.places.numbers[place])
-        if number not in self._read:
-            self._read[number] = self._source.index.chunk(self._source.file, number)
-        return self._read[number]
+    def key(self, place: int) -> str:
+        """Return the name of the document of a chunk."""
+        return self.places.names[int(self.places.documents[place])]
 
 
-class _Keys(Sequence[str]):
-    """The name of the document of each chunk."""
+class _Lazy(Sequence[_Item]):
+    """Items that are read when they are asked for, once."""
 
-    def __init__(self, places: Places) -> None:
-        self._places = places
+    def __init__(self, read: Callable[[int], _Item], length: int) -> None:
+        self._read, self._length = cache(read), length
 
     def __len__(self) -> int:
-        return len(self._places.documents)
+        return self._length
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, place: int) -> _Item: ...
     @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            return [self[i] for i in range(len(self))[place]]
-        return self._places.names[int(self._places.documents[place])]
+    def __getitem__(self, place: slice) -> list[_Item]: ...
+    def __getitem__(self, place: int | slice) -> _Item | list[_Item]:
+        return list(map(self._read, range(len(self))[place])) if isinstance(place, slice) else self._read(place)
 
 
 class _Texts(Mapping[str, str]):

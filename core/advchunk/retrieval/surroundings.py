@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import functools
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
-from threading import Lock
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from advchunk.errors import ConfigurationError, StoreUnavailable, first_line, is_instance, require
@@ -26,8 +22,7 @@ Texts: TypeAlias = Mapping[str, str] | Callable[[str], str | None]
 Naming: TypeAlias = Callable[[Hit], Iterable[str]]
 """Returns the names under which the text of a hit's document may be kept, the likeliest first."""
 
-_MAX_KEPT = 1 << 26  # characters of files that a folder remembers
-_FEW = 3  # names in a message
+_KEPT_FILES = 64  # that are remembered
 _SAMPLE = 20  # texts whose tokens are counted
 _Name = TypeVar("_Name", bound=Hashable)
 
@@ -54,20 +49,22 @@ class Neighborhood:
 
     def joined(self, other: Neighborhood) -> Neighborhood:
         """Return both together; of two texts of a document, the first counts."""
-        pairs = [*self.pairs, *other.pairs]
-        items = [item for _, item in pairs]
-        return Neighborhood([hit for hit, _ in pairs], {**other.texts, **self.texts}, items)
+        return Neighborhood.of([*self.pairs, *other.pairs], {**other.texts, **self.texts})
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[Hit, Any]], texts: Mapping[str, str]) -> Neighborhood:
+        """Return the chunks of pairs, and texts."""
+        return cls([hit for hit, _ in pairs], texts, [item for _, item in pairs])
 
 
 class Surroundings(Protocol):
-    """The method of a source of the texts and chunks around hits.
-
-    It is called once for all hits of a question. Optional: ``aread``, which is awaited in place of ``read``, and ``name``, for
-    messages.
-    """
+    """The method of a source of the texts and chunks around hits; an attribute ``name`` is used in messages."""
 
     def read(self, hits: Sequence[Hit], reach: float, /) -> Neighborhood:
-        """Return the texts and chunks around hits, at least ``reach`` characters on either side of each, as far as they are known."""
+        """Return the texts and chunks around hits that are known, at least ``reach`` characters on either side.
+
+        It is called once for all hits of a question, from any thread.
+        """
         ...
 
 
@@ -77,142 +74,99 @@ SurroundingsLike: TypeAlias = Surroundings | Texts | str | Path | Sequence[Any]
 
 @dataclass(frozen=True, eq=False)
 class CheckedSurroundings:
-    """A source whose answers and errors are checked. See `as_surroundings`.
+    """Sources whose answers and errors are checked; the first with the text of a document counts (`as_surroundings`).
 
     Parameters
     ----------
-    source : None has nothing.
-    warnings : logs once that hits are not in the source, or have another text there.
-    partial : a source that fails is left out, and a warning in the log says so once.
-    is_part : other sources may have the documents that this one lacks.
+    sources : each with whether it is left out if it fails, which the log says once.
+    warnings : logs once that hits are not in the sources, or have another text there.
     """
 
-    source: Surroundings | None
+    sources: Sequence[tuple[Surroundings, bool]] = ()
     warnings: WarningLog = field(default_factory=WarningLog)
-    partial: bool = False
-    is_part: bool = False
 
     @property
     def name(self) -> str:
-        """The name of the source."""
-        return str(getattr(self.source, "name", None) or f"the source {type(self.source).__name__}")
-
-    @property
-    def may_lack_documents(self) -> bool:
-        """True for texts by name, which may be those of some documents only."""
-        if isinstance(self.source, _Several):
-            return all(source.may_lack_documents for source in self.source.sources)
-        return isinstance(self.source, TextSource)
-
-    @property
-    def _texts(self) -> list[TextSource]:
-        """The texts by name, as far as they are the user's, who means them for the documents of hits."""
-        sources = self.source.sources if isinstance(self.source, _Several) else [self]
-        return [own for source in sources if isinstance(own := source.source, TextSource) and own.listed is not None]
+        """The names of the sources."""
+        return " and ".join(dict.fromkeys(_name_of(source) for source, _ in self.sources))
 
     def read(self, hits: Iterable[Hit], reach: float) -> Neighborhood:
         """Return the texts and chunks around hits that have the name of a document, without these.
 
         Raises
         ------
-        StoreUnavailable : the source failed; the message has its name, and that of a document.
-        ConfigurationError : the source returned something else.
+        StoreUnavailable : a source failed; the message has its name, and that of a document.
+        ConfigurationError : a source returned something else.
         """
-        hits = self._named(hits)
-        if self.source is None or not hits:
-            return Neighborhood()
-        try:
-            return self._checked(hits, self.source.read(hits, reach))
-        except Exception as error:  # noqa: BLE001 - of a source that is not ours
-            return self._without(hits, error)
-
-    async def aread(self, hits: Iterable[Hit], reach: float) -> Neighborhood:
-        """Await `read`, with the async method of the source, or in another thread."""
-        hits = self._named(hits)
-        aread: Callable[..., Awaitable[Neighborhood]] | None = getattr(self.source, "aread", None)
-        if aread is None or not hits:
-            return await asyncio.to_thread(self.read, hits, reach)
-        try:
-            return self._checked(hits, await aread(hits, reach))
-        except Exception as error:  # noqa: BLE001 - of a source that is not ours
-            return self._without(hits, error)
-
-    def _named(self, hits: Iterable[Hit]) -> list[Hit]:
-        """Return the hits that have the name of a document; log that none has, if texts are asked for by it."""
         hits = list(hits)
-        named = [hit for hit in hits if hit.document]
-        if hits and not named and self._texts and not self.is_part:
+        named, around = [hit for hit in hits if hit.document], Neighborhood()
+        if hits and not named and self.sources and all(isinstance(source, TextSource) for source, _ in self.sources):
             reason = "%s cannot be asked for: none of %d hits has the name of a document in its metadata"
             self.warnings.warn(f"nameless {self.name}", reason, self.name, len(hits))
-        return named
+        has_answer = False
+        for source, may_fail in self.sources:
+            if unread := [hit for hit in named if hit.document not in around.texts]:
+                answer = self._ask(source, unread, reach, may_fail=may_fail)
+                has_answer |= answer is not None
+                around = around.joined(answer or Neighborhood())
+        return self._fitting(named, around) if has_answer else around
 
-    def _without(self, hits: Sequence[Hit], error: Exception) -> Neighborhood:
-        """Raise the error of a source, or log it if answers may be partial."""
-        if isinstance(error, ConfigurationError):
-            raise error
-        failure = unavailable(self.name, [hit.document for hit in hits], error)
-        if not self.partial:
-            raise failure from error
-        self.warnings.warn(f"failed {self.name}", "answers are partial: %s", failure)
-        return Neighborhood()
+    def _ask(self, source: Surroundings, hits: Sequence[Hit], reach: float, *, may_fail: bool) -> Neighborhood | None:
+        """Return the checked answer of a source; None if it failed."""
+        name = _name_of(source)
+        try:
+            return _checked(source.read(hits, reach), name)
+        except ConfigurationError:
+            raise
+        except Exception as error:
+            failure = _unavailable(name, [hit.document for hit in hits], error)
+            if not may_fail:
+                raise failure from error
+            self.warnings.warn(f"failed {name}", "answers are partial: %s", failure)
+            return None
 
-    def _checked(self, hits: Sequence[Hit], around: Neighborhood) -> Neighborhood:
-        """Return the answer of a source without chunks that are hits, or have no place."""
-        require(isinstance(around, Neighborhood), f"{self.name} must return a Neighborhood", around)
-        wrong: list[Any] = [text for text in around.texts.values() if not isinstance(text, str)]
-        require(not wrong, "texts must be strings or documents", *wrong[:1] or [None])
-        wrong = [hit for hit in around.beside if not _is_sound(hit)]
-        require(not wrong, f"{self.name} must return hits that have a text, and metadata by name", *wrong[:1] or [None])
-        if self.is_part:  # the whole is checked, too
-            return around
-        if not self.may_lack_documents:
-            self._warn_of_missing(hits, around)
-        elif not around.texts and not around.beside:
-            self._warn_of_other_names(hits)
-        if not around.beside:
-            return around
+    def _fitting(self, hits: Sequence[Hit], around: Neighborhood) -> Neighborhood:
+        """Return an answer without chunks that are hits."""
+        self._warn_of_missing(hits, around)
         ids = {hit.chunk.id: hit.chunk.text for hit in hits if hit.chunk.id}
-        places = {(hit.document, hit.chunk.spans, hit.chunk.text) for hit in hits}
-        stale = [
-            chunk.id for chunk in (hit.chunk for hit in around.beside) if ids.get(chunk.id, chunk.text) != chunk.text
-        ]
+        stale = [hit.chunk.id for hit in around.beside if ids.get(hit.chunk.id, hit.chunk.text) != hit.chunk.text]
         if stale:
             reason = "%d of %d hits have another text in %s, such as %r: the text of the hits counts"
             self.warnings.warn(f"stale {self.name}", reason, len(stale), len(hits), self.name, ids[stale[0]][:60])
-        kept = [
-            (hit, item)
-            for hit, item in around.pairs
-            if hit.chunk.id not in ids
-            and (hit.document, hit.chunk.spans, hit.chunk.text) not in places
-            and _is_placed(hit.chunk)
-        ]
-        return Neighborhood([hit for hit, _ in kept], around.texts, [item for _, item in kept])
+        places = set(map(_place, hits))
+        kept = list[tuple[Hit, Any]]()
+        for hit, item in around.pairs:  # a source may return a chunk for each hit that it is near
+            if hit.chunk.id not in ids and _place(hit) not in places:
+                places.add(_place(hit))
+                kept.append((hit, item))
+        return Neighborhood.of(kept, around.texts)
 
     def _warn_of_missing(self, hits: Sequence[Hit], around: Neighborhood) -> None:
-        """Log that documents of hits are not in a source."""
+        """Log that documents of hits are not in the sources, or that none is in texts by name."""
         documents = {*around.texts, *(hit.document for hit in around.beside)}
-        missing = [hit.document for hit in hits if hit.chunk.spans and hit.document not in documents]
+        texts = [source for source, _ in self.sources if isinstance(source, TextSource)]
+        are_texts = len(texts) == len(self.sources)
+        if are_texts and (documents or all(source.is_optional for source in texts)):
+            return
+        missing = [hit.document for hit in hits if hit.document not in documents and (hit.chunk.spans or are_texts)]
         if missing:
-            reason = "%d of %d hits, such as one of %r, are of documents that are not in %s: they are used as they are"
-            self.warnings.warn(f"missing {self.name}", reason, len(missing), len(hits), missing[0], self.name)
-
-    def _warn_of_other_names(self, hits: Sequence[Hit]) -> None:
-        """Log under which names texts were looked up in vain, and under which they are kept."""
-        for source in self._texts:
-            asked, kept = _quoted(source.names(hits)), _quoted(source.listed() if source.listed else ())
-            reason = "%s has no text of the documents of %d hits: it was asked for %s%s; hits are used as they are"
-            has = f", and has {kept}" if kept else ""
-            self.warnings.warn(f"names {source.name}", reason, source.name, len(hits), asked, has)
+            reason = "%s has nothing of %d of %d hits, such as one of %r: they are used as they are"
+            values = (self.name, len(missing), len(hits), missing[0])
+            self.warnings.warn(f"missing {self.name}", reason, *values)
 
 
-def _quoted(names: Iterable[str]) -> str:
-    """Return the first names as text.
+def _name_of(source: Any) -> str:
+    return str(getattr(source, "name", None) or f"the source {type(source).__name__}")
 
-    >>> _quoted("abcd"), _quoted([])
-    ("'a', 'b', 'c' and others", '')
-    """
-    first = [repr(name) for name in islice(names, _FEW + 1)]
-    return ", ".join(first[:_FEW]) + (" and others" if len(first) > _FEW else "")
+
+def _checked(around: Neighborhood, name: str) -> Neighborhood:
+    """Return the answer of the source of a name without chunks that have no place."""
+    require(isinstance(around, Neighborhood), f"{name} must return a Neighborhood", around)
+    wrong: list[Any] = [text for text in around.texts.values() if not isinstance(text, str)]
+    require(not wrong, "texts must be strings or documents", *wrong[:1] or [None])
+    wrong = [hit for hit in around.beside if not _is_sound(hit)]
+    require(not wrong, f"{name} must return hits that have a text, and metadata by name", *wrong[:1] or [None])
+    return Neighborhood.of([(hit, item) for hit, item in around.pairs if _is_placed(hit.chunk)], around.texts)
 
 
 def _is_sound(hit: Any) -> bool:
@@ -220,14 +174,27 @@ def _is_sound(hit: Any) -> bool:
     if not isinstance(hit, Hit):
         return False
     chunk: Any = hit.chunk
-    texts_are_strings = isinstance(chunk.text, str) and isinstance(chunk.context, str)
-    return texts_are_strings and isinstance(chunk.metadata, Mapping)
+    return isinstance(chunk.text, str) and isinstance(chunk.context, str) and isinstance(chunk.metadata, Mapping)
+
+
+def _place(hit: Hit) -> tuple[Any, ...]:
+    return hit.document, tuple(hit.chunk.spans), hit.chunk.text
 
 
 def _is_placed(chunk: Chunk) -> bool:
     """Return True if a chunk has spans that a document can have, which are as long as its text."""
     edges = [edge for span in chunk.spans for edge in span]
     return bool(edges) and is_whole(chunk) and edges[0] >= 0 and edges == sorted(edges)
+
+
+def _unavailable(source: str, documents: Sequence[str], error: Exception) -> StoreUnavailable:
+    """Return the error of a source that failed for hits of some documents."""
+    if isinstance(error, StoreUnavailable):
+        return error
+    others = len(set(documents)) - 1
+    names = f"{documents[0]!r}" + (f" and {others} other documents" if others else "")
+    msg = f"{source} failed for hits of {names}: {type(error).__name__}: {first_line(error)}"
+    return StoreUnavailable(msg)
 
 
 def as_surroundings(
@@ -241,9 +208,9 @@ def as_surroundings(
 
     Parameters
     ----------
-    source : `Surroundings`; the texts of documents by name, as a mapping, or as a function that returns None for a name that it
-        does not know; the path of a folder (`FolderTexts`); several of these, of which the first that has the text of a
-        document counts; or None, which has nothing.
+    source : `Surroundings`; the texts of documents by name, as a mapping, or as a function that returns None for a
+        name that it does not know; the path of a folder (`FolderTexts`); several of these, of which the first that
+        has the text of a document counts; or None, which has nothing.
     warnings : logs what a source lacks; None is a new one.
     naming : of texts that are kept under other names than ``Hit.document``.
     partial : leave out a source that fails, with a warning in the log, in place of an error.
@@ -259,54 +226,27 @@ def as_surroundings(
     """
     if isinstance(source, CheckedSurroundings):
         return source
+    warnings = warnings or WarningLog()
     own: Any = FolderTexts(source) if isinstance(source, (str, Path)) else source
     if isinstance(own, Sequence):
-        parts = [as_surroundings(part, warnings, naming=naming, partial=partial) for part in own if part is not None]
-        own = _Several([replace(part, is_part=True) for part in parts if part.source is not None])
-    elif isinstance(own, Mapping) or (callable(own) and not hasattr(own, "read")):
-        own = TextSource(functools.partial(_find_each, own), naming, listed=_names_in(own))
+        parts = [as_surroundings(part, warnings, naming=naming, partial=partial) for part in own]
+        return CheckedSurroundings([pair for part in parts for pair in part.sources], warnings)
+    if isinstance(own, Mapping) or (callable(own) and not hasattr(own, "read")):
+        own = TextSource(_lookup(own), naming) if own != {} else None
     rule = "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these"
     require(own is None or (is_instance(source) and callable(getattr(own, "read", None))), rule, source)
-    return CheckedSurroundings(own, warnings or WarningLog(), partial)
+    return CheckedSurroundings([] if own is None else [(own, partial)], warnings)
 
 
-def unavailable(source: str, documents: Sequence[str], error: Exception) -> StoreUnavailable:
-    """Return the error of a source that failed for hits of some documents."""
-    if isinstance(error, StoreUnavailable):
-        return error
-    others = len(set(documents)) - 1
-    names = f"{documents[0]!r}" + (f" and {others} other documents" if others else "")
-    msg = f"{source} failed for hits of {names}: {type(error).__name__}: {first_line(error)}"
-    return StoreUnavailable(msg)
+def _lookup(texts: Texts) -> Callable[[list[str]], list[Any]]:
+    return partial(_find, texts.get if isinstance(texts, Mapping) else texts)
+
+
+def _find(find: Callable[[str], str | None], names: list[str]) -> list[Any]:
+    return list(map(find, names))
 
 
 @dataclass(frozen=True, eq=False)
-class _Several:
-    """Sources of which the first that has the text of a document counts."""
-
-    sources: Sequence[CheckedSurroundings]
-
-    @property
-    def name(self) -> str:
-        """The names of the sources."""
-        return " and ".join(source.name for source in self.sources) or "texts"
-
-    def read(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
-        """Return the texts and chunks of all sources."""
-        whole = Neighborhood()
-        for source in self.sources:
-            whole = whole.joined(source.read((hit for hit in hits if hit.document not in whole.texts), reach))
-        return whole
-
-    async def aread(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
-        """Await `read`."""
-        whole = Neighborhood()
-        for source in self.sources:
-            rest = [hit for hit in hits if hit.document not in whole.texts]
-            whole = whole.joined(await source.aread(rest, reach))
-        return whole
-
-
 class TextSource:
     """The texts of documents, which are read by name.
 
@@ -314,77 +254,33 @@ class TextSource:
     ----------
     find : returns a text for each of some names, None for one that it does not know.
     naming : of texts that are kept under other names than ``Hit.document``.
-    afind : is awaited in place of ``find``.
     name : for messages.
-    listed : returns the names of texts, some at least, for messages; None if texts need not be those of the documents of hits.
+    is_optional : the log does not say that it has nothing.
     """
 
-    def __init__(
-        self,
-        find: Callable[[list[str]], Iterable[Any]],
-        naming: Naming | None = None,
-        afind: Callable[[list[str]], Awaitable[Iterable[Any]]] | None = None,
-        name: str = "texts",
-        listed: Callable[[], Iterable[str]] | None = None,
-    ) -> None:
-        self._find, self._naming, self._afind, self.name, self.listed = find, naming, afind, name, listed
+    find: Callable[[list[str]], Iterable[Any]]
+    naming: Naming | None = None
+    name: str = "texts"
+    is_optional: bool = False
 
     def read(self, hits: Sequence[Hit], _reach: float, /) -> Neighborhood:
-        """Return the texts of the documents of hits, with one call."""
-        names = self.names(hits)
-        return self._chosen(hits, names, self._find(names))
-
-    async def aread(self, hits: Sequence[Hit], _reach: float, /) -> Neighborhood:
-        """Await `read`."""
-        names = self.names(hits)
-        values = await asyncio.to_thread(self._find, names) if self._afind is None else await self._afind(names)
-        return self._chosen(hits, names, values)
-
-    def _names_of(self, hit: Hit) -> Iterable[str]:
-        return (hit.document,) if self._naming is None else self._naming(hit)
-
-    def names(self, hits: Iterable[Hit]) -> list[str]:
-        """Return the names under which the texts of hits are looked up."""
-        return list(dict.fromkeys(name for hit in hits for name in self._names_of(hit)))
-
-    def _chosen(self, hits: Iterable[Hit], names: Sequence[str], values: Iterable[Any]) -> Neighborhood:
-        """Return for each document the text under the first of its names that has one."""
-        by_name = {name: value for name, value in zip(names, values, strict=True) if value is not None}
-        texts = {
-            hit.document: by_name[name] for hit in hits for name in [*self._names_of(hit)][::-1] if name in by_name
+        """Return for each document the text under the first of its names that has one, with one call."""
+        named = {hit.document: list(self.naming(hit) if self.naming else (hit.document,)) for hit in hits}
+        names = list(dict.fromkeys(name for own in named.values() for name in own))
+        contents = {name: text for name, text in zip(names, self.find(names), strict=True) if text is not None}
+        firsts = {
+            document: next((contents[name] for name in own if name in contents), None)
+            for document, own in named.items()
         }
-        return Neighborhood(texts=texts)
+        return Neighborhood(texts={document: text for document, text in firsts.items() if text is not None})
 
 
-def find_text(texts: Texts, document: str) -> str | None:
-    """Return the text of a document, None if it is not known."""
-    return texts(document) if callable(texts) else texts.get(document)
-
-
-def _names_in(texts: Texts) -> Callable[[], Iterable[str]] | None:
-    """Return a function that returns the names of texts; None for no texts."""
-    if isinstance(texts, Mapping):
-        return functools.partial(iter, texts) if texts else None
-    return texts.names if isinstance(texts, FolderTexts) else tuple
-
-
-def _find_each(texts: Texts, names: list[str]) -> list[str | None]:
-    """Look names up one by one, and name the one at which it fails."""
-    values = list[str | None]()
-    for name in names:
-        try:
-            values.append(find_text(texts, name))
-        except Exception as error:
-            failure = unavailable("texts", [name], error)
-            raise failure from error
-    return values
-
-
+@dataclass(frozen=True)
 class FolderTexts:
     """The texts of the files in a folder, by their paths below it, as `advchunk.read_file` reads them.
 
-    A name that is not a file, or leads out of the folder, is not known. A file is read when it is asked for, and again after it
-    has changed; the latest are remembered, up to 64 million characters. Any number of threads may ask.
+    A name that is not a file, or leads out of the folder, is not known. A file is read when it is asked for, and
+    again after it has changed; the last 64 are remembered.
 
     Parameters
     ----------
@@ -396,42 +292,31 @@ class FolderTexts:
     ConfigurationError : there is no such folder.
     """
 
-    def __init__(self, path: str | Path, *, encoding: str | None = None) -> None:
-        require(isinstance(path, (str, Path)), "path must be that of a folder", path)
-        self._folder, self._encoding = Path(path).resolve(), encoding
-        require(self._folder.is_dir(), "texts must be a folder that exists, if it is a path", str(path))
-        self._kept, self._lock = OrderedDict[Path, tuple[tuple[int, int], str]](), Lock()
+    path: str | Path
+    encoding: str | None = field(default=None, kw_only=True)
 
-    def names(self) -> Iterator[str]:
-        """Yield the names of files."""
-        return (path.relative_to(self._folder).as_posix() for path in self._folder.rglob("*") if path.is_file())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return functools.partial(type(self), encoding=self._encoding), (self._folder,)
+    def __post_init__(self) -> None:
+        require(isinstance(self.path, (str, Path)), "path must be that of a folder", self.path)
+        require(Path(self.path).is_dir(), "texts must be a folder that exists, if it is a path", str(self.path))
 
     def __call__(self, name: str) -> str | None:
         """Return the text of the file with a name, None if there is none."""
+        folder = Path(self.path).resolve()
         try:
-            path = (self._folder / name).resolve()
-            is_inside = path.is_relative_to(self._folder) and path.is_file()
+            path = (folder / name).resolve()
+            is_inside = path.is_relative_to(folder) and path.is_file()
         except (OSError, ValueError):  # a name that no file can have
             return None
         if not is_inside:
             return None
         status = path.stat()
-        state = status.st_mtime_ns, status.st_size
-        with self._lock:
-            if path in self._kept and self._kept[path][0] == state:
-                self._kept.move_to_end(path)
-                return self._kept[path][1]
-        text = read_file(path, encoding=self._encoding).text
-        with self._lock:
-            self._kept[path] = state, text
-            self._kept.move_to_end(path)
-            size = sum(len(kept) for _, kept in self._kept.values())
-            while size > _MAX_KEPT and len(self._kept) > 1:
-                size -= len(self._kept.popitem(last=False)[1][1])
-        return text
+        return _text_of(path, self.encoding, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(_KEPT_FILES)
+def _text_of(path: Path, encoding: str | None, _time: int, _size: int) -> str:
+    """Return the text of a file in a state."""
+    return read_file(path, encoding=encoding).text
 
 
 def ranges_around(places: Iterable[tuple[_Name, Sequence[Span]]], reach: float) -> list[tuple[_Name, Span]]:

@@ -20,15 +20,7 @@ OnRowError: TypeAlias = Literal["row", "raise"]
 _ROWS = 1024  # chunks in a batch of the output
 
 
-class Columns(NamedTuple):
-    """The names of the columns of documents; ``metadata`` None is all others."""
-
-    id: str = "id"
-    text: str = "text"
-    metadata: Sequence[str] | None = None
-
-
-class Refused(NamedTuple):
+class _Refused(NamedTuple):
     """A row of the input that is not a document."""
 
     id: str | None
@@ -74,6 +66,7 @@ def chunk_batches(
     metadata: Sequence[str] | None = None,
     on_error: OnRowError = "row",
     repeated: Collection[str] = (),
+    workers: int = 1,
 ) -> Iterator[Any]:
     """Yield record batches of chunks, in the order of the documents; every engine that exchanges Arrow data can call it.
 
@@ -90,6 +83,7 @@ def chunk_batches(
     on_error : how to handle a document that fails, or a row without an id of its own or without a text: "row" reports it as
         a row with ``error``; "raise" raises.
     repeated : ids that other batches have, too. Without it, of equal ids in one call only the first is chunked.
+    workers : number of processes that chunk, >= 1 (`Chunker.chunk_many`); a document that kills several is an error.
 
     Yields
     ------
@@ -106,22 +100,15 @@ def chunk_batches(
     ...     print(batch.select(["document_id", "text", "error"]).to_pylist()[1:])
     [{'document_id': 'a', 'text': 'Three four.', 'error': None}, {'document_id': 'b', 'text': None, 'error': "'text' must be a string, got None"}]
     """
+    pa = import_extra("pyarrow", "arrow")
     require(isinstance(chunker, Chunker), "chunker must be a Chunker, as advchunk.create returns", chunker)
     names = isinstance(metadata, Iterable) and not isinstance(metadata, str)
     require(metadata is None or names, "metadata must be names of columns, or None", metadata)
-    documents = read_rows(batches, Columns(id, text, metadata), set(repeated))
-    yield from chunk_documents(documents, chunker, on_error)
-
-
-def chunk_documents(
-    documents: Iterable[Document | Refused], chunker: Chunker, on_error: OnRowError = "row"
-) -> Iterator[Any]:
-    """Yield record batches of the chunks of documents; see `chunk_batches`."""
-    pa = import_extra("pyarrow", "arrow")
     require(not chunker.is_corpus_level, "chunk_batches chunks single documents, not a corpus", chunker)
     require(chunker.vectors != "units", "vectors must not be 'units', whose rows have no column", chunker.vectors)
     require(on_error in ("row", "raise"), "on_error must be 'row' or 'raise'", on_error)
-    rows = _chunk_rows(documents, chunker, on_error)
+    documents = _read_documents(batches, id, text, metadata, set(repeated))
+    rows = _chunk_rows(documents, chunker, on_error, workers)
     while part := list(islice(rows, _ROWS)):
         yield pa.RecordBatch.from_pylist(part, schema=chunk_schema())
 
@@ -183,21 +170,39 @@ def _chunk_of(row: Mapping[str, Any], places: Mapping[str, int]) -> Chunk:
     )
 
 
-def read_rows(batches: Any, columns: Columns, used: set[str]) -> Iterator[Document | Refused]:
-    """Yield the documents in record batches or a table, and add their ids to ``used``, which they must not be in."""
+def _read_documents(
+    batches: Any, id: str, text: str, metadata: Sequence[str] | None, used: set[str]
+) -> Iterator[Document | _Refused]:
+    """Yield the documents of record batches or a table, and add their ids to ``used``, which they must not be in."""
     for batch in _batches_of(batches):
         names = batch.schema.names
         require(len({*names}) == len(names), "names of columns must be unique", names)
-        main = (columns.id, columns.text)
-        others = [name for name in names if name not in main] if columns.metadata is None else list(columns.metadata)
-        for name in (*main, *others):
+        others = [name for name in names if name not in (id, text)] if metadata is None else list(metadata)
+        for name in (id, text, *others):
             require(name in names, f"there must be a column {name!r}", names)
-        for name, whole in zip(main, (True, False), strict=True):
+        for name, whole in ((id, True), (text, False)):
             kind = batch.schema.field(name).type
             require(_is_text(kind, whole=whole), f"column {name!r} must be text", kind)
-        cells = [_cells(batch.column(name)) for name in (*main, *others)]
-        for row in zip(*cells, strict=True):
-            yield read_row(dict(zip((*main, *others), row, strict=True)), columns, used)
+        for key, content, *values in zip(*(_cells(batch.column(name)) for name in (id, text, *others)), strict=True):
+            source = str(key) if isinstance(key, int) and not isinstance(key, bool) else key
+            if not isinstance(source, str) or not source:
+                rule = f"{id!r} must be a string that is not empty, or a whole number, got {source!r}"
+                yield _Refused(source if isinstance(source, str) else None, rule)
+            elif source in used:
+                yield _Refused(source, f"{id!r} must be unique, got {source!r} again")
+            else:
+                used.add(source)
+                yield _document(source, content, text, dict(zip(others, values, strict=True)))
+
+
+def _document(source: str, content: Any, column: str, values: Mapping[str, Any]) -> Document | _Refused:
+    if not isinstance(content, str):
+        return _Refused(source, f"{column!r} must be a string, got {content!r}")
+    try:
+        plain = json.dumps(values, default=_plain)
+    except TypeError as error:
+        return _Refused(source, f"metadata must be JSON-able: {error}")
+    return Document(content, source, metadata=json.loads(plain, parse_constant=lambda _: None))
 
 
 def _batches_of(batches: Any) -> Iterator[Any]:
@@ -208,29 +213,6 @@ def _batches_of(batches: Any) -> Iterator[Any]:
     for batch in [batches] if isinstance(batches, pa.RecordBatch) else batches:
         require(isinstance(batch, pa.RecordBatch | pa.Table), "batches must be of pyarrow", type(batch).__name__)
         yield batch
-
-
-def read_row(record: Mapping[str, Any], columns: Columns, used: set[str]) -> Document | Refused:
-    """Return the document of a row, and add its id to ``used``, which it must not be in."""
-    values = dict(record)
-    source, text = values.pop(columns.id, None), values.pop(columns.text, None)
-    if isinstance(source, int) and not isinstance(source, bool):
-        source = str(source)
-    own = source if isinstance(source, str) else None
-    if not own:
-        return Refused(own, f"{columns.id!r} must be a string that is not empty, or a whole number, got {source!r}")
-    if own in used:
-        return Refused(own, f"{columns.id!r} must be unique, got {own!r} again")
-    used.add(own)
-    if not isinstance(text, str):
-        return Refused(own, f"{columns.text!r} must be a string, got {text!r}")
-    if columns.metadata is not None:
-        values = {name: values.get(name) for name in columns.metadata}
-    try:
-        plain = json.dumps(values, default=_plain)
-        return Document(text, own, metadata=json.loads(plain, parse_constant=lambda _: None))
-    except TypeError as error:
-        return Refused(own, f"metadata must be JSON-able: {error}")
 
 
 def _plain(value: Any) -> str:
@@ -276,28 +258,28 @@ def repeated_ids(ids: Iterable[Any]) -> frozenset[str]:
 
 
 def _chunk_rows(
-    documents: Iterable[Document | Refused], chunker: Chunker, on_error: OnRowError
+    documents: Iterable[Document | _Refused], chunker: Chunker, on_error: OnRowError, workers: int
 ) -> Iterator[dict[str, Any]]:
-    pending: deque[Document | Refused] = deque()  # read, and not yet answered
+    pending: deque[Document | _Refused] = deque()  # read, and not yet answered
     errors: dict[int, Exception] = {}
 
     def read() -> Iterator[Document]:
         for item in documents:
-            if isinstance(item, Refused) and on_error == "raise":
+            if isinstance(item, _Refused) and on_error == "raise":
                 raise ConfigurationError(item.reason)
             pending.append(item)
             if isinstance(item, Document):
                 yield item
 
     def refused() -> Iterator[dict[str, Any]]:
-        while pending and isinstance(item := pending[0], Refused):
+        while pending and isinstance(item := pending[0], _Refused):
             pending.popleft()
             yield _error_row(item.id, item.reason)
 
     def collect(failure: Failure) -> None:
         errors[failure.index] = failure.error
 
-    results = chunker.stream(read(), on_error=collect if on_error == "row" else "raise")
+    results = chunker.stream(read(), on_error=collect if on_error == "row" else "raise", workers=workers)
     for index, chunks in enumerate(results):
         yield from refused()
         document = pending.popleft()

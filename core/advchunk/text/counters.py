@@ -57,6 +57,8 @@ def counts_of_distinct(counter: Counter, texts: Sequence[str]) -> Ints:
 
 CHARACTERS = CallableCounter(len, adds_up=True)
 WORDS = CallableCounter(count_words, adds_up=True)
+SPACED_WORDS = CallableCounter(str.split, adds_up=True)
+"""Counts what stands between white space: a sentence of Chinese is one word."""
 
 
 def _number(tokens: Any) -> int:

@@ -1,4 +1,4 @@
-r"""Tables whose cells are separated by commas, semicolons, or tabs (RFC 4180): their records and cells, at exact places.
+r"""Tables whose cells are separated by commas, semicolons, tabs, or the like (RFC 4180): their records and cells, at exact places.
 
 A quoted cell may contain separators, line ends, and doubled quotes; a quote that is not closed is a character like others.
 """
@@ -11,14 +11,18 @@ from functools import cache
 from itertools import islice, pairwise
 from typing import Final, Literal, TypeAlias
 
-Separation: TypeAlias = Literal["commas", "semicolons", "tabs"]
+Separation: TypeAlias = Literal["commas", "semicolons", "tabs", "bars", "carets", "tildes"]
 """How the cells of a table are separated."""
 
-SEPARATORS: Final[dict[Separation, str]] = {"tabs": "\t", "semicolons": ";", "commas": ","}
+SEPARATORS: Final[dict[Separation, str]] = {
+    "tabs": "\t", "semicolons": ";", "commas": ",", "bars": "|", "carets": "^", "tildes": "~"
+}  # fmt: skip
 _DECLARATION = re.compile(
-    r"\A(?:\ufeff|\xef\xbb\xbf)?\"?sep=[;,\t]\"?(?:\r\n|\r|\n)", re.IGNORECASE
+    r"\A(?:\ufeff|\xef\xbb\xbf)?\"?sep=[;,\t|^~]\"?(?:\r\n|\r|\n)", re.IGNORECASE
 )  # with its mark, which may be read as Latin-1
 _SAMPLE = 20  # records that decide on the separator
+_MOST_ABOVE = 10  # lines above a table
+_LEAST_BELOW = 3  # records of a table with lines above
 _NUMBER = re.compile(r"[-+(]?[^\w\s]{0,2}\d[\d.,:/\s'%-]*[^\w\s]{0,2}\)?")
 
 
@@ -30,10 +34,42 @@ def separation(text: str) -> Separation | None:
     """
     counts = dict[Separation, int]()
     for kind in SEPARATORS:
+        if kind == "bars" and text.lstrip().startswith("|"):  # of Markdown
+            continue
         sizes = [len(values(text[start:end], kind)) for start, end in islice(records(text, kind), _SAMPLE)]
         if len(sizes) > 1 and len(set(sizes)) == 1 and sizes[0] > 1:
             counts[kind] = sizes[0]
     return max(counts, key=counts.__getitem__, default=None)
+
+
+def find_table(text: str) -> tuple[int, Separation | None]:
+    r"""Return the offset at which a table begins, and its separation; None if there is no table.
+
+    Above it may be a line that declares the separator, and up to ten others, also of one cell and empty ones, if its first
+    record names the columns.
+
+    >>> find_table("Report 2024\n\nid;tea\n1;green\n2;black\n"), find_table("Company;\nid;tea\n1;green\n")
+    ((13, 'semicolons'), (9, 'semicolons'))
+    """
+    start = at = declaration_end(text)
+    for above in range(_MOST_ABOVE + 1):
+        below = text[at:]
+        if kind := separation(below):
+            first = list(islice(records(below, kind), _MOST_ABOVE + _LEAST_BELOW))
+            ends = [0, *(end for _, end in first)]
+            sparse = next((i for i, record in enumerate(first) if len(_filled(below[slice(*record)], kind)) > 1), 0)
+            if has_head(below[ends[sparse] :], kind) and len(first) - sparse >= _LEAST_BELOW - (not above):
+                return at + ends[sparse], kind
+            if not above:
+                return at, kind
+        at = text.find("\n", at) + 1
+        if not at:
+            break
+    return start, None
+
+
+def _filled(record: str, kind: Separation) -> list[str]:
+    return [value for value in values(record, kind) if value.strip()]
 
 
 def declaration_end(text: str) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -19,11 +20,12 @@ from advchunk.text import asciidoc, separated
 from advchunk.text.tiling import RowTiler, Tiler, from_ends, leading_space, lines, owning_space
 
 Form: TypeAlias = Literal[
-    "pipes", "html", "latex", "asciidoc", "grid", "dashes", "commas", "semicolons", "tabs", "lines"
-]
+    "pipes", "html", "latex", "asciidoc", "grid", "dashes", "commas", "semicolons", "tabs", "bars", "carets", "tildes", "lines"
+]  # fmt: skip
 """How a table is written; "grid" and "dashes" are those of Pandoc, "lines" has no mark of rows but line ends."""
 
 _NESTED = 3  # tables in each other that are cut between rows
+_KEY = 8  # words of the key of a row
 _MAX_COLUMNS = 100  # that one cell of a head may span
 _MAX_HEAD = 5  # rows of a LaTeX head without \midrule
 
@@ -111,6 +113,10 @@ class Head(NamedTuple):
     def line(self, words: int, cells: int | None = None) -> str:
         """Write the head in one line, with at most so many words of a column, and so many columns."""
         return f"| {' | '.join(' '.join(column[:words]) for column in self.columns()[:cells])} |"
+
+    def own(self, first: int) -> Head:
+        """Return the head of the first column, and of those from ``first`` on."""
+        return self._replace(rows=[[*row[:1], *row[first:]] for row in self.rows])
 
     @property
     def most_words(self) -> int:
@@ -263,6 +269,22 @@ def head(text: str, kind: Form | None = None) -> Head:
     if kind == "latex":
         header = _even(header)
     return Head(caption, header, heads[-1].end) if header else Head(caption)
+
+
+def row_starts(text: str, kind: Form) -> list[int]:
+    """Return the offsets at which the rows of a table begin."""
+    return [row.start for row in _rows(text, kind)] or [0]
+
+
+def place_in_row(row: str, offset: int, kind: Form) -> tuple[str, int]:
+    r"""Return the key of a row, which is the text of its first cell, and the number of the cell at an offset in it, from 0.
+
+    >>> place_in_row("| 7 | hot | green tea |", 15, "pipes")
+    ('7', 2)
+    """
+    starts = cells(row, kind).edges[:-1].tolist()
+    key = next(iter(_values(row, kind)), "").split()
+    return " ".join(key[:_KEY]), bisect_right(starts, offset) - 1
 
 
 def opening(text: str, end: int) -> Head:

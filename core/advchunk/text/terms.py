@@ -59,10 +59,6 @@ class Terms:
         counts.sum_duplicates()
         return counts
 
-    def backwards(self) -> Terms:
-        """Return the terms in reverse order."""
-        return Terms(self.ids[::-1].copy(), (self.edges[-1] - self.edges)[::-1].copy(), self.size)
-
 
 def terms_of(
     texts: Iterable[Sequence[str]], form: Callable[[str], str] = str, left_out: Collection[str] = frozenset()

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import Chunk, Span
-from advchunk.chunkers.biomedical.claim_recall import claims_at_k, claims_in_answers
+from advchunk import Chunk, Document, Span
+from advchunk.chunkers.biomedical.claim_recall import claims_at_k, claims_of_task
 from advchunk.chunkers.biomedical.claims import numeric_claims
-from advchunk.evaluation import Question, Reference
+from advchunk.evaluation import EvaluationTask, Question, Reference
 
 ABSTRACT = (
     "Background: Obesity is common. Methods: 338 adults got XYZ once a week, or placebo. "
@@ -90,12 +90,11 @@ def test_a_comparator_in_the_next_sentence_is_part_of_the_claim():
 
 def test_claims_of_an_answer_are_those_with_a_statistic_in_it():
     text = "It was 12% vs 2%. Pain was less (p = 0.03). The rest was 5%, as in controls."
-    claims = {"a": numeric_claims(text), "b": numeric_claims(text)}
+    documents = Document(text, "a"), Document(text, "b")
     inside = Question("?", (Reference("a", Span(0, 30)),))
     later = Question("?", (Reference("b", Span(text.index("rest"), len(text))), Reference("a", Span(0, 5))))
-    assert [
-        [(name, text[slice(*span)]) for name, span in group] for group in claims_in_answers([inside, later], claims)
-    ] == [
+    claims = claims_of_task(EvaluationTask(documents, (inside, later)))
+    assert [[(name, text[slice(*span)]) for name, span in group] for group in claims] == [
         [("a", "It was 12% vs 2%.")],
         [("b", "The rest was 5%, as in controls.")],
     ]

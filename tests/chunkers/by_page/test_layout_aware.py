@@ -104,6 +104,8 @@ def test_short_regions_share_a_chunk_but_not_across_headings_columns_tables_or_f
     ]
     assert texts(PAGE, min_tokens=60, overlap_tokens=20) == column
     assert texts(PAGE, min_tokens=3)[:2] == ["Results\n\nCats nap. Cats purr.", "Cats eat.\n\n- fish\n\n- mice"]
+    beside = made(("paragraph", "Cats.", 1, 50, 100), ("paragraph", "Dogs.", 1, 240, 130))  # their boxes touch
+    assert texts(beside, min_tokens=60) == ["Cats.", "Dogs."]
     table = made(
         ("paragraph", "Cats.", 1, 50, 100), ("table", "| a | b |", 1, 50, 200), ("paragraph", "Dogs.", 1, 50, 300)
     )

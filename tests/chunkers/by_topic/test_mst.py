@@ -75,23 +75,6 @@ def test_repetition_changes_neither_the_mean_distance_nor_lambda():
     assert often["lambda_"] == pytest.approx(once["lambda_"], rel=0.015)
 
 
-# A component that holds nearly everything.
-
-
-def test_a_dominant_component_is_logged_shown_and_in_the_metadata(caplog):
-    explanation = MSTSemanticChunker(preset="published").explain(Document(LONG, "tale"))
-    assert "document 'tale': 100 % of 1000 pieces are one component of mst-semantic" in caplog.text
-    assert explanation.figures["largest_component"] == 1
-    assert {chunk.metadata["component_status"] for chunk in explanation.chunks} == {"dominant"}
-
-
-@pytest.mark.parametrize(("n", "lambda_"), [(49, 9.0), (60, -9.0)])
-def test_a_short_document_or_many_components_are_no_reason_to_warn(caplog, n, lambda_):
-    chunks = MSTSemanticChunker(lambda_=lambda_).chunk(text(n))
-    assert not caplog.text
-    assert not any("component_status" in chunk.metadata for chunk in chunks)
-
-
 # Components within the limits.
 
 
@@ -115,9 +98,9 @@ def test_even_components_leave_room_for_headings_and_context():
     assert any(chunk.context for chunk in explanation.chunks)
 
 
-@pytest.mark.parametrize("other", [{"lambda_": 0.3}, {"lambda_percentile": 80.0}, {"n_segments": 3}])
+@pytest.mark.parametrize("other", [{"lambda_": 0.3}, {"n_segments": 3}])
 def test_even_components_take_no_other_criterion(other):
-    rule = "only one of rule, lambda_, lambda_percentile and n_segments can be given"
+    rule = "only one of rule, lambda_ and n_segments can be given"
     with pytest.raises(ValueError, match=rule):
         create("mst-semantic", preset="even", **other)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ from advchunk import ConfigurationError, Document, RecursiveChunker
 from advchunk.chunkers.by_topic.perplexity import PerplexityChunker, PerplexityParams, minimum_drops
 from advchunk.models.causal import as_causal
 from advchunk.models.counters import as_counter
-from advchunk.records import Strength
 
 
 @dataclass
@@ -79,48 +78,9 @@ def test_the_example_of_the_source():
     assert [number for chunk in groups for number in chunk] == numbers
 
 
-def test_the_minimum_may_be_in_both_chunks():
-    assert chunked(3, 1, 2, 3, 2.5, 4, boundary="overlap") == [[3, 1], [1, 2, 3, 2.5], [2.5, 4]]
-
-
-def test_a_minimum_is_repeated_only_where_there_is_room():
-    text = sentences(9, 1, 5, 6)
-    sentence = as_counter()(sentences(9))
-    chunks = PerplexityChunker(lm=Numbers(), combine=False, boundary="overlap", max_tokens=2 * sentence).chunk(text)
-    assert [c.text for c in chunks] == [sentences(9, 1), sentences(5, 6)]
-    chunks = PerplexityChunker(lm=Numbers(), combine=False, boundary="overlap", max_tokens=3 * sentence).chunk(text)
-    assert [c.text for c in chunks] == [sentences(9, 1), sentences(1, 5, 6)]
-    assert [c.tokens for c in chunks] == [2 * sentence, 3 * sentence]
-    assert [text[c.start : c.end] for c in chunks] == [c.text for c in chunks]
-
-
-def test_nothing_is_repeated_where_there_is_nothing_before():
-    for text in ("It is 3 here.", "", sentences(3, 2)):
-        chunks = PerplexityChunker(lm=Numbers(), combine=False, boundary="overlap").chunk(text)
-        assert "".join(chunk.text for chunk in chunks) == text
-
-
-def test_nothing_is_repeated_across_a_hard_break():
-    class WithHardBreak(PerplexityChunker):
-        def tile(self, document, limits):
-            units = super().tile(document, limits)
-            strength = np.ones(len(units) + 1, dtype=np.int64)
-            strength[2] = Strength.HARD_BREAK
-            return replace(units, strength=strength)
-
-    for kind, expected in (
-        (PerplexityChunker, [sentences(3, 1), sentences(1, 2, 3, 2.5), sentences(2.5, 4)]),
-        (WithHardBreak, [sentences(3, 1), sentences(2, 3, 2.5), sentences(2.5, 4)]),
-    ):
-        chunks = kind(lm=Numbers(), combine=False, boundary="overlap", layout_weight=0.0).chunk(
-            sentences(3, 1, 2, 3, 2.5, 4)
-        )
-        assert [chunk.text for chunk in chunks] == expected
-
-
 def test_defaults_are_those_of_the_source():
     params = PerplexityParams()
-    assert (params.threshold, params.boundary, params.measure, params.evict) == (0, "after", "cross-entropy", 0.3)
+    assert (params.threshold, params.measure, params.evict) == (0, "cross-entropy", 0.3)
     assert (params.max_tokens, params.combine) == (512, True)
 
 
@@ -131,12 +91,6 @@ def test_meta_chunks_are_joined_while_they_fit():
     for most, together in ((4, [[0, 1], [2], [3, 4]]), (7, [[0, 1, 2], [3, 4]]), (99, [[0, 1, 2, 3, 4]])):
         expected = [[number for i in group for number in metas[i]] for group in together]
         assert chunked(*numbers, combine=True, max_tokens=most * sentence) == expected
-
-
-def test_repeated_sentences_count_when_meta_chunks_are_joined():
-    numbers, sentence = (5, 1, 3, 2, 4, 3, 2, 6, 3, 4, 5), as_counter()(sentences(9))
-    groups = chunked(*numbers, combine=True, boundary="overlap", max_tokens=4 * sentence)
-    assert groups == [[5, 1, 3, 2], [2, 4, 3, 2], [2, 6, 3], [3, 4, 5]]
 
 
 def test_a_meta_chunk_over_the_budget_is_cut_and_stands_alone():
@@ -225,13 +179,10 @@ def test_a_document_that_the_model_cannot_read_falls_back():
         ({"threshold": -1.0}, "threshold must be >= 0, got -1"),
         ({"threshold_percentile": 101.0}, "threshold_percentile must be in 0..100 or None"),
         ({"threshold_percentile": 9.0, "threshold": 1.0}, "only one of threshold and threshold_percentile"),
-        ({"boundary": "before"}, "boundary must be one of 'after', 'overlap'"),
-        ({"boundary": "overlap", "overlap_tokens": 3}, "overlap_tokens must be 0 if boundary is"),
         ({"measure": "bits"}, "measure must be one of 'cross-entropy', 'perplexity'"),
         ({"evict": 0.0}, "evict must be > 0 and < 1, got 0"),
         ({"evict": 1.0}, "evict must be > 0 and < 1, got 1"),
         ({"max_context": 15}, "max_context must be >= 16 or None, got 15"),
-        ({"max_memory": 0}, "max_memory must be >= 1 or None, got 0"),
     ],
 )
 def test_parameters_have_rules(params, rule):
@@ -242,8 +193,8 @@ def test_parameters_have_rules(params, rule):
 @pytest.mark.slow
 def test_settings_reach_the_model():
     pair = models.tiny(), models.tokenizer()
-    chunker = PerplexityChunker(lm=pair, max_context=50, max_memory=3, evict=0.4, measure="perplexity")
-    assert chunker.model == as_causal(pair, max_context=50, max_memory=3, evict=0.4, measure="perplexity")
+    chunker = PerplexityChunker(lm=pair, max_context=50, evict=0.4, measure="perplexity")
+    assert chunker.model == as_causal(pair, max_context=50, evict=0.4, measure="perplexity")
     assert chunker.model.model.context == 50
 
 

@@ -13,12 +13,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, RecursiveChunker
-from advchunk.chunkers.by_topic.universal import UniversalSemanticChunker
+from advchunk.chunkers.by_topic.optimal import OptimalSemanticChunker
 from advchunk.chunkers.experimental.chaptering import chunker as chaptering
 from advchunk.chunkers.experimental.chaptering.chapters import (
     Chapter,
     ChapterWindow,
-    gap_coherence,
+    Coherence,
     longest_ascending_run,
     merge_windows,
     parse_chapters,
@@ -33,7 +33,7 @@ from advchunk.models.counters import as_counter
 from advchunk.models.prompts import fit_outline
 from chats import Editor
 from growing import check_growth
-from planted import CATS, COURTS
+from planted import CATS, COURTS, planted_topics
 
 TEXT = CATS + COURTS  # twelve sentences, of which the seventh is the first about courts
 GUIDE = "# Cats\n\n" + CATS + "\n\n# Law\n\n## Courts\n\n" + COURTS
@@ -108,15 +108,6 @@ def test_a_long_line_is_truncated():
     line = re.search(r"(?m)^\[1\] word.*$", prompt)[0]
     assert len(line) == len("[1] ") + 600
     assert line.endswith("…")
-
-
-def test_a_custom_prompt():
-    template = "{max_section_tokens}|{outline}|{lines}"
-    assert asked("# {lines}\n\nOne. {outline}", prompt=template, max_tokens=9) == [
-        "9|[1] {lines}|[1] {lines}\n[2] One.\n[3] {outline}"
-    ]
-    with pytest.raises(ConfigurationError, match=r"prompt must contain \{max_section_tokens\}, \{outline\}, \{lines\}"):
-        LLMChapteringChunker(prompt="Divide {lines}.")
 
 
 def test_a_title_behind_white_space_is_in_the_outline():
@@ -211,21 +202,51 @@ def test_a_boundary_without_support_is_discarded():
     assert explanation.segmentation.gaps.tolist() == (1 - alike).tolist()
     every = "\n".join(f"## {i} x" for i in range(1, 13))
     assert cuts(chaptered(every, support=100.0)) == list(range(13))
-    assert len(cuts(chaptered(every, support=50.0))) - 2 == 6
-    assert len(cuts(chaptered(every, support=0.0))) - 2 == 1
+    assert 0 < len(cuts(chaptered(every, support=20.0))) - 2 < 6
 
 
-@given(st.integers(2, 9), st.integers(1, 6), st.integers(0, 9))
+@given(st.integers(2, 12), st.integers(1, 6), st.integers(0, 9))
 def test_coherence_is_that_of_the_sentences_around_a_gap(n, width, seed):
     rows = signals.unit_rows(np.random.default_rng(seed).normal(size=(n, 4)))
-    expected = []
+    centered, expected = signals.center_rows(rows), []
     for gap in range(1, n):
-        centered = signals.center_rows(rows)
-        before, after = centered[max(gap - width, 0) : gap].sum(axis=0), centered[gap : gap + width].sum(axis=0)
-        expected.append(before @ after / np.linalg.norm(before) / np.linalg.norm(after))
-    assert gap_coherence(rows, width) == pytest.approx(expected, abs=1e-9)
+        cosines = []
+        for w in range(min(width, 4), width + 1):
+            before, after = centered[max(gap - w, 0) : gap].sum(axis=0), centered[gap : gap + w].sum(axis=0)
+            cosines.append(before @ after / np.linalg.norm(before) / np.linalg.norm(after))
+        expected.append(np.mean(cosines))
+    assert Coherence(rows, width).gaps() == pytest.approx(expected, abs=1e-5)
     if width == 1:
-        assert gap_coherence(rows, 1) == pytest.approx(signals.neighbor_similarity(signals.center_rows(rows)), abs=1e-9)
+        assert Coherence(rows, 1).gaps() == pytest.approx(signals.neighbor_similarity(centered), abs=1e-5)
+
+
+@given(st.integers(4, 30), st.data())
+def test_boundaries_are_discarded_until_all_are_below_the_threshold(n, data):
+    rows = signals.unit_rows(np.random.default_rng(n).normal(size=(n, 4)))
+    boundaries = sorted(data.draw(st.sets(st.integers(1, n - 1), max_size=8)))
+    kept = data.draw(st.sets(st.sampled_from(boundaries or [0])))
+    coherence, threshold = Coherence(rows, 4), data.draw(st.floats(-1, 1))
+    values = coherence.discard(boundaries, kept, threshold)
+    assert [*sorted(values)] == boundaries
+    left = [unit for unit in boundaries if values[unit] <= threshold or unit in kept]
+    for start, unit, end in zip([0, *left], left, [*left[1:], n], strict=False):
+        assert values[unit] == coherence.between(start, unit, end)
+
+
+def test_most_wrong_boundaries_are_discarded_and_no_right_one():
+    """Right and wrong boundaries are proposed together, in texts of four planted topics."""
+    wrong = right = 0
+    for seed in range(10):
+        text, changes = planted_topics(seed)
+        rng = np.random.default_rng(seed)
+        others = [unit for unit in range(2, text.count(".") - 1) if min(abs(unit - change) for change in changes) > 2]
+        proposed = sorted([*changes, *rng.choice(others, 4, replace=False).tolist()])
+        answer = "\n".join(f"## {unit + 1} x" for unit in [0, *proposed])
+        discarded = {*chaptered(answer, text, max_tokens=4000).figures["unsupported"].tolist()}
+        right += len(discarded & {*changes})
+        wrong += len(discarded - {*changes})
+    assert right == 0
+    assert wrong >= 34
 
 
 def test_a_uniform_text_has_the_chapters_of_the_model():
@@ -429,13 +450,13 @@ def test_an_answer_without_a_heading_is_logged_and_falls_back(answer, caplog):
     with caplog.at_level(logging.WARNING, "advchunk"):
         good, bad, fine = chunker.chunk_many(documents)
     assert [chunk.text for chunk in good] == [chunk.text for chunk in fine] == [CATS, COURTS]
-    expected = UniversalSemanticChunker(max_tokens=512).chunk(documents[1])
+    expected = OptimalSemanticChunker(max_tokens=512, min_tokens=64).chunk(documents[1])
     assert [chunk.spans for chunk in bad] == [chunk.spans for chunk in expected]
     assert {chunk.metadata["fallback_from"] for chunk in bad} == {"llm-chaptering"}
     assert not any("fallback_from" in chunk.metadata for chunk in good)
     (record,) = caplog.records
     assert "('bad'): llm-chaptering failed (BadModelOutput: a chat model must answer with headings" in record.message
-    assert f"got {answer[:80]!r}), trying universal-semantic" in record.message
+    assert f"got {answer[:80]!r}), trying optimal-semantic" in record.message
 
 
 def test_a_window_is_asked_for_again_with_another_seed():
@@ -537,7 +558,7 @@ def test_an_invalid_model_is_refused_without_showing_it(llm):
     [
         {"max_section_tokens": 0}, {"window_tokens": 255}, {"window_overlap": 0.6}, {"window_overlap": -0.1}, {"attempts": 0},
         {"support": 101.0}, {"support": -1.0}, {"support_width": 0}, {"heading_reach": -1}, {"temperature": -0.1},
-        {"seed": -1}, {"prompt": "{lines}"},
+        {"seed": -1},
     ],
 )  # fmt: skip
 def test_bad_parameters_are_refused(bad):

@@ -101,7 +101,7 @@ def test_a_failure_costs_no_document(failure, run, caplog):
     assert [chunk.spans for chunk in results[1]] == [chunk.spans for chunk in expected]
     (record,) = caplog.records
     assert re.search(rf"'the bad one'\): llm-chaptering failed \({message}", record.message), record.message
-    assert "trying universal-semantic" in record.message
+    assert "trying optimal-semantic" in record.message
     assert "planted" not in record.message
 
 

@@ -146,7 +146,7 @@ def test_a_wider_block_and_a_wider_mean_see_less():
         ({"smooth_width": -1}, "smooth_width must be odd and >= 1, got -1"),
         ({"spacing": -1}, "spacing must be >= 0, got -1"),
         ({"cutoff_z": float("nan")}, "cutoff_z must be a number, got nan"),
-        ({"preset": "rough"}, "preset must be one of 'hearst', 'fine', 'coarse' or None, got 'rough'"),
+        ({"preset": "rough"}, "preset must be one of 'published', 'hearst', 'fine', 'coarse' or None, got 'rough'"),
         (
             {"target_tokens": 0},
             r"target_tokens must be in 1..\(max_tokens - overlap_tokens\) / 1.2 = 426, or None, got 0",

@@ -53,7 +53,7 @@ def read(body):
 def test_a_model_at_an_endpoint_reads_and_summarizes(run):
     with Endpoint(reading(read)) as endpoint:
         corpus = run(chunker_at(endpoint))
-    assert {summary.by for summary in corpus.summaries.values()} == {"model"}
+    assert {summary.by for summary in corpus.summaries} == {"model"}
     assert corpus.graph.entities["ann ame"].kind == "person"
     assert any("may be missing" in message for message in endpoint.prompts())
 
@@ -72,15 +72,14 @@ def test_a_model_at_an_endpoint_reads_and_summarizes(run):
         breaks_off,
     ],
 )
-def test_a_corpus_survives_any_endpoint(run, step, caplog, tmp_path):
+def test_a_corpus_survives_any_endpoint(run, step, caplog):
     plain = GraphRAGChunker(max_tokens=32).chunk_corpus(DOCUMENTS)
     with caplog.at_level(logging.DEBUG), Endpoint(step) as endpoint:
         corpus = run(chunker_at(endpoint))
     assert [chunk.embed_text for chunk in corpus.chunks] == [chunk.embed_text for chunk in plain.chunks]
     assert all(chunk.metadata["summary_status"] for chunk in corpus.chunks if not chunk.spans)
     assert all(leaf.extraction.status for leaves in corpus.leaves.values() for leaf in leaves)
-    corpus.save(tmp_path / "corpus.json")
-    assert KEY not in (tmp_path / "corpus.json").read_text() + caplog.text
+    assert KEY not in repr(corpus) + caplog.text
 
 
 @pytest.mark.parametrize(
@@ -95,41 +94,34 @@ def test_a_corpus_survives_any_endpoint(run, step, caplog, tmp_path):
         breaks_off,
     ],
 )
-@pytest.mark.parametrize("tag", ["<descriptions>", "<material>"])
-def test_each_step_of_a_model_may_fail(tag, step, caplog, tmp_path):
-    reader = EntityReader(varied=True)
+def test_each_summary_of_a_model_may_fail(step, caplog):
+    reader = EntityReader()
 
     def answer(body):
         prompt = "\n\n".join(message["content"] for message in body["messages"])
-        return step if tag in prompt else says(reader(prompt))
+        return step if "<material>" in prompt else says(reader(prompt))
 
     with caplog.at_level(logging.DEBUG), Endpoint(reading(answer)) as endpoint:
         corpus = sync(chunker_at(endpoint))
     assert not any(leaf.extraction.status for leaves in corpus.leaves.values() for leaf in leaves)
-    entity = corpus.graph.entities["ann ame"]
-    statuses = {summary.status for summary in corpus.summaries.values()}
-    if tag == "<descriptions>":
-        assert entity.status.startswith("failed: ")
-        assert entity.description.startswith("Ann Ames is there, ")
-        assert statuses == {""}
-    else:
-        assert entity.status == ""
-        assert all(status.startswith("failed: ") for status in statuses)
-    corpus.save(tmp_path / "corpus.json")
-    assert KEY not in (tmp_path / "corpus.json").read_text() + caplog.text
+    assert all(summary.status.startswith("failed: ") for summary in corpus.summaries)
+    assert KEY not in repr(corpus) + caplog.text
 
 
 RUN = """
 import sys
+from pathlib import Path
 from advchunk import Document
 from advchunk.chunkers.graphrag.chunker import GraphRAGChunker
 from advchunk.models.endpoint import OpenAIChat
 url, cache, path, *texts = sys.argv[1:]
 chunker = GraphRAGChunker(llm=OpenAIChat(url, "small", concurrency=1), max_tokens=32, cache=cache)
-chunker.chunk_corpus([Document(text, str(i)) for i, text in enumerate(texts)]).save(path)
+corpus = chunker.chunk_corpus([Document(text, str(i)) for i, text in enumerate(texts)])
+Path(path).write_text(repr(corpus))
 """
 
 
+@pytest.mark.long
 def test_a_process_that_is_killed_resumes_with_the_same_result(tmp_path):
     texts = [
         "Ann Ames met Bob Bell. Bob Bell paid Ann Ames. " * 6,
@@ -145,12 +137,12 @@ def test_a_process_that_is_killed_resumes_with_the_same_result(tmp_path):
         return read(body)
 
     with Endpoint(reading(read)) as endpoint:
-        assert run(endpoint, "other.db", "whole.json").wait(PATIENCE) == 0
+        assert run(endpoint, "other.db", "whole.txt").wait(PATIENCE) == 0
     total = len(endpoint.asked)
     with Endpoint(reading(kill)) as endpoint:
-        process = run(endpoint, "kept.db", "resumed.json")
+        process = run(endpoint, "kept.db", "resumed.txt")
         assert process.wait(PATIENCE) == -signal.SIGKILL
-        assert not (tmp_path / "resumed.json").exists()
-        assert run(endpoint, "kept.db", "resumed.json").wait(PATIENCE) == 0
+        assert not (tmp_path / "resumed.txt").exists()
+        assert run(endpoint, "kept.db", "resumed.txt").wait(PATIENCE) == 0
     assert len(endpoint.asked) == total + 1  # the answer that was on its way is asked for again
-    assert (tmp_path / "resumed.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
+    assert (tmp_path / "resumed.txt").read_bytes() == (tmp_path / "whole.txt").read_bytes()

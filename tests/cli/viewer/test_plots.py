@@ -56,11 +56,11 @@ def test_the_threshold_is_on_the_scale_of_the_scores():
 
 
 def test_a_signal_can_be_a_figure():
-    explanation = explain("bayesseg")
-    ax = plots.plot_signal(explanation, "boundary_probability")
+    explanation = explain("semantic-threshold")
+    ax = plots.plot_signal(explanation, "distances")
     signal = next(line for line in ax.lines if len(line.get_xdata()) > 2)
-    assert signal.get_ydata().tolist() == explanation.figures["boundary_probability"].tolist()
-    assert ax.get_ylabel() == "boundary probability"
+    assert signal.get_ydata().tolist() == explanation.figures["distances"].tolist()
+    assert ax.get_ylabel() == "distances"
 
 
 def test_a_figure_of_units_is_in_their_middles():

@@ -175,13 +175,16 @@ class Seen(browser.Seen):
 
 @pytest.mark.slow
 @browser.needs_browser
-class TestInABrowser:
-    def test_every_chunk_is_shown_with_its_text(self, tmp_path):
-        explained = RecursiveChunker(max_tokens=8).explain(TEXT)
-        seen = Seen(View(explained).html, tmp_path)
-        assert (seen.complaints, seen.asked) == ([], set())
-        assert [(chunk, text) for _, chunk, text in seen.pieces()] == [(c.index, c.text) for c in explained.chunks]
+def test_every_chunk_is_shown_with_its_text_in_a_browser(tmp_path):
+    explained = RecursiveChunker(max_tokens=8).explain(TEXT)
+    seen = Seen(View(explained).html, tmp_path)
+    assert (seen.complaints, seen.asked) == ([], set())
+    assert [(chunk, text) for _, chunk, text in seen.pieces()] == [(c.index, c.text) for c in explained.chunks]
 
+
+@pytest.mark.long
+@browser.needs_browser
+class TestInABrowser:
     @pytest.mark.parametrize(("width", "least"), [(390, 300), (900, 220), (1440, 220)])
     def test_a_page_is_no_wider_than_its_window_and_its_columns_stay_readable(self, width, least, tmp_path):
         """A window of a headless browser has at least 500 pixels, so that the page is in a frame."""

@@ -90,7 +90,7 @@ def test_chunks_are_merged_as_llamaindex_merges_them(task):
 
     from llamaindex_advchunk import DefaultEmbedding, RecursiveNodeParser
 
-    candidate = auto_merging(15, factor=4)
+    candidate = auto_merging(15)
     (sizes,) = candidate.cut.args
     assert (candidate.cut.func, sizes) == (split_by_levels, (240, 60, 15))
     parsers = {str(size): RecursiveNodeParser(max_tokens=size) for size in sizes}

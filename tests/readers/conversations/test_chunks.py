@@ -131,18 +131,3 @@ def test_a_passage_says_who_speaks(with_texts):
     retriever = Retriever({"a": chunks}, **({"texts": {"a": text}} if with_texts else {}))
     passage = next(p for p in retriever.passages("What is the secret of fresh water?", 40) if "secret" in p.text)
     assert passage.context == "Ann:"
-
-
-def test_a_stream_says_that_it_finds_no_turns(caplog):
-    text = LONG * 3
-    chunks = [*RecursiveChunker(max_tokens=100).chunk_stream([text], id="a")]
-    assert "".join(chunk.text for chunk in chunks) == text
-    assert caplog.messages == ["'a': only chunk, with the whole text, finds the turns of speakers"]
-
-
-def test_an_edited_transcript_is_chunked_anew():
-    chunker = RecursiveChunker(max_tokens=40)
-    edited = LONG.replace("Fine.", "No.")
-    rechunked = chunker.rechunk(chunker.chunk(LONG), edited)
-    assert rechunked.chunks == chunker.chunk(edited)
-    assert len(rechunked.removed) == 1

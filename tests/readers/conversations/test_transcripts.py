@@ -182,7 +182,7 @@ def test_time_grows_with_the_length(token, read):
     check_growth(read_again, lambda length: token * (length // len(token)), 20_000)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ten_megabytes_are_read():
     turn = "Ann: Is there any tea left in the pot?\n\nBob: No, there is none, but I will make some more.\n\n"
     text = turn * (10_000_000 // len(turn))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from advchunk import MSTSemanticChunker, RecursiveChunker, chunk_files, read_file
 from advchunk.readers import sources
+from advchunk.readers.data import separated_values
 from advchunk.text import separated
 from advchunk.text.separated import SEPARATORS
 
@@ -114,3 +115,15 @@ def test_a_line_that_declares_the_separator_is_no_record(tmp_path, line, monkeyp
     documents = [document for document, _ in chunk_files(path, RecursiveChunker())]
     assert all("id;name\n" in document.text for document in documents)
     assert "".join(document.text.rpartition("id;name\n")[2] for document in documents) == rows
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t", "|", "^", "~"])
+@pytest.mark.parametrize("above", ["Report of 2024\n\n", "Company: Tea{0}{0}\nPeriod: 2024{0}{0}\n{0}{0}\n"])
+def test_lines_above_the_header_are_a_paragraph(sign, above):
+    above = above.format(sign)
+    table = sign.join(("Id", "Name", "Note")) + "\n" + "".join(f"{i}{sign}Ann {i}{sign}note {i}\n" for i in range(40))
+    first, second = separated_values.blocks(above + table)
+    assert (first.kind, second.kind) == ("paragraph", "table")
+    assert (above + table)[slice(*second.span)] == table
+    chunks = RecursiveChunker(max_tokens=60, markup="csv").chunk(above + table)
+    assert all("| Id | Name | Note |" in chunk.context for chunk in chunks[2:])

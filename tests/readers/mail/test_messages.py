@@ -45,7 +45,8 @@ def test_attachments_are_documents_in_their_formats_and_others_are_said(tmp_path
     path.write_bytes(mail.as_bytes())
     documents = [document for document, _ in chunk_files(path, RecursiveChunker())]
     assert [document.id for document in documents] == [str(path), f"{path}/prices.csv", f"{path}/attachment 3"]
-    assert documents[0].metadata["left_out"] == [f"{path}/../cup.png"]
+    assert documents[0].metadata["unread_attachments"] == [f"{path}/../cup.png"]
+    assert documents[0].metadata["left_out"] == "attachments: 1"
     assert documents[1].blocks[0].kind == "table"
     assert (documents[2].text, documents[2].metadata["attached_to"]) == ("Inner text.", str(path))
     with pytest.raises(ConfigurationError, match="one document"):
@@ -123,7 +124,7 @@ def test_mail_attached_as_text_is_not_read_without_end():
         outer.add_attachment(mail.as_bytes().decode("ascii", "replace"), filename="next.eml")
         mail = outer
     (document,) = read_all(mail.as_bytes(), id="a.eml")
-    assert document.metadata["left_out"] == ["a.eml/next.eml"]
+    assert document.metadata["unread_attachments"] == ["a.eml/next.eml"]
 
 
 def test_a_signature_is_metadata_and_text_after_a_line_of_dashes_is_kept():
@@ -162,3 +163,30 @@ def test_a_message_is_done_with_its_attachments(tmp_path):
     out.unlink()
     assert CliRunner().invoke(main, [*arguments, "--resume"]).exit_code == 0
     assert out.read_text("utf-8") == whole
+
+
+_PARTS = (
+    "--{0}\r\nContent-Type: text/plain\r\n\r\n{1}\r\n--{0}\r\nContent-Type: text/html\r\n\r\n"
+    "<h1>Recall</h1><p>Send back the cups with the number 4711.</p>\r\n--{0}--\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("header", "boundary"), [("; boundary==_a:b(1)", "=_a:b(1)"), ("; boundary=other", "cups"), ("", "cups")]
+)
+def test_parts_are_found_without_a_valid_boundary(header, boundary):
+    text = _PARTS.format(boundary, "Send back the cups with the number 4711.")
+    data = f"Subject: Tea\r\nContent-Type: multipart/alternative{header}\r\n\r\n{text}"
+    assert read(data.encode()).text == "Send back the cups with the number 4711."
+
+
+def test_a_plain_part_that_says_less_is_not_taken_for_the_message():
+    text = _PARTS.format("x", "This program cannot show HTML.")
+    data = f"Subject: Tea\r\nContent-Type: multipart/alternative; boundary=x\r\n\r\n{text}"
+    assert read(data.encode()).text == "Recall\n\nSend back the cups with the number 4711."
+
+
+@pytest.mark.parametrize(("declared", "encoding"), [("us-ascii", "iso2022_jp"), ("iso-8859-1", "utf-8")])
+def test_a_charset_that_the_bytes_belie_is_not_believed(declared, encoding):
+    data = f"Subject: Tea\nContent-Type: text/plain; charset={declared}\n\n".encode() + "緑茶。".encode(encoding)
+    assert read(data).text == "緑茶。"

@@ -47,7 +47,7 @@ def test_attachments_are_documents_in_their_formats_and_others_are_said(tmp_path
     documents = [document for document, _ in chunk_files(path, RecursiveChunker(), on_error="raise")]
     assert [document.id for document in documents] == [str(path), f"{path}/prices.csv", f"{path}/attachment 3"]
     assert documents[0].metadata["attachments"] == [f"{path}/prices.csv", f"{path}/attachment 3"]
-    assert documents[0].metadata["left_out"] == [f"{path}/cup.png"]
+    assert documents[0].metadata["unread_attachments"] == [f"{path}/cup.png"]
     assert documents[1].blocks[0].kind == "table"
     assert documents[2].text == "Inner text."
     assert documents[2].metadata["attached_to"] == str(path)
@@ -65,7 +65,7 @@ def test_messages_are_in_each_other_at_most_so_deep():
         )
     documents = read_all(compound(streams), id="m")
     assert [document.text for document in documents] == [f"Text {number}." for number in (8, 7, 6, 5)]
-    assert documents[-1].metadata["left_out"] == ["m/m/m/m/m"]
+    assert documents[-1].metadata["unread_attachments"] == ["m/m/m/m/m"]
 
 
 def test_html_is_read_if_there_is_no_text_and_compressed_text_alone_is_said():
@@ -73,7 +73,7 @@ def test_html_is_read_if_there_is_no_text_and_compressed_text_alone_is_said():
     html = read(compound({**streams, "__substg1.0_10130102": b"<h1>Kinds</h1><p>Green.</p>"}))
     assert [block.kind for block in html.blocks] == ["heading", "paragraph"]
     rich = read(compound({**streams, "__substg1.0_10090102": b"LZFu"}), id="tea.msg")
-    assert rich.metadata["left_out"] == ["tea.msg/text in compressed RTF"]
+    assert rich.metadata["unread_attachments"] == ["tea.msg/text in compressed RTF"]
 
 
 @pytest.mark.parametrize(

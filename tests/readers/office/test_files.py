@@ -30,7 +30,7 @@ from advchunk.errors import Unreadable
 from advchunk.readers.office import containers
 from advchunk.readers.office.files import read
 
-pytest.importorskip("markitdown")
+pytest.importorskip("lxml")
 READ = [suffix for suffix in SAMPLES if suffix != ".msg"]
 TABLE = "| Kind | Degrees |\n| --- | --- |\n| Green | 80 |\n| Black | 95 |"
 
@@ -50,7 +50,7 @@ def replaced(data, name, content):
 def test_word_has_headings_lists_tables_with_heads_and_notes(marks_head):
     assert layout(read(report(marks_head=marks_head))) == [
         ("heading", 1, "Tea report"), ("heading", 1, "Kinds 1"), ("paragraph", 0, "Tea is made of leaves.[^1]"),
-        ("heading", 2, "Steamed"), ("item", 1, "* Sencha"), ("item", 2, "  + from Uji"), ("item", 1, "* Gyokuro"),
+        ("heading", 2, "Steamed"), ("item", 1, "- Sencha"), ("item", 2, "- from Uji"), ("item", 1, "- Gyokuro"),
         ("item", 1, "1. Heat"), ("item", 1, "2. Pour"), ("heading", 2, "Temperatures"), ("table", 0, TABLE),
         ("footnote", 0, f"[^1]: {NOTE}"),
     ]  # fmt: skip
@@ -59,13 +59,13 @@ def test_word_has_headings_lists_tables_with_heads_and_notes(marks_head):
 def test_slides_are_pages_with_lists_tables_and_notes():
     document = read(slides())
     assert layout(document) == [
-        ("heading", 1, "Kinds 1"), ("item", 1, "- Green 1"), ("item", 2, "  - Sencha"), ("item", 1, "- Black"),
-        ("heading", 3, "Notes:"), ("paragraph", 0, NOTE),
-        ("heading", 1, "Kinds 2"), ("item", 1, "- Green 2"), ("item", 2, "  - Sencha"), ("item", 1, "- Black"),
-        ("heading", 3, "Notes:"), ("paragraph", 0, NOTE),
-        ("heading", 1, "Temperatures"), ("table", 0, TABLE), ("figure", 0, "![image.png]()"),
+        ("heading", 1, "Kinds 1"), ("item", 1, "- Green 1"), ("item", 2, "- Sencha"), ("item", 1, "- Black"),
+        ("heading", 2, "Notes"), ("paragraph", 0, NOTE),
+        ("heading", 1, "Kinds 2"), ("item", 1, "- Green 2"), ("item", 2, "- Sencha"), ("item", 1, "- Black"),
+        ("heading", 2, "Notes"), ("paragraph", 0, NOTE),
+        ("heading", 1, "Temperatures"), ("table", 0, TABLE),
     ]  # fmt: skip
-    assert [block.places[0].page for block in document.blocks] == [1] * 6 + [2] * 6 + [3] * 3
+    assert [block.places[0].page for block in document.blocks] == [1] * 6 + [2] * 6 + [3] * 2
     pages = [chunk.metadata["page"] for chunk in RecursiveChunker(max_tokens=12).chunk(document)]
     assert pages == sorted(pages)
     assert {*pages} == {1, 2, 3}
@@ -83,12 +83,12 @@ def test_sheets_are_tables_whose_chunks_have_the_head_and_the_name(tmp_path):
     ((document, chunks),) = chunk_files(path, RecursiveChunker(max_tokens=60))
     assert [kind for kind, _, _ in layout(document)] == ["heading", "paragraph", "table", "heading", "table"]
     assert "| Green | 29 | 2026-03-01 |" in document.text
-    assert document.text.endswith("# Shops\n\n| City |\n| --- |\n| Uji |")
+    assert document.text.endswith("Shops\n\n| City |\n| --- |\n| Uji |")
     tables = [chunk for chunk in chunks if "| Green" in chunk.text]
     assert len(tables) > 3
     assert all("| Kind | Price | Since |" in chunk.embed_text for chunk in tables)
     assert {chunk.metadata["sheet"] for chunk in tables} == {"Tea"}
-    assert "# Shops\n\n| City |" in chunks[-1].text  # also if rows of the sheet before fit in
+    assert "Shops\n\n| City |" in chunks[-1].text  # also if rows of the sheet before fit in
 
 
 def test_books_have_metadata_and_chapters_in_order():
@@ -100,7 +100,7 @@ def test_books_have_metadata_and_chapters_in_order():
         "Temperatures",
         "Black",
     ]
-    assert ("item", 2, "  + from Uji") in layout(document)
+    assert ("item", 2, "- from Uji") in layout(document)
     assert ("table", 0, TABLE) in layout(document)
 
 
@@ -114,8 +114,8 @@ def test_declared_properties_are_metadata_and_the_users_win():
 def test_pictures_are_their_descriptions_and_said(caplog):
     with caplog.at_level(logging.INFO, "advchunk"):
         document = read(slides(1), id="tea.pptx")
-    assert document.metadata["left_out"] == ["1 picture"]
-    assert caplog.messages == ["tea.pptx: left out 1 picture"]
+    assert document.metadata["left_out"] == "pictures: 1"
+    assert caplog.messages == ["tea.pptx: left out pictures: 1"]
     assert "image/" not in document.text
 
 
@@ -140,9 +140,7 @@ HOSTILE = {
     "prose": (b"Green tea.", "got b'Green tea.'"),
     "half": (report()[:900], "got a damaged archive"),
     "archive": (zipped({"tea.txt": "Tea."}), "got an archive of tea.txt"),
-    "a sheet of OpenDocument": (
-        zipped({"mimetype": "application/vnd.oasis.opendocument.spreadsheet"}), "x.docx must be saved as .xlsx or .pptx"
-    ),
+    "a drawing of OpenDocument": (zipped({"mimetype": "application/vnd.oasis.opendocument.graphics"}), "got application/vnd.oasis.opendocument.graphics"),
     "OpenDocument without a text": (
         zipped({"mimetype": "application/vnd.oasis.opendocument.text"}), "x.docx must not be damaged"
     ),
@@ -161,7 +159,6 @@ HOSTILE = {
     ),
     "bomb": (replaced(report(), "word/document.xml", b" " * 50_000_001), "must unpack to at most"),
     "many parts": (zipped({f"word/{i}": "" for i in range(10_001)}), "must unpack to at most"),
-    "deep": (replaced(ebook(), "OPS/c0.xhtml", f"<body>{'<div>' * 5000}Tea.</body>"), "x.docx must not be damaged"),
     "far cells": (replaced(workbook(), "xl/worksheets/sheet1.xml", FAR.format("".join(FAR_ROWS))), "at most 5,000,000 cells"),
 }  # fmt: skip
 
@@ -193,7 +190,7 @@ def test_an_encrypted_archive_is_refused():
 
 def test_one_far_cell_takes_no_time_and_no_memory():
     sheet = FAR.format('<row r="1048576"><c r="B1048576"><v>7</v></c></row>')
-    assert read(replaced(workbook(), "xl/worksheets/sheet1.xml", sheet)).text.startswith("# Tea\n\n7\n\n# Shops")
+    assert read(replaced(workbook(), "xl/worksheets/sheet1.xml", sheet)).text.startswith("Tea\n\n7\n\nShops")
 
 
 def test_nothing_outside_is_read(tmp_path):
@@ -249,7 +246,7 @@ def test_texts_of_open_document_have_headings_lists_tables_and_notes():
     document = read(open_text(), metadata={"source": "tea"})
     assert layout(document) == [
         ("heading", 1, "Kinds"), ("paragraph", 0, "Tea is made of leaves.[^1]"), ("heading", 2, "Steamed"), ("item", 1, "- Sencha"),
-        ("item", 2, "  - from Uji"), ("item", 1, "- Gyokuro"), ("heading", 2, "Temperatures"), ("table", 0, TABLE), ("footnote", 0, f"[^1]: {NOTE}"),
+        ("item", 2, "- from Uji"), ("item", 1, "- Gyokuro"), ("heading", 2, "Temperatures"), ("table", 0, TABLE), ("footnote", 0, f"[^1]: {NOTE}"),
     ]  # fmt: skip
     assert document.metadata == {"source": "tea"}
 
@@ -259,15 +256,16 @@ def test_what_open_document_has_besides():
         content = archive.read("content.xml").decode()
     extra = (
         '<text:p># no heading</text:p><text:p>a<text:s text:c="2"/>b<text:tab/>c<office:annotation><text:p>rum</text:p>'
-        "</office:annotation></text:p><text:p><office:frame/></text:p>"
+        '</office:annotation></text:p><text:p><draw:frame xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0">'
+        "<draw:image/></draw:frame></text:p>"
     )
     data = replaced(open_text(), "content.xml", content.replace("</office:text>", f"{extra}</office:text>"))
     meta = '<m xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>All tea</dc:title><dc:creator>Ann</dc:creator></m>'
     document = read(replaced(data, "meta.xml", meta))
-    assert "\\# no heading" in document.text
-    assert "a  b\tc" in document.text
+    assert "# no heading" in document.text
+    assert "a b c" in document.text
     assert "rum" not in document.text.replace(NOTE, "")
-    assert document.metadata == {"title": "All tea", "authors": "Ann", "left_out": ["1 comment", "1 picture"]}
+    assert document.metadata == {"title": "All tea", "authors": "Ann", "left_out": "comments: 1; pictures: 1"}
 
 
 def test_rtf_has_headings_lists_tables_and_notes():
@@ -290,9 +288,7 @@ LOOKALIKES = ("# of cups", "- 5 degrees", "2. May was cold", "> 80 degrees", "| 
 
 
 def own_texts(document):
-    return [
-        document.text[slice(*block.span)].replace("\\", "") for block in document.blocks if block.kind == "paragraph"
-    ]
+    return [document.text[slice(*block.span)] for block in document.blocks if block.kind == "paragraph"]
 
 
 def test_paragraphs_that_look_like_markdown_are_paragraphs_in_every_format():
@@ -320,7 +316,7 @@ def test_cells_that_look_like_markdown_are_as_they_were():
     for data in (word(word_table(table, marks_head=True)), f"{{\\rtf1\\ansi {rows}\\pard\\par}}".encode(), web):
         text = read(data).text
         assert expected in text
-        assert "\\" not in text.partition("\\# of cups")[0]
+        assert "\\" not in text
 
 
 def test_breaks_in_titles_and_cells_of_slides_are_spaces():
@@ -380,7 +376,7 @@ def test_code_of_word_is_code(style):
         styles = archive.read("word/styles.xml").decode()
     own = f'<w:style w:type="paragraph" w:styleId="C"><w:name w:val="{style}"/></w:style></w:styles>'
     document = read(replaced(made, "word/styles.xml", styles.replace("</w:styles>", own)))
-    assert layout(document) == [("paragraph", 0, "Boil:"), ("code", 0, "```\nboil()  # twice\npour()\n```")]
+    assert layout(document) == [("paragraph", 0, "Boil:"), ("code", 0, "boil()  # twice\npour()")]
 
 
 def test_plain_text_of_word_is_no_code():

@@ -10,7 +10,6 @@ REGISTRATIONS = (
         summary="Chunk a PubMed abstract so that a claim, its numbers and their comparator stay in one chunk.",
         source="Bio-MCP chunking strategy v1.2.0",
         formats=("pubmed",),
-        replaces=("pubmed", "medline"),
     ),
     Registration(
         kind="metric",

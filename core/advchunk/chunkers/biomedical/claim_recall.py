@@ -5,33 +5,21 @@ character is still retrieved. So a claim counts only if one chunk contains all o
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from advchunk.chunkers.biomedical.claims import Claim, numeric_claims
+from advchunk.chunkers.biomedical.claims import numeric_claims
 from advchunk.records import Chunk, Floats, Ints, Span
 
 
-class Answered(Protocol):
-    """A question (`advchunk.evaluation.Question`)."""
-
-    @property
-    def references(self) -> Sequence[tuple[str, Span]]:
-        """The documents and spans that answer it."""
-
-
 def claims_of_task(task: Any) -> tuple[tuple[tuple[str, Span], ...], ...]:
-    """Return the claims in the answer of each question of an `advchunk.evaluation.EvaluationTask`."""
+    """Return the claims with a statistic in the answer of each question of an `advchunk.evaluation.EvaluationTask`.
+
+    Their comparators may be outside of the answer.
+    """
     pairs = zip(task.documents, task.sentences, strict=True)
-    by_document = {document.source: numeric_claims(document.text, units) for document, units in pairs}
-    return claims_in_answers(task.questions, by_document)
-
-
-def claims_in_answers(
-    questions: Sequence[Answered], claims: Mapping[str, Sequence[Claim]]
-) -> tuple[tuple[tuple[str, Span], ...], ...]:
-    """Return the claims with a statistic in each question's answer; their comparators may be outside of it."""
+    claims = {document.source: numeric_claims(document.text, units) for document, units in pairs}
     return tuple(
         tuple(
             (name, claim.span)
@@ -43,7 +31,7 @@ def claims_in_answers(
                 for start, end in claim.statistics
             )
         )
-        for question in questions
+        for question in task.questions
     )
 
 
@@ -54,7 +42,7 @@ def claims_at_k(
 
     Parameters
     ----------
-    claims : of each question, from `claims_in_answers`.
+    claims : of each question, from `claims_of_task`.
     chunks : of each document, in the order in which ``ranking`` numbers them.
     ranking : (q, r) indices of chunks, best first; r >= k, or all chunks.
     """

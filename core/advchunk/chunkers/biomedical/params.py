@@ -1,10 +1,11 @@
 """The hyper-parameters of `BiomedicalAbstractChunker`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 from uuid import UUID
 
-from advchunk.chunkers.params import Params, at_least, at_most_chunk
+from advchunk.chunkers.params import Bounds, Params
 from advchunk.errors import ConfigurationError
 
 NAMESPACE = "1b2c3d4e-0000-0000-0000-000000000000"
@@ -31,12 +32,15 @@ class BiomedicalAbstractParams(Params):
     ``published_at`` and ``chunker_version``. An article without an abstract has one chunk without text, whose context
     is its title.
 
-    Departs from the strategy: only known names are headings, because its pattern also matches "Double-blind"; labels
-    stay in the text; its MeSH suffix is in the context, before the text; and its open choices (which neighbor to merge
-    with, where windows end) are optimized over the whole abstract.
+    The defaults are the strategy's; ``layout_weight`` has no effect here, and ``preset="published"`` switches ``outline`` off.
+    Departs from the strategy always: only known names are headings, because its pattern also matches "Double-blind"; labels
+    stay in the text; MeSH terms, its suffix, are in the context, which stands before the text, since text is verbatim;
+    environment variables count only where `settings.Settings.from_environment` reads them, so that equal parameters give
+    equal chunks; and its open choices (which neighbor to merge with, where windows end) are optimized over the whole abstract.
 
     Parameters
     ----------
+    preset : "published", the strategy.
     max_tokens : maximum tokens of a chunk, context included, >= 1.
     min_tokens : smaller sections are merged with a neighbor if the result fits, 0..max_tokens; the default, like those of
         overlap_tokens and target_tokens, shrinks in proportion to a smaller max_tokens.
@@ -56,12 +60,15 @@ class BiomedicalAbstractParams(Params):
     """
 
     algorithm: ClassVar[str] = "biomedical-abstract"
+    version: ClassVar[int] = 2
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"published": {"outline": False, "layout_weight": 0.0}}
+    preset: Literal["published"] | None = None
     max_tokens: int = 450
     min_tokens: int = 120
     overlap_tokens: int = 50
     include_context: bool = True
-    target_tokens: int = 325
-    short_tokens: int = 80
+    target_tokens: Annotated[int, Bounds(1, in_chunk=True)] = 325
+    short_tokens: Annotated[int, Bounds(0)] = 80
     title_chunk: bool = False
     mesh: bool = False
     normalize: bool = True
@@ -69,11 +76,8 @@ class BiomedicalAbstractParams(Params):
     chunker_version: str = "v1.2.0"
 
     def check(self) -> None:
-        """Add the rules for the target, the short abstract and the namespace."""
+        """Add the rule for the namespace."""
         super().check()
-        at_least(1, self, "target_tokens")
-        at_least(0, self, "short_tokens")
-        at_most_chunk(self, "target_tokens")
         try:
             UUID(self.namespace)
         except ValueError:

@@ -16,7 +16,6 @@ REGISTRATIONS = (
         extra="layout",
         experimental=True,
         formats=("docling", "pages"),
-        replaces=("pdf", "page", "pages", "docling", "unstructured"),
     ),
     Registration(
         kind="chunker",
@@ -26,6 +25,5 @@ REGISTRATIONS = (
         source="GROBID's TEI; IMRaD (Sollaci & Pereira 2004)",
         experimental=True,
         formats=("tei",),
-        replaces=("paper", "papers", "tei", "imrad"),
     ),
 )

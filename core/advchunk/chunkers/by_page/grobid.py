@@ -1,10 +1,10 @@
 """Scientific papers by section: each chunk has its part of Introduction, Methods, Results and Discussion."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, pairwise
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -35,11 +35,14 @@ class GrobidSectionParams(Params):
     its chunks have as ``imrad``, such as "Results, Discussion". Subsections inherit them, unless their heading names
     one of several. ``title_path``, and the context, begin with the parts, which replace a heading of the same name and
     precede any other: "3 Results" and "3.1 Accuracy" give "Results > 3.1 Accuracy", but "2 Patients and Methods" gives
-    "Methods > 2 Patients and Methods". Other sections, such as the abstract, have no ``imrad``. There are no presets: within
-    sections the cuts are ``inner``'s.
+    "Methods > 2 Patients and Methods". Other sections, such as the abstract, have no ``imrad``.
+
+    Departs from the specification by default: cuts of ``inner`` move to the layout (``layout_weight``, ``outline``),
+    which ``preset="published"`` sets back.
 
     Parameters
     ----------
+    preset : "published", the specification.
     min_tokens : a smaller section shares a chunk with a neighbor if the result fits and both have the same outermost
         heading and ``imrad``; 0..max_tokens.
     markup : format of a text without a layout; text that is not TEI is an error by default.
@@ -52,6 +55,8 @@ class GrobidSectionParams(Params):
     """
 
     algorithm: ClassVar[str] = "grobid-section"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"published": {"outline": False, "layout_weight": 0.0}}
+    preset: Literal["published"] | None = None
     markup: str = "tei"
     references: Literal["keep", "drop"] = "keep"
 

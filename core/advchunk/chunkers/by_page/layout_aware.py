@@ -36,11 +36,14 @@ class LayoutAwareParams(Params):
     continues in the next column or on the next page is one region. ``inner``, by default an `OptimalSemanticChunker`,
     cuts each region. Tables and figures are never cut; their chunk may be ``oversize``.
 
-    With ``hard_stops="region"``, as published, most chunks are single paragraphs. "column" gives topic-sized chunks. There
-    are no presets: on text without regions the cuts are ``inner``'s.
+    With ``hard_stops="region"``, as specified, most chunks are single paragraphs. "column" gives topic-sized chunks.
+
+    Departs from the specification by default: cuts of ``inner`` move to the layout (``layout_weight``, ``outline``), and short
+    regions of a column share a chunk (``min_tokens``). ``preset="published"`` sets this back: every region is a hard stop.
 
     Parameters
     ----------
+    preset : "published", the specification.
     min_tokens : a smaller region shares a chunk with a neighbor if the result fits, and no heading, table, figure or end
         of a column or page is between them, 0..max_tokens; the default shrinks in proportion to a smaller max_tokens.
     hard_stops : boundaries that no chunk crosses: "section" stops at headings; "column" also at the ends of columns and
@@ -57,6 +60,11 @@ class LayoutAwareParams(Params):
     """
 
     algorithm: ClassVar[str] = "layout-aware"
+    version: ClassVar[int] = 4
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "published": {"outline": False, "layout_weight": 0.0, "min_tokens": 0}
+    }
+    preset: Literal["published"] | None = None
     min_tokens: int = 32
     hard_stops: Literal["region", "column", "section"] = "region"
     split_tables: bool = False
@@ -195,10 +203,12 @@ def _has_whole(group: Iterable[Block]) -> bool:
 
 
 def _is_elsewhere(above: Sequence[Place], below: Sequence[Place]) -> bool:
-    """Return True if the place below is on another page or, beginning higher up, in another column."""
+    """Return True if the place below is on another page or in another column: higher up, or beside the one above."""
     if not above or not below:
         return False
     last, first = above[-1], below[0]
     if last.page != first.page or last.box is None or first.box is None:
         return last.page != first.page
-    return first.box[1] < last.box[1] - _MAX_OVERLAP or first.box[0] > last.box[2] or first.box[2] < last.box[0]
+    shared = min(last.box[2], first.box[2]) - max(last.box[0], first.box[0])
+    narrower = min(last.box[2] - last.box[0], first.box[2] - first.box[0])
+    return first.box[1] < last.box[1] - _MAX_OVERLAP or 2 * shared < narrower

@@ -9,16 +9,6 @@ REGISTRATIONS = (
         path="advchunk.chunkers.by_topic.threshold:SemanticThresholdChunker",
         summary="Cut where the distance between neighboring sentences is high for the document.",
         source="Kamradt 2024; LangChain's SemanticChunker, LlamaIndex's SemanticSplitter",
-        replaces=(
-            "kamradt",
-            "percentile",
-            "breakpoint",
-            "similarity",
-            "semantic",
-            "embedding",
-            "embeddings",
-            "semantic-double-merging",
-        ),
     ),
     Registration(
         kind="chunker",
@@ -33,7 +23,6 @@ REGISTRATIONS = (
         path="advchunk.chunkers.by_topic.universal:UniversalSemanticChunker",
         summary="End a chunk at a change of topic once it has enough words, or when it is full.",
         source="Alexandria universal semantic chunking",
-        replaces=("semantic", "embedding", "embeddings", "alexandria"),
     ),
     Registration(
         kind="chunker",
@@ -41,15 +30,6 @@ REGISTRATIONS = (
         path="advchunk.chunkers.by_topic.optimal:OptimalSemanticChunker",
         summary="Find the exact segmentation whose topics best explain which sentences are similar and which words they share.",
         source="ours: exact dynamic programming, evidence estimated from the document",
-        replaces=(
-            "semantic",
-            "embedding",
-            "embeddings",
-            "late",
-            "dynamic-programming",
-            "sentence-window",
-            "hierarchical",
-        ),
     ),
     Registration(
         kind="chunker",
@@ -66,7 +46,6 @@ REGISTRATIONS = (
         source="Zhao et al. 2024 (Meta-Chunking, PPL chunking)",
         extra="transformers",
         needs="lm",
-        replaces=("neural", "ppl", "meta-chunking"),
     ),
     Registration(
         kind="chunker",
@@ -76,6 +55,5 @@ REGISTRATIONS = (
         source="Zhao et al. 2024 (Meta-Chunking, margin sampling)",
         extra="transformers",
         needs="lm",
-        replaces=("neural", "meta-chunking"),
     ),
 )

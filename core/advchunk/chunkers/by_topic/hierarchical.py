@@ -185,11 +185,10 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
     @property
     def granularities(self) -> list[Granularity]:
         """The granularity of each level."""
-        others = [place for place, level in enumerate(self._levels) if not _is_built_in(level)]
-        kinds: list[Any] = [
-            level if place not in others else "paragraph" if place == others[-1] else "section"
-            for place, level in enumerate(self._levels)
-        ]
+        kinds: list[Any] = [level if level in tuple(_BUILT_IN) else "section" for level in self._levels]
+        others = [place for place, level in enumerate(self._levels) if level not in tuple(_BUILT_IN)]
+        for last in others[-1:]:
+            kinds[last] = "paragraph"
         return kinds
 
     def level_chunkers(self) -> list[SegmentingChunker]:
@@ -258,19 +257,16 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
     def plan(self, document: Document) -> Plan[Explanation]:
         """Cut each level within the chunks of the level above."""
         levels, edges = list[Explanation](), np.array([0, len(document.text)], dtype=np.int64)
-        tiled = list[tuple[SegmentingChunker, Units]]()
         for chunker in self.level_chunkers():
             limits = chunker.limits(document)
-            same = next((units for other, units in reversed(tiled) if _have_same_units(chunker, other)), None)
-            # Finer limits only split long units.
-            units = chunker.tile(document, limits) if same is None else sizes.fit(same, limits)
-            tiled.append((chunker, units))
-            units = _break_at(units, edges, limits)
+            units = _break_at(chunker.tile(document, limits), edges, limits)
             segmentation = yield from decide_between_breaks(chunker, units, limits)
             sizes.check_segmentation(units, segmentation, self.algorithm)
             segmentation = chunker.fit_to_layout(units, segmentation)
-            chunks = sizes.assemble(units, segmentation.cuts, limits, segmentation.rows)
-            chunks = [_add_metadata(chunk, chunker.chunk_metadata(chunk, i)) for i, chunk in enumerate(chunks)]
+            chunks = [
+                replace(chunk, metadata={**chunk.metadata, **chunker.chunk_metadata(chunk, i)})
+                for i, chunk in enumerate(sizes.build_chunks(units, segmentation, limits))
+            ]
             by_size = chunker.by_size or isinstance(chunker, (*_BUILT_IN.values(),))
             levels.append(Explanation(document, chunks, units, segmentation, by_size=by_size))
             edges = np.array([0, *(chunk.end for chunk in chunks)], dtype=np.int64)
@@ -283,28 +279,16 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
         return {"granularity": self.granularities[chunk.level], **oversize}
 
 
-def _is_built_in(level: Level) -> bool:
-    return isinstance(level, str) and level in _BUILT_IN
-
-
 def _check_chunker(chunker: Chunker, most: int) -> None:
     """Raise `ConfigurationError` unless a chunker can cut a level."""
     require(
         isinstance(chunker, SegmentingChunker), "a level must be a chunker of units, such as RecursiveChunker", chunker
     )
     require(getattr(chunker, "contiguous", True), "a level must have contiguous chunks (contiguous=True)", chunker)
-    repeats = chunker.overlap_tokens or getattr(chunker, "boundary", "after") != "after"
-    require(not repeats, "a level must be without overlap: children cover their parent exactly", chunker)
+    require(not chunker.overlap_tokens, "a level must be without overlap: children cover their parent exactly", chunker)
     require(
         chunker.max_tokens <= most, f"max_tokens of a level must be at most max_tokens = {most}", chunker.max_tokens
     )
-
-
-def _have_same_units(first: SegmentingChunker, second: SegmentingChunker) -> bool:
-    """Return True if two chunkers work on the same sentences, except those over their limits, and count alike."""
-    by_default = all((type(c).tile, type(c).fit_units) == (Chunker.tile, Chunker.fit_units) for c in (first, second))
-    resources = ((c.tokenizer, c.sentence_splitter) for c in (first, second))
-    return by_default and first.language == second.language and all(a is b for a, b in zip(*resources, strict=True))
 
 
 def _highest_headings(strength: Ints, start: int, end: int) -> Ints:
@@ -325,10 +309,6 @@ def _break_at(units: Units, edges: Ints, limits: Limits) -> Units:
     if len(every) == len(units.edges):
         return replace(units, strength=strength)
     return sizes.fit(Units(units.text, every, None, strength), limits)
-
-
-def _add_metadata(chunk: Chunk, metadata: Mapping[str, Any]) -> Chunk:
-    return replace(chunk, metadata={**chunk.metadata, **metadata})
 
 
 def _link(levels: Sequence[Sequence[Chunk]]) -> list[Chunk]:

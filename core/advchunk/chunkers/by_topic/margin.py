@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import numpy as np
 
 from advchunk.building.sizes import Limits, RunSizes
-from advchunk.chunkers.model_bases import LanguageModelChunker, join_segments
+from advchunk.chunkers.model_bases import LanguageModelChunker, LanguageModelParams, join_segments
 from advchunk.chunkers.numerics import cutting
-from advchunk.chunkers.params import Params, at_least
+from advchunk.chunkers.params import AS_PUBLISHED, Bounds
 from advchunk.engine import Choose, Plan
 from advchunk.errors import require
 from advchunk.models.prompts import fill_prompt
@@ -38,30 +38,34 @@ def margin_prompts() -> Mapping[str, str]:
 
 
 @dataclass(kw_only=True)
-class MarginSamplingParams(Params):
+class MarginSamplingParams(LanguageModelParams):
     """Cut where a language model would rather split than keep, then join meta-chunks up to ``max_tokens``.
 
     At each gap the model is shown the text before and the sentence after, and asked for "1" (split) or "2" (keep). The
     margin is P(split) - P(keep), from one forward pass. Small models prefer a number or the first option, whatever the
-    text; so each question is asked again with the options exchanged, and the margin is the mean. The text is cut where the margin exceeds the threshold, which
-    is the mean of the last few margins once there are enough. A tie is no evidence, and not cut.
+    text; so each question is asked again with the options exchanged, and the margin is the mean. The text is cut where the
+    margin exceeds the threshold, which is the mean of the last few margins once there are enough. A tie is no evidence, and
+    not cut.
 
-    Departs from the published code: text is verbatim, the prompts are reworded, each question is asked twice, and if the text before the gap and the
-    sentence together exceed a chunk, it cuts without asking. The published code cuts at ties, and so everywhere if the model
-    has no preference. Margins have the opposite sign: higher ones cut.
+    Departs from the published code by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where
+    blocks do (``markup``), and not at a full-width semicolon (``semicolons``); each question is asked twice, at twice the cost
+    (``calibrate``); and ties are not cut, which the code does everywhere if the model has no preference (``cut_ties``).
+    ``preset="published"`` sets all of this back. Always: text is verbatim; English sentences are ours, not NLTK's; the prompts
+    are reworded, so give the original as ``prompt``; if the text before the gap and the sentence together exceed
+    ``max_tokens``, it cuts without asking; and margins have the opposite sign: higher ones cut.
 
     Parameters
     ----------
+    preset : "published": the published code with other prompts, on plain text.
     threshold : margin that a cut exceeds while there are fewer than ``window`` margins, -1..1.
     window : number of the latest margins whose mean is the threshold, >= 1; None always uses ``threshold``.
     context : text shown before the gap: "chunk", all of the current chunk, which takes a call per gap; or "pair", the
         previous sentence, which costs the same at each gap and needs no earlier answer.
     calibrate : ask again with the options exchanged; False asks once, as published, at half the cost.
+    cut_ties : True cuts where the margin equals the threshold, too.
     prompt : the prompt, with ``{before}`` and ``{sentence}``, best between tags, which are escaped in the text; and, to
-        calibrate, with the options in two lines, "1. " and "2. ". None is one of `margin_prompts`.
-    prompt_language : language of the default prompt: "en", "zh", or "auto", which is Chinese if ``language`` or the
-        text is.
-    combine : join neighboring meta-chunks, from the left, while they fit ``max_tokens``.
+        calibrate, with the options in two lines, "1. " and "2. ". None is one of `margin_prompts`: in Chinese if
+        ``language`` or the text is, else in English.
 
     References
     ----------
@@ -70,19 +74,20 @@ class MarginSamplingParams(Params):
     """
 
     algorithm: ClassVar[str] = "margin-sampling"
-    threshold: float = 0.0
-    window: int | None = 5
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "published": {**AS_PUBLISHED, "semicolons": True, "calibrate": False, "cut_ties": True},
+    }
+    preset: Literal["published"] | None = None
+    threshold: Annotated[float, Bounds(-1, 1)] = 0.0
+    window: Annotated[int | None, Bounds(1)] = 5
     context: Literal["chunk", "pair"] = "chunk"
     calibrate: bool = True
+    cut_ties: bool = False
     prompt: str | None = None
-    prompt_language: Literal["auto", "en", "zh"] = "auto"
-    combine: bool = True
 
     def check(self) -> None:
-        """Add the rules for threshold, window and prompt."""
+        """Add the rules for the prompt."""
         super().check()
-        require(-1 <= self.threshold <= 1, "threshold must be in -1..1", self.threshold)
-        at_least(1, self, "window")
         is_complete = self.prompt is None or ("{before}" in self.prompt and "{sentence}" in self.prompt)
         require(is_complete, "prompt must contain {before} and {sentence}", self.prompt)
         can_swap = not self.calibrate or self.prompt is None or _OPTION_LINES.search(self.prompt) is not None
@@ -138,7 +143,7 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
                 continue
             margins.append(next(of_pairs) if is_pair else float((yield from ask((start, gap)))[0]))
             gaps[gap - 1] = margins[-1]
-            if margins[-1] > thresholds[-1] + _TIE:
+            if margins[-1] > thresholds[-1] + (-_TIE if self.cut_ties else _TIE):
                 cuts.append(gap)
                 reasons[gap] = "margin"
         joined = cutting.cuts_at(np.array(cuts), len(units))
@@ -163,7 +168,5 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
         """Return the prompt for a text."""
         if self.prompt is not None:
             return self.prompt
-        if self.prompt_language != "auto":
-            return margin_prompts()[self.prompt_language]
         mostly_han = 2 * len(_HAN.findall(text)) > len(_LETTER.findall(text)) and not _KANA.search(text)
         return margin_prompts()["zh" if mostly_han or language_code(language_of(text, self.language)) == "zh" else "en"]

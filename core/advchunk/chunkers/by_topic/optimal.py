@@ -1,7 +1,7 @@
 """Optimal semantic chunking: the exact optimum under the size limits."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from advchunk.building.sizes import Limits
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.numerics import costs, cutting, evidence
 from advchunk.chunkers.numerics.costs import SegmentCost
-from advchunk.chunkers.params import Params, at_least
+from advchunk.chunkers.params import Bounds, Params
 from advchunk.records import Floats, Segmentation, Units
 from advchunk.text.terms import Wording
 
@@ -51,16 +51,10 @@ class OptimalSemanticParams(Params):
     """
 
     algorithm: ClassVar[str] = "optimal-semantic"
-    version: ClassVar[int] = 3
-    penalty: float = 2.0
-    n_segments: int | None = None
+    version: ClassVar[int] = 4
+    penalty: Annotated[float, Bounds(0)] = 2.0
+    n_segments: Annotated[int | None, Bounds(1)] = None
     evidence: Literal["consistent", "independent"] = "consistent"
-
-    def check(self) -> None:
-        """Check ``penalty`` and ``n_segments`` too."""
-        super().check()
-        at_least(0, self, "penalty")
-        at_least(1, self, "n_segments")
 
 
 @dataclass(kw_only=True)

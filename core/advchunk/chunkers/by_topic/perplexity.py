@@ -1,23 +1,22 @@
 """Perplexity chunking: cut after the sentences that surprise a language model less than their neighbors."""
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from advchunk.building.sizes import Limits
-from advchunk.chunkers.explanations import Explanation
-from advchunk.chunkers.model_bases import LanguageModelChunker, join_segments
+from advchunk.chunkers.model_bases import LanguageModelChunker, LanguageModelParams, join_segments
 from advchunk.chunkers.numerics import cutting
-from advchunk.chunkers.params import Params, at_least, one_at_most
+from advchunk.chunkers.params import AS_PUBLISHED, Bounds, one_at_most
 from advchunk.engine import Plan, Score
-from advchunk.errors import require
 from advchunk.models.causal import CausalLM, SurpriseMeasure, as_causal
-from advchunk.records import Chunk, Document, Floats, Segmentation, Span, Strength, Units, with_context
+from advchunk.records import Floats, Segmentation, Units
 
 
 @dataclass(kw_only=True)
-class PerplexityParams(Params):
+class PerplexityParams(LanguageModelParams):
     """Cut after each minimum of surprise, then join meta-chunks up to ``max_tokens``.
 
     A causal language model reads the text. The surprise of a sentence is the mean over its tokens, each in the context of
@@ -28,20 +27,20 @@ class PerplexityParams(Params):
 
     A drop equal to ``threshold`` counts, as in the published code; the paper has "greater than".
 
-    Departs from the published code: the text is never changed (the code drops spaces between sentences and cuts long
-    ones), it is tokenized as a whole, and ``threshold_percentile`` depends on this text alone (the code takes the smallest
-    drop of all documents so far, which falls towards 0).
+    Departs from the published code by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where
+    blocks do (``markup``), and not at a full-width semicolon (``semicolons``). ``preset="published"`` sets all of this back.
+    Always: English sentences are ours, not NLTK's; the text is never changed (the code drops spaces between sentences and
+    cuts long ones); it is tokenized as a whole; a meta-chunk over ``max_tokens`` is cut; and ``threshold_percentile`` depends
+    on this text alone (the code takes the smallest drop of all documents so far, which falls towards 0).
 
     Parameters
     ----------
+    preset : "published": the published code, on plain text.
     threshold : smallest drop of a minimum below its higher neighbor, >= 0, in nats, or in the unit of "perplexity".
     threshold_percentile : percentile (0..100) of the drops of the text's own minima to use as the threshold, or None.
-    boundary : "after" the minimum, as published; or "overlap", which repeats it at the start of the next chunk, if it fits.
     measure : surprise of a sentence: the mean "cross-entropy" of its tokens in nats, as in the published code; or the
         mean of their "perplexity", as in the paper, which the few least likely tokens dominate.
-    combine : join neighboring meta-chunks, from the left, while they fit ``max_tokens``.
     max_context : maximum context of a token, in tokens, >= 16; None is the model's limit, at most 8192.
-    max_memory : maximum MiB of the model's keys and values, >= 1, which may lower the context; None is unlimited.
     evict : share of a full context to drop, oldest tokens first, > 0 and < 1; the rest is read again, so less takes longer.
 
     References
@@ -51,28 +50,19 @@ class PerplexityParams(Params):
     """
 
     algorithm: ClassVar[str] = "perplexity"
-    version: ClassVar[int] = 3
-    threshold: float = 0.0
-    threshold_percentile: float | None = None
-    boundary: Literal["after", "overlap"] = "after"
+    version: ClassVar[int] = 4
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"published": {**AS_PUBLISHED, "semicolons": True}}
+    preset: Literal["published"] | None = None
+    threshold: Annotated[float, Bounds(0)] = 0.0
+    threshold_percentile: Annotated[float | None, Bounds(0, 100)] = None
     measure: SurpriseMeasure = "cross-entropy"
-    combine: bool = True
-    max_context: int | None = None
-    max_memory: int | None = None
-    evict: float = 0.3
+    max_context: Annotated[int | None, Bounds(16)] = None
+    evict: Annotated[float, Bounds(0, 1, open=True)] = 0.3
 
     def check(self) -> None:
-        """Add the rules for thresholds, boundary and context."""
+        """Check that at most one threshold is given."""
         super().check()
-        at_least(0, self, "threshold")
-        share = self.threshold_percentile
-        require(share is None or 0 <= share <= 100, "threshold_percentile must be in 0..100 or None", share)
         one_at_most(self, "threshold", "threshold_percentile")
-        rule = 'overlap_tokens must be 0 if boundary is "overlap", which repeats the sentence at a minimum'
-        require(self.boundary == "after" or not self.overlap_tokens, rule, self.overlap_tokens)
-        at_least(16, self, "max_context")
-        at_least(1, self, "max_memory")
-        require(0 < self.evict < 1, "evict must be > 0 and < 1", self.evict)
 
 
 @dataclass(kw_only=True)
@@ -92,14 +82,8 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
     @property
     def model(self) -> CausalLM:
         """The language model."""
-        options = {name: getattr(self, name) for name in ("measure", "max_context", "max_memory", "evict")}
+        options = {name: getattr(self, name) for name in ("measure", "max_context", "evict")}
         return as_causal(self.lm, **options)
-
-    def plan(self, document: Document) -> Plan[Explanation]:
-        """Repeat minima in the next chunk, if ``boundary`` is "overlap"."""
-        explanation = yield from super().plan(document)
-        is_overlap = self.boundary == "overlap"
-        return replace(explanation, chunks=_overlap(explanation, self.limits(document))) if is_overlap else explanation
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Ask for the surprise of the units, cut after its minima, join meta-chunks."""
@@ -111,7 +95,7 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
         minima = np.flatnonzero((gaps > 0) & (gaps >= threshold))
         cuts = cutting.cuts_at(minima + 1, len(units))
         if self.combine:
-            cuts = join_segments(cuts, units, limits, repeat=self.boundary == "overlap")
+            cuts = join_segments(cuts, units, limits)
         figures = {"surprise": surprise, "threshold": threshold, "minima": minima}
         return Segmentation(
             cuts,
@@ -134,21 +118,3 @@ def minimum_drops(surprise: Floats) -> Floats:
     """
     before, after = surprise[:-2] - surprise[1:-1], surprise[2:] - surprise[1:-1]
     return np.asarray(np.r_[0.0, np.where((before > 0) & (after >= 0), np.maximum(before, after), 0.0)])
-
-
-def _overlap(explanation: Explanation, limits: Limits) -> list[Chunk]:
-    """Return the chunks; one that starts after a minimum repeats the unit at the minimum, if it has room."""
-    units, segmentation, text = explanation.units, explanation.segmentation, explanation.document.text
-    if units is None or segmentation is None:
-        return explanation.chunks
-    minima = segmentation.figures.get("minima", ())  # a single unit has none
-    edges, is_soft = units.edges.tolist(), units.strength < Strength.HARD_BREAK
-    repeated = {edges[i + 1]: edges[i] for i in minima if is_soft[i + 1]}
-    chunks = []
-    for chunk in explanation.chunks:
-        start = repeated.get(chunk.start, chunk.start)
-        longer = text[start : chunk.end]
-        tokens = limits.counter(with_context(chunk.context, longer))
-        fits = start < chunk.start and tokens <= limits.max_tokens
-        chunks.append(replace(chunk, text=longer, spans=(Span(start, chunk.end),), tokens=tokens) if fits else chunk)
-    return chunks

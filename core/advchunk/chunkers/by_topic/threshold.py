@@ -1,38 +1,44 @@
 """Semantic threshold: a replacement for LangChain's SemanticChunker and LlamaIndex's SemanticSplitter."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from advchunk.building.sizes import Limits
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.numerics import cutting
-from advchunk.chunkers.params import Params, at_least
+from advchunk.chunkers.params import AS_PUBLISHED, Bounds, Params
 from advchunk.engine import Plan
 from advchunk.errors import require
 from advchunk.models import signals
 from advchunk.models.signals import ThresholdRule
 from advchunk.records import Floats, Segmentation, Units
+from advchunk.text.sentences import published_sentences
+from advchunk.text.tiling import Tiler
 
 DEFAULT_AMOUNTS = {"percentile": 95.0, "standard_deviation": 3.0, "interquartile": 1.5, "gradient": 95.0}
 
 
 @dataclass(kw_only=True)
 class SemanticThresholdParams(Params):
-    """Cut where the distance between neighboring sentences is high for the document.
+    r"""Cut where the distance between neighboring sentences is high for the document.
 
     Makes the same cuts as LangChain's SemanticChunker (all four rules) and LlamaIndex's SemanticSplitterNodeParser
     (percentile) on the same sentences and vectors. The threshold is computed from the document's own distances, so it
     suits any embedder.
 
-    Departs from both: text and offsets are exact, sizes are limited, and by default the vectors of a buffer are
-    averaged, weighted by tokens, instead of embedding every sentence 2 buffer_size + 1 times. The result is nearly the
-    same with the default embedder, and close with a transformer. From Kamradt 2024, "5 Levels Of Text Splitting",
+    Departs from both by default: cuts move to the layout (``layout_weight``, ``outline``), and sentences end where blocks do
+    (``markup``) and are not those of LangChain's regular expression (``sentences``); sizes are limited (``max_tokens``); and the
+    vectors of a buffer are averaged, weighted by tokens, instead of embedding every sentence 2 buffer_size + 1 times
+    (``embed_buffer``). The result of that is nearly the same with the default embedder, and close with a transformer.
+    ``preset="published"`` sets all of this back to LangChain's. Always: text and offsets are exact. From Kamradt 2024, "5 Levels Of Text Splitting",
     level 4; ``langchain_experimental.text_splitter``.
 
     Parameters
     ----------
+    preset : "published": LangChain's SemanticChunker at its defaults, on plain text.
     buffer_size : number of sentences on each side that are combined with a sentence, >= 0.
     breakpoint_threshold_type : "percentile", "standard_deviation", "interquartile" or "gradient".
     breakpoint_threshold_amount : percentile (0..100), or number of standard deviations or interquartile ranges (>= 0);
@@ -41,21 +47,26 @@ class SemanticThresholdParams(Params):
     embed_buffer : True embeds the text of each buffer, exactly as LangChain does, instead of averaging vectors; a
         buffer too long for the embedder is embedded in parts.
     center : True subtracts the document's mean vector first, which helps static embedders most.
+    sentences : "accurate" is those of the other chunkers; "published" splits at ``(?<=[.!?])\s+``, as LangChain does. A
+        ``sentence_splitter`` overrides both.
     """
 
     algorithm: ClassVar[str] = "semantic-threshold"
-    buffer_size: int = 1
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "published": {**AS_PUBLISHED, "sentences": "published", "embed_buffer": True, "max_tokens": 1_000_000},
+    }
+    preset: Literal["published"] | None = None
+    buffer_size: Annotated[int, Bounds(0)] = 1
     breakpoint_threshold_type: ThresholdRule = "percentile"
     breakpoint_threshold_amount: float | None = None
-    n_segments: int | None = None
+    n_segments: Annotated[int | None, Bounds(1)] = None
     embed_buffer: bool = False
     center: bool = False
+    sentences: Literal["accurate", "published"] = "accurate"
 
     def check(self) -> None:
-        """Check the buffer and the threshold too."""
+        """Check the threshold too."""
         super().check()
-        at_least(0, self, "buffer_size")
-        at_least(1, self, "n_segments")
         kind, amount = self.breakpoint_threshold_type, self.breakpoint_threshold_amount
         maximum = 100.0 if kind in {"percentile", "gradient"} else np.inf
         rule = f"breakpoint_threshold_amount of a {kind} must be in 0..{maximum:g} or None"
@@ -70,6 +81,12 @@ class SemanticThresholdChunker(SemanticThresholdParams, EmbeddingChunker):
     >>> [c.text for c in SemanticThresholdChunker(buffer_size=0).chunk(text)]
     ['Cats purr. Cats nap all day. ', 'Judges sit in court. Courts rule on law.']
     """
+
+    @property
+    def sentence_tiler(self) -> Tiler:
+        """The sentence splitter."""
+        is_published = self.sentences == "published" and self.sentence_splitter is None
+        return published_sentences if is_published else super().sentence_tiler
 
     def embed_units(self, units: Units) -> Plan[Floats]:
         """Embed the text of each buffer, or average the vectors of its sentences."""

@@ -1,9 +1,8 @@
 """Universal semantic chunking: end a chunk where the topic changes, once it is long enough."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -11,16 +10,15 @@ from advchunk.building.layout import tile_prose
 from advchunk.building.sizes import Limits
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.numerics import cutting
-from advchunk.chunkers.params import Params, at_least, is_given, one_at_most
+from advchunk.chunkers.params import AS_PUBLISHED, Bounds, Params, is_given, one_at_most
 from advchunk.errors import require
 from advchunk.models import signals
-from advchunk.records import Chunk, Document, Floats, Segmentation, Units
+from advchunk.records import Chunk, Document, Floats, Ints, Segmentation, Units
 from advchunk.text import sentences
-from advchunk.text.counters import WORDS
-from advchunk.text.scripts import count_words
+from advchunk.text.counters import SPACED_WORDS, WORDS
 
 _STRICT = "philosophy"  # the domain with a threshold of its own
-_ALIKE = 0.85  # "philosopy" is a misspelling of it, "philology" is not
+_DROPPED = 2  # characters of a sentence that the published code drops
 BreakDecision: TypeAlias = Literal["continue", "semantic", "forced"]
 
 
@@ -35,18 +33,24 @@ class UniversalSemanticParams(Params):
     code. Absolute thresholds do not transfer between embedders (similarities of the E5 family are all between .73 and
     .92), and at .5 most neighbors are below the threshold, so a chunk simply ends once it has ``min_chunk_size`` words.
     The signal of `explain` shows it: such cuts stand at the first place allowed. A percentile of the document's own
-    similarities transfers. ``preset="relative"`` takes the fifth, so chunks end at the least similar neighbors only; they have
-    943 tokens on average, too many for most retrieval: recall in 1,000 tokens is 50.7 instead of 69.8 on Chroma's corpora.
-    For that take ``threshold_percentile=50, min_chunk_size=100`` (70.8; benchmarks/CUTS.md).
+    similarities transfers. ``preset="relative"`` takes the fifth, so chunks end at the least similar neighbors only, and are too
+    large for most retrieval; for that take ``threshold_percentile=50, min_chunk_size=100`` (benchmarks/CUTS.md). On planted
+    topics the defaults are worse than no cut, and ``preset="topics"`` is not (benchmarks/defaults.py).
 
-    Departs from the published code (Project Alexandria, "Universal Semantic Chunking Technical Specification", 2026):
-    text is verbatim, and short sentences are not dropped. Both limits apply: ``max_chunk_size`` in words and
-    ``max_tokens`` in tokens.
+    Departs from the published code (Project Alexandria, "Universal Semantic Chunking Technical Specification", 2026) by
+    default: cuts move to the layout (``layout_weight``, ``outline``), and sentences end where blocks do (``markup``); the stops
+    of all scripts end sentences, and two characters of Chinese count as a word (``sentences``); ``max_tokens`` applies beside
+    ``max_chunk_size``. ``preset="published"`` sets all of this back. Always: text is verbatim, sentences of one or two
+    characters are kept, and a sentence over a limit is split. The chunks carry ``domain`` and the metadata of their document,
+    but neither a ``topic``, which the specification shows and no code of it computes, nor ``ingested_at``, which would make
+    equal texts differ: add these when you store them.
 
     Parameters
     ----------
-    preset : "relative": ``threshold_percentile`` 5, for topics, not for retrieval.
-    threshold : cosine similarity of neighboring sentences below which a chunk may end, -1..1.
+    preset : "published" for the original, on plain text; "relative": ``threshold_percentile`` 5, for topics, not for retrieval; "topics": ``threshold_percentile`` 10 and
+        ``min_chunk_size`` 50, for short topics.
+    threshold : cosine similarity of neighboring sentences below which a chunk may end, -1..1. The published .5 ends nearly
+        every chunk at the first place allowed.
     threshold_percentile : percentile (0..100) of the document's similarities to use as the threshold instead.
     center : True subtracts the document's mean vector first, which helps static embedders most.
     min_chunk_size : minimum words of a chunk that ends at a change of topic, 0..max_chunk_size; the default shrinks in
@@ -54,39 +58,38 @@ class UniversalSemanticParams(Params):
     max_chunk_size : maximum words of a chunk, >= 1; a longer sentence is split. A heading kept with the text after the
         end of a topic may add its own words.
     domain : published preset for ``threshold`` and ``max_chunk_size``, instead of these: "philosophy" .45, any other
-        .55, both with 1200 words; a misspelt "philosophy" is an error. Only this parameter sets them: ``domain`` in the
+        .55, both with 1200 words. Only this parameter sets them: ``domain`` in the
         metadata of a document, which the specification copies into that of its chunks, does not.
-    sentences : "plain" is the published ``(?<=[.!?])\s+``, which splits "Dr. Smith"; "accurate" does not. A
-        ``sentence_splitter`` overrides both. All of them split within blocks: a heading, list item, table or block of
+    sentences : "published" splits at ``(?<=[.!?])\s+``, which splits "Dr. Smith" and no Chinese text, counts as words what
+        stands between white space, and decides as if there were no sentences of one or two characters; "plain" also splits at
+        the stops of other scripts; "accurate" is the sentences of the other chunkers. A
+        ``sentence_splitter`` overrides all three. All of them split within blocks: a heading, list item, table or block of
         code is never joined with the sentence after it (unless ``markup="plain"``).
     max_tokens : maximum tokens of a chunk, context included, >= 1; the default is enough for 1500 words.
     """
 
     algorithm: ClassVar[str] = "universal-semantic"
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"relative": {"threshold_percentile": 5.0}}
-    preset: Literal["relative"] | None = None
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "published": {**AS_PUBLISHED, "sentences": "published", "max_tokens": 1_000_000},
+        "relative": {"threshold_percentile": 5.0},
+        "topics": {"threshold_percentile": 10.0, "min_chunk_size": 50},
+    }
+    preset: Literal["published", "relative", "topics"] | None = None
     max_tokens: int = 3000
-    threshold: float = 0.5
-    threshold_percentile: float | None = None
+    threshold: Annotated[float, Bounds(-1, 1)] = 0.5
+    threshold_percentile: Annotated[float | None, Bounds(0, 100)] = None
     center: bool = False
     min_chunk_size: int = 200
-    max_chunk_size: int = 1500
+    max_chunk_size: Annotated[int, Bounds(1)] = 1500
     domain: str | None = None
-    sentences: Literal["plain", "accurate"] = "plain"
+    sentences: Literal["published", "plain", "accurate"] = "plain"
 
     def check(self) -> None:
-        """Check thresholds and word limits too."""
+        """Check word limits, and what excludes each other, too."""
         super().check()
-        require(-1 <= self.threshold <= 1, "threshold must be in -1..1", self.threshold)
-        rule, percentile = "threshold_percentile must be in 0..100 or None", self.threshold_percentile
-        require(percentile is None or 0 <= percentile <= 100, rule, percentile)
         one_at_most(self, "threshold", "threshold_percentile")
-        at_least(1, self, "max_chunk_size")
         maximum = self.bounds()[1]
         require(0 <= self.min_words <= maximum, f"min_chunk_size must be in 0..{maximum}", self.min_chunk_size)
-        domain = (self.domain or "").lower()
-        is_misspelled = domain != _STRICT and bool(get_close_matches(domain, [_STRICT], cutoff=_ALIKE))
-        require(not is_misspelled, f"domain must not be nearly {_STRICT!r}; did you mean {_STRICT!r}?", self.domain)
         are_free = not (is_given(self, "threshold") or is_given(self, "max_chunk_size"))
         rule = "domain sets threshold and max_chunk_size: give either domain or these"
         require(self.domain is None or are_free, rule, (self.domain, self.threshold, self.max_chunk_size))
@@ -129,40 +132,53 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
 
     def limits(self, document: Document) -> Limits:
         """Return the limits in tokens, and in words."""
-        return replace(super().limits(document), more=((WORDS, self.bounds()[1]),))
+        counter = SPACED_WORDS if self.sentences == "published" else WORDS
+        return replace(super().limits(document), more=((counter, self.bounds()[1]),))
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return sentences, each within the limits."""
-        plain = self.sentences == "plain" and self.sentence_splitter is None
-        split = sentences.plain_sentences if plain else self.sentence_tiler
-        return self.fit_units(document, tile_prose(document, split), limits)
+        rules = {"published": sentences.published_sentences, "plain": sentences.plain_sentences}
+        split = rules.get(self.sentences) if self.sentence_splitter is None else None
+        return self.fit_units(document, tile_prose(document, split or self.sentence_tiler), limits)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Decide at each sentence whether the chunk before it ends."""
-        similarity = signals.neighbor_similarity(signals.center_rows(vectors) if self.center else vectors)
-        words = [count_words(text) for text in units.strings()]
+        words = self._count_words(units.strings())
+        counted = np.flatnonzero(words)  # all units, unless "published" ignores some
+        rows = signals.center_rows(vectors) if self.center else vectors
+        similarity = signals.neighbor_similarity(rows[counted])
         threshold, maximum = self.bounds()
-        if self.threshold_percentile is not None:
+        if self.threshold_percentile is not None and len(similarity):
             threshold = float(np.percentile(similarity, self.threshold_percentile))
-        breaks, buffer, minimum = dict[int, BreakDecision](), words[0], self.min_words
-        for i, value in enumerate(similarity.tolist(), start=1):
-            decision = decide_break(value, buffer, words[i], threshold=threshold, minimum=minimum, maximum=maximum)
+        breaks, buffer, minimum = dict[int, BreakDecision](), int(words[counted[:1]].sum()), self.min_words
+        for i, value in zip(counted[1:].tolist(), similarity.tolist(), strict=True):
+            decision = decide_break(value, buffer, int(words[i]), threshold=threshold, minimum=minimum, maximum=maximum)
             if decision != "continue":
                 breaks[i], buffer = decision, 0
-            buffer += words[i]
+            buffer += int(words[i])
         cuts = cutting.cuts_at(np.array([*breaks], dtype=np.int64), len(units))
-        figures = {"similarity": similarity, "threshold": threshold, "words": words}
+        gaps = np.full(len(units) - 1, np.nan)
+        gaps[counted[1:] - 1] = 1 - similarity
+        figures = {"similarity": similarity, "threshold": threshold, "words": words.tolist()}
         return Segmentation(
             cuts,
             reason=[*breaks.values()],
-            gaps=1 - similarity,
+            gaps=gaps,
             threshold=1 - threshold,
             figures=figures,
-            least=(np.array(words), minimum),
+            least=(words, minimum),
             evidence=float(similarity.sum()),
         )
 
+    def _count_words(self, texts: Sequence[str]) -> Ints:
+        """Return the words of each sentence, 0 for those that the published code drops."""
+        if self.sentences != "published":
+            return WORDS.counts(texts)
+        counts = SPACED_WORDS.counts(texts)
+        return np.where([len(text.strip()) > _DROPPED for text in texts], counts, 0)
+
     def chunk_metadata(self, chunk: Chunk, index: int) -> dict[str, Any]:
         """Return the published metadata."""
-        metadata = {"chunk_id": index, "word_count": count_words(chunk.text), "strategy": self.algorithm}
+        count = SPACED_WORDS if self.sentences == "published" else WORDS
+        metadata = {"chunk_id": index, "word_count": count(chunk.text), "strategy": self.algorithm}
         return metadata if self.domain is None else metadata | {"domain": self.domain}

@@ -40,7 +40,6 @@ REGISTRATIONS = (
         source="Riedl & Biemann 2012 (TopicTiling); Blei et al. 2003",
         extra="lda",
         experimental=True,
-        replaces=("topictiling",),
     ),
     Registration(
         kind="chunker",
@@ -50,7 +49,6 @@ REGISTRATIONS = (
         source="Ward 1963, also of neighbors only; HDBSCAN (Campello et al. 2013)",
         extra="cluster",
         experimental=True,
-        replaces=("ward", "hdbscan", "kmeans"),
     ),
     Registration(
         kind="chunker",
@@ -60,7 +58,6 @@ REGISTRATIONS = (
         source="Louvain (Blondel et al. 2008), Leiden (Traag et al. 2019)",
         extra="graph",
         experimental=True,
-        replaces=("louvain", "leiden", "community"),
     ),
     Registration(
         kind="chunker",
@@ -71,7 +68,6 @@ REGISTRATIONS = (
         extra="llm",
         experimental=True,
         needs="llm",
-        replaces=("agentic", "slumber", "lumber", "lumberchunker", "chapters", "proposition"),
     ),
     Registration(
         kind="chunker",

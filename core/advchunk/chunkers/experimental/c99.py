@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from advchunk.building.sizes import Limits
 from advchunk.chunkers.experimental_base import ExperimentalChunker
 from advchunk.chunkers.lexical import LexicalParams, WindowedLexicalChunker
 from advchunk.chunkers.numerics import bands, cutting
-from advchunk.chunkers.params import at_least, at_most_chunk
+from advchunk.chunkers.params import AS_PUBLISHED, Bounds
 from advchunk.chunkers.windows import WindowedParams
 from advchunk.errors import require
 from advchunk.models import signals
@@ -33,18 +33,19 @@ class C99Params(WindowedParams, LexicalParams):
     The text is split until no split is possible, each time where D grows most. Splits are kept until the growth,
     smoothed over seven of them, no longer exceeds mean + ``cutoff_z`` standard deviations of all.
 
-    On real text it cuts two to three times too often. ``preset="coarse"``, chosen on every other lecture, meeting and
-    clinical chapter, has a Pk of .42, .46 and .37 on the rest, instead of .55, .54 and .60 (no boundary: .43, .36, .32).
+    On real text it cuts two to three times too often; there take ``preset="coarse"`` (benchmarks/CUTS.md).
 
     Reproduces every boundary of the original code, given its words, ``min_segment_length=0`` and a ``window`` that
-    holds the text. Departs from it: words are normalized as in the other lexical chunkers; splits respect a minimum
-    length (the threshold is still computed without it); a window for long texts; optional smoothing of the ranks. Time is
+    holds the text. Departs from it by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where
+    blocks do (``markup``), and pairs far apart are not compared (``window``, ``max_units``). ``preset="published"`` sets this
+    back, with the numbers of the specification. Always: words are normalized as in the other lexical chunkers; splits respect
+    ``min_segment_length`` (the threshold is still computed without it), which 0 disables. Time is
     O(n window + n^2) for n sentences up to ``max_units``, and in proportion to the text beyond. From
     Choi 2000, "Advances in domain independent linear text segmentation", NAACL, sections 3.1 to 3.3; C99 1.2, his code.
 
     Parameters
     ----------
-    preset : "coarse": ``cutoff_z`` 4.
+    preset : "published", the original on plain text; or "coarse": ``cutoff_z`` 4.
     rank_width : side of the square in which a similarity is ranked, in sentences, odd, >= 3.
     smoothing_width : side of the square over which ranks are averaged, in sentences, odd, >= 1; 1 disables smoothing.
         It blurs boundaries: on Choi's texts 3 already reduces accuracy.
@@ -59,25 +60,24 @@ class C99Params(WindowedParams, LexicalParams):
     """
 
     algorithm: ClassVar[str] = "c99"
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"coarse": {"cutoff_z": 4.0}}
-    preset: Literal["coarse"] | None = None
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "published": {**AS_PUBLISHED, "window": None, "max_units": None},
+        "coarse": {"cutoff_z": 4.0},
+    }
+    preset: Literal["published", "coarse"] | None = None
     rank_width: int = 11
     smoothing_width: int = 1
-    cutoff_z: float = 1.2
-    n_segments: int | None = None
-    min_segment_length: int = 100
-    window: int | None = 1000
+    cutoff_z: Annotated[float, Bounds(0)] = 1.2
+    n_segments: Annotated[int | None, Bounds(1)] = None
+    min_segment_length: Annotated[int, Bounds(0, in_chunk=True)] = 100
+    window: Annotated[int | None, Bounds(2)] = 1000
 
     def check(self) -> None:
-        """Check widths, counts and lengths too."""
+        """Check widths too."""
         super().check()
         for name, least in (("rank_width", 3), ("smoothing_width", 1)):
             width = getattr(self, name)
             require(width >= least and width % 2 == 1, f"{name} must be odd and >= {least}", width)
-        at_least(0, self, "cutoff_z", "min_segment_length")
-        at_most_chunk(self, "min_segment_length")
-        at_least(1, self, "n_segments")
-        at_least(2, self, "window")
 
 
 @dataclass(kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import ceil, inf
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from advchunk.building.sizes import Limits
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.experimental_base import ExperimentalChunker
 from advchunk.chunkers.numerics import runs
-from advchunk.chunkers.params import GroupedParams, at_least, is_given, one_at_most
+from advchunk.chunkers.params import AS_PUBLISHED, Bounds, GroupedParams, is_given, one_at_most
 from advchunk.chunkers.windows import WindowedParams, segment_windows
 from advchunk.errors import import_extra, require
 from advchunk.models import signals
@@ -22,7 +22,6 @@ Linkage: TypeAlias = Literal["ward", "average", "complete"]
 
 _DIGITS = 9  # to which distances are rounded, so that ties are broken deterministically
 _IDENTICAL = 1e-6  # distance up to which sentences are identical and never separated
-_BLOCK_PAIRS = 2**20  # compared at once
 _HDBSCAN = "sklearn.cluster", "cluster"  # module and extra
 
 
@@ -42,14 +41,16 @@ class SemanticClusterParams(WindowedParams, GroupedParams):
 
     Clusters ignore order, so they alternate in the text. Runs of fewer than ``min_cluster_size`` sentences are merged
     with the more similar neighbor (ties go to the left), shortest first; noise joins the run around it
-    (`runs.assign_noise`); a text of noise only is one segment. ``connectivity="chain"`` merges neighbors only, so
+    (`runs.assign_noise`); a text of noise only is one segment. ``connectivity="chain"`` merges neighbors only, by ward, so
     clusters are passages from the start. It is better if the order of sentences matters, and for long texts: 10,000
     sentences take 0.2 seconds.
 
     Unrestricted HAC takes O(n^2) memory and time, so texts of more than ``max_units`` sentences are first merged along the
-    chain, by ward, to as many runs (5,000 take 200 MB). HDBSCAN, and ``linkage="complete"`` on the chain, take O(n^2) time,
-    and work in windows beyond ``max_units``. On the chain a merge can have a smaller distance than an earlier one; merging
+    chain, to as many runs (5,000 take 200 MB). HDBSCAN takes O(n^2) time, and works in windows beyond ``max_units``. On the chain a merge can have a smaller distance than an earlier one; merging
     stops at the first above ``distance_threshold``. Identical sentences are never separated.
+
+    Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where
+    blocks do (``markup``), and texts over ``max_units`` are first merged. ``preset="published"`` sets this back.
 
     Ward 1963, "Hierarchical grouping to optimize an objective function"; Murtagh & Legendre 2014, "Ward's hierarchical
     agglomerative clustering method" (this is its Ward2). On the chain: Grimm 1987, "CONISS"; Randriamihamison,
@@ -59,16 +60,14 @@ class SemanticClusterParams(WindowedParams, GroupedParams):
 
     Parameters
     ----------
-    preset : "chain", the best setting on Choi's group 3-11 (Pk .08 instead of .24): ``connectivity="chain"``,
-        ``center=True`` and ``distance_threshold=1.75``; or "coarse", for real text, with ``distance_threshold=2.5`` and
-        ``min_cluster_size=16``: on lectures, meetings and clinical chapters Pk is .41, .45 and .32 instead of .58, .60
-        and .59 by default (no boundary: .43, .36, .32). ``n_clusters`` replaces the distance of either.
+    preset : "published", the specification on plain text; "chain", the best setting on Choi's group 3-11; or "coarse", for
+        real text (benchmarks/CUTS.md). ``n_clusters`` replaces the distance of the last two.
     max_tokens : maximum tokens of a chunk, context included, >= 1; lowered to ``max_tokens_per_segment``, and raised to it
         by default.
     max_tokens_per_segment : maximum tokens of a segment, >= 1; determines the number of clusters by default. Raised to
         ``max_tokens`` by default.
     method : "hac" or "hdbscan" (needs ``advchunk[cluster]``).
-    linkage : distance of two clusters in HAC: "ward", "average" or "complete".
+    linkage : distance of two clusters in HAC: "ward", "average" or "complete"; only "ward" with ``connectivity="chain"``.
     connectivity : clusters that HAC may merge: "none" for any two, "chain" for neighbors in the text only.
     n_clusters : number of clusters of HAC, before projection to passages, >= 1.
     distance_threshold : maximum distance of merged clusters, >= 0, instead of ``n_clusters``.
@@ -76,44 +75,44 @@ class SemanticClusterParams(WindowedParams, GroupedParams):
         clusters, >= 2.
     center : True subtracts the document's mean vector first.
     max_units : maximum number of sentences, >= 8, that are clustered one by one. More are first merged along the chain or,
-        with HDBSCAN and with ``linkage="complete"`` on the chain, clustered in windows (`windows.segment_windows`). None is
-        unlimited.
+        with HDBSCAN, clustered in windows (`windows.segment_windows`). None is unlimited.
     """
 
     algorithm: ClassVar[str] = "semantic-cluster"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "published": {**AS_PUBLISHED, "max_units": None},
         "chain": {"connectivity": "chain", "center": True, "distance_threshold": 1.75},
         "coarse": {"connectivity": "chain", "center": True, "distance_threshold": 2.5, "min_cluster_size": 16},
     }
-    preset: Literal["chain", "coarse"] | None = None
+    preset: Literal["published", "chain", "coarse"] | None = None
     max_tokens: int = 800
-    max_tokens_per_segment: int = 800
+    max_tokens_per_segment: Annotated[int, Bounds(1)] = 800
     method: Literal["hac", "hdbscan"] = "hac"
     linkage: Linkage = "ward"
     connectivity: Literal["none", "chain"] = "none"
-    n_clusters: int | None = None
-    distance_threshold: float | None = None
-    min_cluster_size: int = 3
+    n_clusters: Annotated[int | None, Bounds(1)] = None
+    distance_threshold: Annotated[float | None, Bounds(0)] = None
+    min_cluster_size: Annotated[int, Bounds(1)] = 3
     center: bool = False
 
     def check(self) -> None:
         """Check clusters too; set ``max_tokens``, so that it limits contexts and the fallback as well."""
         if self.preset and self.n_clusters is not None and "distance_threshold" not in (self._arguments or ()):
             self.distance_threshold = None  # the number overrides the threshold of the preset
-        at_least(1, self, "max_tokens_per_segment")
         if not is_given(self, "max_tokens_per_segment"):
             self.max_tokens_per_segment = max(self.max_tokens, SemanticClusterParams.max_tokens)
         if self._arguments is not None and not is_given(self, "max_tokens"):
             self.max_tokens = self.max_tokens_per_segment
         self.max_tokens = min(self.max_tokens, self.max_tokens_per_segment)
         super().check()
-        at_least(2 if self.method == "hdbscan" else 1, self, "min_cluster_size")
-        at_least(1, self, "n_clusters")
-        at_least(0, self, "distance_threshold")
+        is_enough = self.method == "hac" or self.min_cluster_size > 1
+        require(is_enough, "min_cluster_size must be >= 2 with method='hdbscan'", self.min_cluster_size)
         options = [*one_at_most(self, "n_clusters", "distance_threshold")]
         options += ["connectivity"] * (self.connectivity != "none") + ["linkage"] * (self.linkage != "ward")
         rule = f"{', '.join(options)} can be given with method='hac' only"
         require(self.method == "hac" or not options, rule, self.method)
+        rule = "linkage must be 'ward' with connectivity='chain'"
+        require(self.connectivity == "none" or self.linkage == "ward", rule, self.linkage)
 
 
 @dataclass(kw_only=True)
@@ -138,16 +137,17 @@ class SemanticClusterChunker(SemanticClusterParams, ExperimentalChunker, Embeddi
         def segment(start: int, end: int) -> Segmentation:
             return self._passages(vectors[start:end], int(sizes[start:end].sum()))
 
-        in_windows = self.method == "hdbscan" or (self.connectivity, self.linkage) == ("chain", "complete")
-        return segment_windows(self, len(units), segment, number="n_clusters") if in_windows else segment(0, len(units))
+        n = len(units)
+        return segment_windows(self, n, segment, number="n_clusters") if self.method == "hdbscan" else segment(0, n)
 
     def _passages(self, vectors: Floats, tokens: int) -> Segmentation:
         """Cluster units, and project the clusters to passages."""
         rows = signals.center_rows(vectors) if self.center else vectors
         labels, gaps = self._cluster(rows, tokens)
         figures = {"labels": labels, "clusters": int(labels.max()) + 1, "noise": int((labels < 0).sum())}
-        projected = runs.project_labels(labels, rows, self.min_cluster_size, contiguous=self.contiguous)
-        return runs.segment_labels(projected, contiguous=self.contiguous, gaps=gaps, figures=figures)
+        least, contiguous = self.min_cluster_size, self.contiguous
+        projected = runs.project_labels(labels, rows, least, contiguous=contiguous)
+        return runs.segment_labels(projected, contiguous=contiguous, gaps=gaps, figures=figures, least=least)
 
     def _cluster(self, rows: Floats, tokens: int) -> tuple[Ints, Floats | None]:
         if self.method == "hdbscan":
@@ -158,7 +158,7 @@ class SemanticClusterChunker(SemanticClusterParams, ExperimentalChunker, Embeddi
         if self.connectivity == "none":
             most = self.max_units or len(rows)
             return agglomerate(rows, self.linkage, clusters=clusters, threshold=threshold, max_rows=most), None
-        cuts, gaps = agglomerate_chain(rows, self.linkage, clusters=clusters, threshold=threshold)
+        cuts, gaps = agglomerate_chain(rows, clusters=clusters, threshold=threshold)
         return np.repeat(np.arange(len(cuts) - 1), np.diff(cuts)), gaps
 
 
@@ -173,7 +173,7 @@ def agglomerate(
     from scipy.spatial.distance import pdist
 
     if len(rows) > max_rows:
-        cuts, _ = agglomerate_chain(rows, "ward", clusters=max_rows)
+        cuts, _ = agglomerate_chain(rows, clusters=max_rows)
         means = signals.unit_rows(np.add.reduceat(rows, cuts[:-1]))
         labels = agglomerate(means, linkage, clusters=clusters, threshold=threshold, max_rows=max_rows)
         return np.repeat(labels, np.diff(cuts))
@@ -185,39 +185,29 @@ def agglomerate(
     return np.asarray(hierarchy.fcluster(tree, *limit), dtype=np.int64) - 1
 
 
-def agglomerate_chain(
-    rows: Floats, linkage: Linkage, *, clusters: int = 1, threshold: float = inf
-) -> tuple[Ints, Floats]:
-    """Merge the two nearest adjacent runs until ``clusters`` remain or none are within ``threshold`` of each other.
+def agglomerate_chain(rows: Floats, *, clusters: int = 1, threshold: float = inf) -> tuple[Ints, Floats]:
+    """Merge the two nearest adjacent runs, by ward, until ``clusters`` remain or none are within ``threshold``.
 
     Returns the cuts, and for each gap the distance of the runs on both sides when they merged or at the end, (n - 1,).
 
-    Exact: a heap holds the distances of adjacent runs, and a merge changes two of them. With summed rows, "ward" and
-    "average" take O(d) each, O(n (log n + d)) in total. "complete" compares two rows at most once, when their runs
-    become adjacent: O(n^2 d), in blocks. Ties go to the first in the text.
+    Exact, in O(n (log n + d)): a heap holds the distances of adjacent runs, and a merge changes two of them. Ties go to the
+    first in the text.
 
-    >>> cuts, gaps = agglomerate_chain(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), "average", clusters=2)
-    >>> cuts.tolist(), gaps.tolist()
-    ([0, 2, 3], [0.0, 1.0])
+    >>> cuts, gaps = agglomerate_chain(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), clusters=2)
+    >>> cuts.tolist(), gaps.round(2).tolist()
+    ([0, 2, 3], [0.0, 1.63])
     """
     n = left = len(rows)
-    rows = rows.astype(np.float64)
-    sums = rows.copy()  # indexed by the start of a run
+    sums = rows.astype(np.float64)  # indexed by the start of a run
     begin, end = [*range(-1, n)], [*range(1, n + 2)]  # of the run that ends at i; of the run that starts at i, else 0
     gaps = [-inf] * (n + 1)
 
-    def distance(a: int, b: int, c: int, new: slice, others: slice) -> float:
-        """Return the distance of runs a..b and b..c, where only ``new`` and ``others`` are not yet compared."""
-        if linkage == "complete":
-            return max(gaps[b], _max_distance(rows[new], rows[others]))
+    def distance(a: int, b: int, c: int) -> float:
         p, q = b - a, c - b
-        x, y = sums[a] / p, sums[b] / q
-        if linkage == "average":
-            return round(1 - float(x @ y), _DIGITS)
-        return round(float(np.sqrt(2 * p * q / (p + q)) * np.linalg.norm(x - y)), _DIGITS)
+        return round(float(np.sqrt(2 * p * q / (p + q)) * np.linalg.norm(sums[a] / p - sums[b] / q)), _DIGITS)
 
     for i in range(1, n):
-        gaps[i] = distance(i - 1, i, i + 1, slice(i - 1, i), slice(i, i + 1))
+        gaps[i] = distance(i - 1, i, i + 1)
     heap = [(gaps[i], i - 1, i, i + 1) for i in range(1, n)]
     heapify(heap)
     while heap:
@@ -231,19 +221,12 @@ def agglomerate_chain(
         sums[a] += sums[b]
         end[a], end[b], begin[c] = c, 0, a
         if a > 0:
-            gaps[a] = distance(before, a, c, slice(before, a), slice(b, c))
+            gaps[a] = distance(before, a, c)
             heappush(heap, (gaps[a], before, a, c))
         if c < n:
-            gaps[c] = distance(a, c, after, slice(a, b), slice(c, after))
+            gaps[c] = distance(a, c, after)
             heappush(heap, (gaps[c], a, c, after))
     return np.flatnonzero(end), np.array(gaps[1:-1])
-
-
-def _max_distance(x: Floats, y: Floats) -> float:
-    """Return the maximum cosine distance between a row of x and a row of y."""
-    height = max(_BLOCK_PAIRS // len(y), 1)
-    least = min(float((x[top : top + height] @ y.T).min()) for top in range(0, len(x), height))
-    return round(1 - least, _DIGITS)
 
 
 def hdbscan(rows: Floats, least: int) -> Ints:

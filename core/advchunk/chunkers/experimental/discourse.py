@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from advchunk.chunkers.experimental.edus.lexicon import BREAKS, Connective, get_
 from advchunk.chunkers.experimental_base import ExperimentalChunker
 from advchunk.chunkers.numerics import costs, cutting
 from advchunk.chunkers.numerics.costs import SegmentCost
-from advchunk.chunkers.params import Params, at_least, at_most_chunk
+from advchunk.chunkers.params import AS_PUBLISHED, Bounds, Params
 from advchunk.models.signals import neighbor_similarity
 from advchunk.records import Document, Floats, Ints, Segmentation, Strength, Units
 
@@ -31,8 +31,7 @@ _CLOSING = "\"'”’»›)]）」』】》*_"  # noqa: RUF001
 class DiscourseSegmenterParams(Params):
     """Start a segment at every strong connective, and between them group clauses to a target so that they cohere.
 
-    The units are elementary discourse units, roughly clauses (`edus.Edus`), found by connectives and punctuation, or by
-    parses if ``sentence_splitter`` is a spaCy pipeline with a parser. A unit starts a segment if it begins with a strong
+    The units are elementary discourse units, roughly clauses (`edus.Edus`), found by connectives and punctuation. A unit starts a segment if it begins with a strong
     connective ("however", "therefore", "in contrast", "nevertheless" ...) at the start of a sentence or after a semicolon,
     colon or dash. A weak connective ("and", "but", "or"), one within its clause (", however,") or one after a comma does not.
 
@@ -43,20 +42,20 @@ class DiscourseSegmenterParams(Params):
     against a topic of its own for each group (`costs.evidence` of the units' vectors); 4 ln(n) (tokens / target - 1)^2 for
     its size, for n units; and 8 ln(n) for a cut inside a sentence, 16 ln(n) for one before a subordinate clause.
 
-    A turn in an argument is not a change of topic: on Choi's group 3-11, with the true number of segments, Pk is .14,
-    and .11 with an empty lexicon. For topics, optimal-semantic (.07) is the better choice. There are no presets: only a
-    larger target brings it nearer to the topics of lectures, meetings and clinical chapters (Pk .42, .49 and .50 with
-    ``target_tokens=2000``; no boundary .43, .36 and .32). A text without punctuation
-    has no units smaller than its paragraphs.
+    A turn in an argument is not a change of topic: for topics, optimal-semantic is the better choice (benchmarks/CUTS.md).
+    A text without punctuation has no units smaller than its paragraphs.
+
+    Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``) and units end where
+    blocks do (``markup``). ``preset="published"`` sets this back.
 
     Parameters
     ----------
+    preset : "published", the specification on plain text.
     target_tokens : target tokens where no strong connective ends a chunk, 1..max_tokens; None is half of
         ``max_tokens``.
-    connectives : changes to the language's lexicon, by words: "strong", "weak", "none" to remove one, or fields of
-        `chunkers.experimental.edus.lexicon.Connective`: ``{"however": "weak", "by the way": "strong"}``.
-    lexicon : a whole lexicon instead, in the format of the files in ``advchunk/text/edus/lexicons``. English has the
-        most complete one; German, French, Spanish and Chinese are also included.
+    connectives : changes to the language's lexicon, by words: "strong", "weak", "none" to remove one:
+        ``{"however": "weak", "by the way": "strong"}``. English has the most complete lexicon; German, French, Spanish and
+        Chinese have one, too.
 
     References
     ----------
@@ -66,16 +65,15 @@ class DiscourseSegmenterParams(Params):
     """
 
     algorithm: ClassVar[str] = "discourse"
-    target_tokens: int | None = None
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"published": AS_PUBLISHED}
+    preset: Literal["published"] | None = None
+    target_tokens: Annotated[int | None, Bounds(1, in_chunk=True)] = None
     connectives: Mapping[str, Any] | None = None
-    lexicon: Mapping[str, Any] | None = None
 
     def check(self) -> None:
-        """Add the rules for the target and the lexicon."""
+        """Add the rules for the lexicon."""
         super().check()
-        at_least(1, self, "target_tokens")
-        at_most_chunk(self, "target_tokens")
-        get_lexicon(self.language, self.connectives, self.lexicon)
+        get_lexicon(self.language, self.connectives)
 
     @property
     def target(self) -> int:
@@ -98,9 +96,7 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
         splitter = self.sentence_splitter
         if isinstance(splitter, Edus):
             return splitter
-        parser = splitter if "parser" in getattr(splitter, "pipe_names", ()) else None
-        sentences = None if parser is not None or splitter == "edus" else splitter
-        return Edus(self.language, self.connectives, self.lexicon, sentences, parser)
+        return Edus(self.language, self.connectives, None if splitter == "edus" else splitter)
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return discourse units; an edge inside a sentence has the strength ``WITHIN_SENTENCE``."""
@@ -114,7 +110,7 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Find the cheapest segmentation."""
         texts, scale = units.strings(), float(np.log(len(units)))
-        lexicon = get_lexicon(self.language, self.connectives, self.lexicon)
+        lexicon = get_lexicon(self.language, self.connectives)
         openings, before = [lexicon.opening(text) for text in texts], ["", *texts[:-1]]
         inside = [False, *(units.strength[1:-1] == Strength.WITHIN_SENTENCE).tolist()]
         starters = list(map(segment_opening, openings, inside, before))

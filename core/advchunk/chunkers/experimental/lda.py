@@ -1,8 +1,8 @@
 """LDA topics: cut where the topics of the text change."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from advchunk.chunkers.experimental.topics import TopicModel, Topics
 from advchunk.chunkers.experimental_base import ExperimentalChunker
 from advchunk.chunkers.lexical import LexicalParams, WindowedLexicalChunker
 from advchunk.chunkers.numerics import cutting
-from advchunk.chunkers.params import RESOURCE, at_least
+from advchunk.chunkers.params import AS_PUBLISHED, RESOURCE, Bounds
 from advchunk.chunkers.windows import WindowedParams
 from advchunk.errors import require
 from advchunk.models import signals
@@ -20,7 +20,6 @@ from advchunk.records import Document, Floats, Ints, Segmentation, Units
 from advchunk.text.detection import AUTO
 from advchunk.text.terms import Terms
 
-_MAX_SAMPLES = 100
 _DECIMALS = 9  # to which divergences are rounded, so that ties are exact
 
 
@@ -45,10 +44,11 @@ class LDATopicParams(WindowedParams, LexicalParams):
     topics change least there; this cuts at maxima. The effect of a fixed threshold depends on the number of topics:
     with the defaults, nearly every gap of a short document exceeds 0.3, and every local maximum is a boundary. Use a
     preset: "depth" is relative and averages ten models, because a model of one short text varies much by chance;
-    "topictiling" is the published algorithm, intended for use with a ``model``. "coarse" is for real text, with few long
-    topics: on lectures, meetings and clinical chapters Pk is .40, .42 and .34 instead of .57, .60 and .64 by default (no
-    boundary: .43, .36, .32).
+    "topictiling" is the published algorithm, intended for use with a ``model``; "coarse" is for real text, with few long
+    topics (benchmarks/CUTS.md).
 
+    Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where
+    blocks do (``markup``), and texts over ``max_units`` are segmented in windows. ``preset="published"`` sets this back.
     Departs from TopicTiling: the defaults, which are the specification's; topics of the document itself; stemming and
     stop words; deterministic inference for each sentence instead of sampling in windows; the outermost gaps may be
     boundaries; a flat valley is cut in its middle, not at its end. The cutoff at mean - std / 2 is the paper's; the
@@ -65,8 +65,6 @@ class LDATopicParams(WindowedParams, LexicalParams):
         ``max_units`` sentences.
     block_size : number of sentences compared on each side of a gap, >= 1; fewer at the ends of the text.
     divergence_threshold : divergence in bits above which a gap is a boundary with ``rule="threshold"``, 0..1.
-    step : sentences between scored gaps, >= 1; ``block_size`` compares disjoint blocks. Gaps that are skipped have the
-        score 0.
     rule : rule for boundaries, "threshold" or "depth".
     cutoff_z : number of standard deviations above the mean that the depth of a boundary must reach with
         ``rule="depth"``; may be negative.
@@ -81,39 +79,34 @@ class LDATopicParams(WindowedParams, LexicalParams):
         or if the likelihood is not finite, `NotConverged` is raised and the fallback takes over. None is unlimited:
         in short texts chance alone moves the likelihood by 0.3 and more (see `topics.train`).
     seed : seed of the first model, 0..2^32 - 1; see `topics.train` for what else the topics depend on.
-    preset : "depth", "topictiling" or "coarse"; sets the parameters above that are not given.
+    preset : "published", "depth", "topictiling" or "coarse"; sets the parameters above that are not given.
     """
 
     algorithm: ClassVar[str] = "lda-topic"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "published": {**AS_PUBLISHED, "max_units": None},
         "depth": {"num_topics": 10, "block_size": 4, "rule": "depth", "samples": 10},
         "topictiling": {"num_topics": 100, "block_size": 2, "rule": "depth", "measure": "cosine"},
         "coarse": {"num_topics": 10, "block_size": 40, "rule": "depth", "cutoff_z": 2.0, "samples": 3},
     }
 
-    num_topics: int = 50
-    block_size: int = 10
-    divergence_threshold: float = 0.3
-    step: int = 1
+    num_topics: Annotated[int, Bounds(2, 10_000)] = 50
+    block_size: Annotated[int, Bounds(1)] = 10
+    divergence_threshold: Annotated[float, Bounds(0, 1)] = 0.3
     rule: Literal["threshold", "depth"] = "threshold"
     cutoff_z: float = -0.5
-    n_segments: int | None = None
+    n_segments: Annotated[int | None, Bounds(1)] = None
     measure: Literal["divergence", "cosine"] = "divergence"
-    samples: int = 1
-    iterations: int = 200
-    tolerance: float | None = None
-    seed: int = 0
-    preset: Literal["depth", "topictiling", "coarse"] | None = None
+    samples: Annotated[int, Bounds(1, 100)] = 1
+    iterations: Annotated[int, Bounds(4)] = 200
+    tolerance: Annotated[float | None, Bounds(0, open=True)] = None
+    seed: Annotated[int, Bounds(0)] = 0
+    preset: Literal["published", "depth", "topictiling", "coarse"] | None = None
 
     def check(self) -> None:
-        """Check topics, blocks and boundaries too."""
+        """Check seeds too."""
         super().check()
-        topics.check_training(self.num_topics, self.iterations, self.seed, self.tolerance)
-        at_least(1, self, "block_size", "step", "samples", "n_segments")
-        require(self.samples <= _MAX_SAMPLES, f"samples must be at most {_MAX_SAMPLES}", self.samples)
         require(self.seed + self.samples <= 2**32, "seed + samples must be at most 2^32", self.seed + self.samples)
-        is_valid = 0 <= self.divergence_threshold <= 1
-        require(is_valid, "divergence_threshold must be in 0..1 bits", self.divergence_threshold)
 
 
 @dataclass(kw_only=True)
@@ -122,7 +115,7 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, WindowedLexicalChunke
 
     Parameters
     ----------
-    model : topics of a collection, from `fit` or `TopicModel.load`; None learns those of each document.
+    model : topics of a collection, from `TopicModel.fit`; None learns those of each document.
 
     >>> text = "Cats purr. A cat naps. A cat purrs. Stocks fell. Sell stocks that fell. Stocks fell."
     >>> [chunk.text for chunk in LDATopicChunker(preset="depth", num_topics=2, n_segments=2).chunk(text)]
@@ -150,10 +143,6 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, WindowedLexicalChunke
         if self.model is None:
             topics.sampler()
 
-    def fit(self, corpus: Iterable[str | Document]) -> TopicModel:
-        """Return the topics of a collection, learned with these parameters, for use as ``model``."""
-        return TopicModel.fit(corpus, **self._training(0), wording=self.wording, word_splitter=self.word_splitter)
-
     def _training(self, sample: int) -> dict[str, Any]:
         options = {"num_topics": self.num_topics, "iterations": self.iterations, "tolerance": self.tolerance}
         return options | {"seed": self.seed + sample}
@@ -166,12 +155,10 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, WindowedLexicalChunke
         """Compare the topics on both sides of each gap, and cut where they differ most."""
         trained = (topics.train(words, **self._training(sample)) for sample in range(self.samples))
         models = [self.model.topics] if self.model else trained
-        divergence = np.array([self._divergence(model, words) for model in models]).mean(axis=0).round(_DECIMALS)
-        gaps, scored = np.zeros_like(divergence), slice(self.step - 1, None, self.step)
-        gaps[scored] = divergence[scored]
-        peaks, depth, threshold = self._select(divergence[scored])
-        cuts = cutting.cuts_at((peaks + 1) * self.step, len(units))
-        figures = {"divergence": divergence, "depth": depth, "threshold": threshold}
+        gaps = np.array([self._divergence(model, words) for model in models]).mean(axis=0).round(_DECIMALS)
+        peaks, depth, threshold = self._select(gaps)
+        cuts = cutting.cuts_at(peaks + 1, len(units))
+        figures = {"divergence": gaps, "depth": depth, "threshold": threshold}
         by_depth = self.rule == "depth" or self.n_segments is not None
         least = None if by_depth else threshold
         deep = float(depth.sum())

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -11,9 +11,8 @@ from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.experimental_base import ExperimentalChunker
 from advchunk.chunkers.numerics import graphs, runs
 from advchunk.chunkers.numerics.graphs import CommunityMethod
-from advchunk.chunkers.params import GroupedParams, at_least
+from advchunk.chunkers.params import AS_PUBLISHED, Bounds, GroupedParams
 from advchunk.chunkers.windows import WindowedParams, segment_windows
-from advchunk.errors import require
 from advchunk.models import signals
 from advchunk.records import Floats, Segmentation, Units
 
@@ -33,8 +32,11 @@ class GraphPartitionParams(WindowedParams, GroupedParams):
     An absolute threshold does not transfer between embedders, and at 0.6 seven out of eight sentences have no edge. Such
     a sentence joins the run around it (`runs.assign_noise`); a text without edges is one segment. ``neighbors``
     connects each sentence to its nearest neighbors instead, regardless of the embedder; ``preset="neighbors"`` is far
-    better (Pk .12 instead of .43 on Choi's group 3-11). The graph ignores the order of the text, so communities
-    alternate; ``min_run`` merges short runs.
+    better. The graph ignores the order of the text, so communities alternate; ``min_run`` merges short runs.
+
+    Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where
+    blocks do (``markup``), ``threshold`` is .6, a sentence without edges joins the run around it (``join_isolated``), and texts
+    over ``max_units`` are segmented in windows. ``preset="published"`` sets all of this back. Always: ``max_tokens`` applies.
 
     Comparing n sentences takes O(n^2) time, up to ``max_units`` (in proportion to the text beyond). Similarities are
     computed in blocks, so memory grows with sentences and edges only. More than a million edges in a window raise an error,
@@ -46,11 +48,11 @@ class GraphPartitionParams(WindowedParams, GroupedParams):
 
     Parameters
     ----------
-    preset : "neighbors", the best setting on Choi's group 3-11: ``neighbors=5``, ``threshold=0``, ``center=True`` and
-        ``min_run=3``; or "coarse", for real text, with ``neighbors=10`` and ``min_run=32``: on lectures, meetings and
-        clinical chapters Pk is .44, .55 and .37 instead of .57, .64 and .66 by default (no boundary: .43, .36, .32).
+    preset : "published", the specification; "neighbors", the best setting on Choi's group 3-11; or "coarse", for real text
+        (benchmarks/CUTS.md).
     method : community detection: "louvain" (needs ``advchunk[graph]``) or "leiden" (``advchunk[leiden]``).
-    threshold : cosine similarity above which two sentences are connected, 0..1. Our specification has 0.7; with the
+    threshold : cosine similarity above which two sentences are connected, 0..1. Poor with static embedders (Pk .43 on planted
+        topics, no cut .44): take ``preset="neighbors"`` (.12). Our specification has 0.7; with the
         built-in embedder 0.6 cuts as often as 0.7 did with its first version, whose cosines were higher.
     neighbors : number of nearest neighbors that a sentence is connected to, >= 1; None connects all above
         ``threshold``.
@@ -59,29 +61,24 @@ class GraphPartitionParams(WindowedParams, GroupedParams):
     center : True subtracts the document's mean vector first.
     min_run : minimum sentences of a passage (of a community, unless ``contiguous``), >= 1; shorter ones are merged with
         the more similar neighbor (ties go to the left).
+    join_isolated : True joins a sentence without edges to the run around it; False makes it a community of its own.
     """
 
     algorithm: ClassVar[str] = "graph-partition"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "published": {**AS_PUBLISHED, "threshold": 0.7, "join_isolated": False, "max_units": None},
         "neighbors": {"neighbors": 5, "threshold": 0.0, "center": True, "min_run": 3},
         "coarse": {"neighbors": 10, "threshold": 0.0, "center": True, "min_run": 32},
     }
-    preset: Literal["neighbors", "coarse"] | None = None
+    preset: Literal["published", "neighbors", "coarse"] | None = None
     method: CommunityMethod = "louvain"
-    threshold: float = 0.6
-    neighbors: int | None = None
-    resolution: float = 1.0
-    seed: int = 0
+    threshold: Annotated[float, Bounds(0, 1)] = 0.6
+    neighbors: Annotated[int | None, Bounds(1)] = None
+    resolution: Annotated[float, Bounds(1e-6, 1e6)] = 1.0
+    seed: Annotated[int, Bounds(0, 2**32 - 1)] = 0
     center: bool = False
-    min_run: int = 1
-
-    def check(self) -> None:
-        """Check the graph and its communities too."""
-        super().check()
-        require(0 <= self.threshold <= 1, "threshold must be in 0..1", self.threshold)
-        at_least(1, self, "neighbors", "min_run")
-        require(1e-6 <= self.resolution <= 1e6, "resolution must be in 1e-6..1e6", self.resolution)
-        require(0 <= self.seed < 2**32, "seed must be in 0..2^32 - 1", self.seed)
+    min_run: Annotated[int, Bounds(1)] = 1
+    join_isolated: bool = True
 
 
 @dataclass(kw_only=True)
@@ -109,13 +106,12 @@ class GraphPartitionChunker(GraphPartitionParams, ExperimentalChunker, Embedding
         edges = graphs.similarity_edges(rows, threshold) if k is None else graphs.neighbor_edges(rows, k, threshold)
         labels = graphs.detect_communities(n, edges, self.method, self.resolution, self.seed)
         connected = np.bincount(np.r_[edges.left, edges.right], minlength=n) > 0
-        least, contiguous = self.min_run, self.contiguous
-        projected = runs.project_labels(np.where(connected, labels, -1), rows, least, contiguous=contiguous)
+        kept = np.where(connected, labels, -1) if self.join_isolated else labels
+        projected = runs.project_labels(kept, rows, self.min_run, contiguous=self.contiguous)
         figures = {
-            "modularity": graphs.modularity(edges, labels, self.resolution),
             "communities": len(np.unique(labels[connected])),
             "isolated": int(n - connected.sum()),
             "labels": labels,
             "edges": edges,
         }
-        return runs.segment_labels(projected, contiguous=self.contiguous, figures=figures)
+        return runs.segment_labels(projected, contiguous=self.contiguous, figures=figures, least=self.min_run)

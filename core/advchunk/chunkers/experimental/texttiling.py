@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from advchunk.building.sizes import Limits
 from advchunk.chunkers.experimental_base import ExperimentalChunker
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
 from advchunk.chunkers.numerics import cutting
-from advchunk.chunkers.params import at_least
+from advchunk.chunkers.params import AS_PUBLISHED, Bounds
 from advchunk.errors import require
 from advchunk.models import signals
 from advchunk.records import Document, Segmentation, Units
@@ -31,22 +31,12 @@ class TextTilingParams(LexicalParams):
     of all depths, without a higher peak nearby.
 
     The defaults are those of this project's specification and no better than chance, because they score only every
-    fifth gap. Use a preset: "hearst" has the paper's cutoff; "fine" does not smooth and has a stricter cutoff. Mean Pk
-    on 50 texts of each of Choi's groups, where presets were chosen on 3-11:
+    fifth gap. Use a preset: "hearst" has the paper's cutoff; "fine" does not smooth and has a stricter cutoff; "coarse" is
+    for real text, where these two cut about six times too often (benchmarks/CUTS.md).
 
-        =======  ====  ====  ====  ====
-        preset   3-11  3-5   6-8   9-11
-        =======  ====  ====  ====  ====
-        None     .476  .464  .456  .540
-        hearst   .228  .390  .210  .168
-        fine     .167  .194  .115  .150
-        =======  ====  ====  ====  ====
-
-    On real text these presets cut about six times too often. There take "coarse", chosen on every other lecture, meeting
-    and clinical chapter: on the rest its Pk is .40, .41 and .35, that of the default .44, .51 and .40, and that of no
-    boundary at all .43, .36 and .32 (benchmarks/CUTS.md).
-
-    Departs from the paper: units are sentences, not sequences of 20 words, so boundaries need not be moved; words are
+    Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``) and sentences end where
+    blocks do (``markup``). ``preset="published"`` sets this back; give "hearst" with it as parameters for the paper's numbers.
+    Departs from the paper always: units are sentences, not sequences of 20 words, so boundaries need not be moved; words are
     stemmed; gaps near the ends of the text are scored too, with shorter blocks, as in NLTK; a boundary is always a peak
     itself, and a plateau is cut in its middle; the ends of the text count as boundaries for ``spacing``. Gaps skipped
     by ``step`` are not scored; `explain` shows 0 for them.
@@ -57,7 +47,8 @@ class TextTilingParams(LexicalParams):
     Parameters
     ----------
     block_size : number of sentences on each side of a gap, >= 1.
-    step : sentences between scored gaps, >= 1.
+    step : sentences between scored gaps, >= 1. The specification's 5 finds one boundary in five at most (Pk .50 on planted
+        topics, no cut .44): take ``preset="hearst"`` (.29) or "fine".
     smooth_width : number of scores in the running mean, odd, >= 1; 1 disables smoothing.
     cutoff_z : number of standard deviations above the mean that the depth of a boundary must exceed; the paper's
         conservative cutoff is -0.5, its liberal one -1.0.
@@ -68,28 +59,27 @@ class TextTilingParams(LexicalParams):
         chunks of that size, within a sentence if necessary. The target is missed only where no division meets it: in a text,
         or a section between hard stops, below .8 of it or between 1.2 and 1.6 of it, and beside tables, code and formulas,
         which are not cut for it. None disables it.
-    preset : "hearst", "fine" or "coarse"; sets the parameters above that are not given.
+    preset : "published", "hearst", "fine" or "coarse"; sets the parameters above that are not given.
     """
 
     algorithm: ClassVar[str] = "texttiling"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "published": AS_PUBLISHED,
         "hearst": {"block_size": 6, "step": 1, "cutoff_z": -0.5},
         "fine": {"block_size": 6, "step": 1, "smooth_width": 1, "cutoff_z": 0.0},
         "coarse": {"block_size": 40, "step": 1, "smooth_width": 11, "cutoff_z": 2.0, "spacing": 40},
     }
-    block_size: int = 10
-    step: int = 5
+    block_size: Annotated[int, Bounds(1)] = 10
+    step: Annotated[int, Bounds(1)] = 5
     smooth_width: int = 3
     cutoff_z: float = 1.2
-    spacing: int = 2
+    spacing: Annotated[int, Bounds(0)] = 2
     target_tokens: int | None = None
-    preset: Literal["hearst", "fine", "coarse"] | None = None
+    preset: Literal["published", "hearst", "fine", "coarse"] | None = None
 
     def check(self) -> None:
-        """Check blocks, scores and the target too."""
+        """Check smoothing and the target too."""
         super().check()
-        at_least(1, self, "block_size", "step")
-        at_least(0, self, "spacing")
         is_odd = self.smooth_width >= 1 and self.smooth_width % 2 == 1
         require(is_odd, "smooth_width must be odd and >= 1", self.smooth_width)
         if self.target_tokens is not None:

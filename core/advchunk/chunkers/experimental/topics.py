@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-import zipfile
-import zlib
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
-from io import BytesIO
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from advchunk.errors import ConfigurationError, NotConverged, first_line, import_extra, require
-from advchunk.models.atomic import open_atomic
+from advchunk.errors import NotConverged, import_extra, require
 from advchunk.records import Document, Floats, Ints
 from advchunk.text.detection import AUTO
 from advchunk.text.terms import Terms, Wording, WordSplitter, language_of_all
 
-_FORMAT = "advchunk topic model 1"
 _TOLERANCE = 1e-3  # change of a probability below which inference stops
-_BLOCK = 2048  # distinct words of units whose topics are inferred together
 _MAX_ROUNDS = 100  # of inference; a word that is still undecided then has equally likely topics
 
 
@@ -54,52 +46,29 @@ class Topics:
         -------
         Two (n, K) arrays whose rows sum to the words of the unit. Ties go to the first topic.
         """
-        counts = words.counts()
-        block = np.minimum(counts.indptr[:-1], counts.nnz - _BLOCK) // _BLOCK  # of each unit; the last has the rest
-        starts = np.unique(block, return_index=True)[1].tolist()
-        blocks = [_Inference(self, counts[start:end]) for start, end in pairwise([*starts, len(words)])]
-        for _ in range(_MAX_ROUNDS):
-            if max([block.update() for block in blocks]) < _TOLERANCE:
-                break
-        expected, likeliest = zip(*(block.totals() for block in blocks), strict=True)
-        return np.concatenate(expected), np.concatenate(likeliest)
-
-
-class _Inference:
-    """The inference of the topics of a block of units, small enough for the processor's cache.
-
-    Parameters
-    ----------
-    counts : (units, terms) counts of words, sparse.
-    """
-
-    def __init__(self, topics: Topics, counts: Any) -> None:
         from scipy.sparse import csr_array
 
-        self._share, self._prior = topics.shares[:, counts.indices].T, topics.prior  # a row for each word of a unit
-        n, many = counts.shape[0], counts.nnz
-        self._unit = np.repeat(np.arange(n), np.diff(counts.indptr))
-        self._total = csr_array((counts.data, np.arange(many), counts.indptr), shape=(n, many))
-        self._topics = _normalize(self._share * self._prior)
-
-    def update(self) -> float:
-        """Update the probabilities of topics once; return the largest change."""
-        others = np.maximum((self._total @ self._topics)[self._unit] - self._topics, 0)  # rounding may make it negative
-        before, self._topics = self._topics, _normalize(self._share * (self._prior + others))
-        return float(np.abs(self._topics - before).max(initial=0))
-
-    def totals(self) -> tuple[Floats, Floats]:
-        """Return the results of `Topics.infer`."""
-        likeliest = np.eye(len(self._prior))[self._topics.argmax(axis=1)]
-        return np.asarray(self._total @ self._topics), np.asarray(self._total @ likeliest)
+        counts = words.counts()
+        unit = np.repeat(np.arange(len(words)), np.diff(counts.indptr))
+        total = csr_array((counts.data, np.arange(counts.nnz), counts.indptr), shape=(len(words), counts.nnz))
+        share = self.shares[:, counts.indices].T  # a row for each distinct word of a unit
+        topics, change = _normalize(share * self.prior), np.inf
+        for _ in range(_MAX_ROUNDS):
+            if change < _TOLERANCE:
+                break
+            others = np.maximum((total @ topics)[unit] - topics, 0)  # rounding may make it negative
+            before, topics = topics, _normalize(share * (self.prior + others))
+            change = float(np.abs(topics - before).max(initial=0))
+        likeliest = np.eye(len(self.prior))[topics.argmax(axis=1)]
+        return np.asarray(total @ topics), np.asarray(total @ likeliest)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicModel:
     """The topics of a collection of texts, their vocabulary, and the normalization of its words.
 
-    Created by `fit` or `load`, with the V distinct terms as vocabulary. Inference needs numpy and scipy alone, and gives
-    the same topics on any machine.
+    Created by `fit`, with the V distinct terms as vocabulary; `pickle` stores it. Inference needs numpy and scipy alone, and
+    gives the same topics on any machine.
 
     >>> model = TopicModel.fit(["Cats purr and nap.", "Courts rule.", "A cat naps.", "The court ruled."], num_topics=2)
     >>> model.vocabulary
@@ -109,13 +78,6 @@ class TopicModel:
     topics: Topics
     vocabulary: tuple[str, ...]
     wording: Wording
-
-    def __post_init__(self) -> None:
-        shares, prior, size = self.topics.shares, self.topics.prior, len(set(self.vocabulary))
-        valid = shares.shape == (len(prior), len(self.vocabulary)) and size == len(self.vocabulary) > 0 < len(prior)
-        require(valid, "shares must be (topics, distinct words), both > 0", shares.shape)
-        valid = all(np.all(np.isfinite(x) & (x > 0)) for x in (shares, prior))
-        require(valid, "shares and prior must be finite and > 0", "other values")
 
     @classmethod
     def fit(
@@ -150,7 +112,7 @@ class TopicModel:
     def model_name(self) -> str:
         """A digest of the model, for fingerprints."""
         arrays = (np.ascontiguousarray(array).tobytes() for array in (self.topics.shares, self.topics.prior))
-        return sha256(b"".join([self._header().encode(), *arrays])).hexdigest()[:16]
+        return sha256(b"".join([repr((self.wording, self.vocabulary)).encode(), *arrays])).hexdigest()[:16]
 
     def terms(self, texts: Iterable[str], split: WordSplitter | None = None) -> Terms:
         """Return the terms of texts as indices into the vocabulary, without words that are not in it."""
@@ -159,35 +121,6 @@ class TopicModel:
         ids: Ints = np.array([number.get(form, -1) for form in forms], dtype=np.int64)[words.ids]
         edges = np.r_[0, np.cumsum(ids >= 0)][words.edges]
         return Terms(ids[ids >= 0], edges, len(self.vocabulary))
-
-    def save(self, path: str | Path) -> None:
-        """Write the model to a file: a zip of numpy arrays and a JSON header, without pickled code."""
-        with open_atomic(path, "wb") as file:
-            header = np.array(self._header())
-            np.savez_compressed(file, header=header, shares=self.topics.shares, prior=self.topics.prior)
-
-    @classmethod
-    def load(cls, path: str | Path) -> TopicModel:
-        """Read a model that `save` wrote; raise `ConfigurationError` if the file is something else, or damaged."""
-        stored = Path(path).read_bytes()
-        try:
-            with zipfile.ZipFile(BytesIO(stored)) as whole:
-                require(whole.testzip() is None, "its parts must be whole", whole.testzip())
-            with np.load(BytesIO(stored), allow_pickle=False) as arrays:
-                header = json.loads(str(arrays["header"]))
-                require(header["format"] == _FORMAT, f"format must be {_FORMAT!r}", header["format"])
-                topics = Topics(arrays["shares"], arrays["prior"])
-            return cls(topics, tuple(header["vocabulary"]), Wording(**header["wording"]))
-        except _NOT_A_MODEL as error:
-            msg = f"{path} is not a topic model saved by advchunk, or it is damaged: {first_line(error)}"
-            raise ConfigurationError(msg) from error
-
-    def _header(self) -> str:
-        return json.dumps({"format": _FORMAT, "wording": asdict(self.wording), "vocabulary": self.vocabulary})
-
-
-# Errors of reading arbitrary bytes as a zip of arrays; ConfigurationError is a ValueError.
-_NOT_A_MODEL = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError)
 
 
 @cache
@@ -222,7 +155,11 @@ def train(words: Terms, *, num_topics: int, iterations: int, seed: int, toleranc
     Blei, Ng & Jordan 2003, "Latent Dirichlet Allocation", JMLR 3; Griffiths & Steyvers 2004, "Finding scientific topics",
     PNAS 101.
     """
-    check_training(num_topics, iterations, seed, tolerance)
+    # On some of these tomotopy would crash.
+    require(2 <= num_topics <= 10_000, "num_topics must be in 2..10,000", num_topics)
+    require(iterations >= 4, "iterations must be >= 4", iterations)
+    require(0 <= seed < 2**32, "seed must be in 0..2^32 - 1", seed)
+    require(tolerance is None or tolerance > 0, "tolerance must be > 0 or None", tolerance)
     model = sampler().LDAModel(k=num_topics, seed=seed)
     numbers = list(map(str, words.ids.tolist()))  # not the words: tomotopy rejects lone surrogates
     for start, end in pairwise(words.edges.tolist()):
@@ -241,14 +178,6 @@ def train(words: Terms, *, num_topics: int, iterations: int, seed: int, toleranc
     used = list(map(int, model.used_vocabs))
     shares[:, used] = [model.get_topic_word_dist(topic) for topic in range(num_topics)]
     return Topics(shares, np.asarray(model.alpha, dtype=np.float64))
-
-
-def check_training(num_topics: int, iterations: int, seed: int, tolerance: float | None) -> None:
-    """Raise `ConfigurationError` for invalid parameters of `train`, on which tomotopy would crash."""
-    require(2 <= num_topics <= 10_000, "num_topics must be in 2..10,000", num_topics)
-    require(iterations >= 4, "iterations must be >= 4", iterations)
-    require(0 <= seed < 2**32, "seed must be in 0..2^32 - 1", seed)
-    require(tolerance is None or tolerance > 0, "tolerance must be > 0 or None", tolerance)
 
 
 def _normalize(weights: Floats) -> Floats:

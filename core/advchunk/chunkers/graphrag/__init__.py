@@ -8,9 +8,8 @@ REGISTRATIONS = (
         name="graphrag",
         path="advchunk.chunkers.graphrag.chunker:GraphRAGChunker",
         summary="Arrange the chunks of a corpus under communities of the entities that they mention, with summaries.",
-        source="Edge et al. 2024 (GraphRAG), Leiden (Traag et al. 2019); ours: extraction by rules, tree, update",
+        source="Edge et al. 2024 (GraphRAG), Leiden (Traag et al. 2019); ours: extraction by rules, tree",
         extra="graphrag",
         experimental=True,
-        replaces=("graph-rag", "knowledge-graph", "corpus", "raptor"),
     ),
 )

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
-from itertools import accumulate
 from typing import Any, Final, TypeVar
 
 from advchunk.chunkers.graphrag.central_sentences import Summary, beginning
 from advchunk.chunkers.graphrag.extraction import LeafText
-from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Mention, MergedDescription, Relation
+from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Mention, Relation
 from advchunk.engine import ChatRequest, Plan
 from advchunk.errors import BadModelOutput, BudgetExceeded, ModelUnavailable
 from advchunk.models.chat import usable_answer
@@ -24,7 +23,7 @@ _T = TypeVar("_T")
 
 GRAPHRAG_VERSION: Final = "graphrag-1"  # of the prompts; part of the cache key of answers
 _MAX_ANSWER = 2048  # tokens
-_MAX_NAME, _MAX_DESCRIPTION, _MAX_MERGED, _MAX_REPORT = 120, 400, 800, 20_000  # characters
+_MAX_NAME, _MAX_DESCRIPTION, _MAX_REPORT = 120, 400, 20_000  # characters
 _MAX_STRENGTH = 10
 _WORDS_PER_TOKEN = 0.7
 _STRENGTH = {"type": "integer", "minimum": 1, "maximum": _MAX_STRENGTH}
@@ -33,7 +32,6 @@ _RELATION = object_schema(source=TEXT, target=TEXT, description=TEXT, strength=_
 _EXTRACTION = object_schema(
     entities={"type": "array", "items": _ENTITY}, relations={"type": "array", "items": _RELATION}
 )
-_MERGED = object_schema(description=TEXT)
 _REPORT = object_schema(title=TEXT, summary=TEXT)
 
 
@@ -84,11 +82,6 @@ class ChatExtractor:
     kinds: str
     gleanings: int = 1
 
-    @property
-    def identity(self) -> str:
-        """Version of the prompts, and settings."""
-        return f"{GRAPHRAG_VERSION} {self.kinds} {self.gleanings}"
-
     def plan(self, passage: LeafText) -> Plan[Extraction]:
         """Return the entities and relations of a passage."""
         messages: tuple[tuple[str, str], ...] = (
@@ -122,20 +115,22 @@ def parse_extraction(answer: Any, passage: LeafText, earlier: Iterable[Mention] 
     if not isinstance(entities, list):
         msg = f"an answer must have a list of entities, got {str(answer)[:80]!r}"
         raise BadModelOutput(msg)
-    mentions, names = list[Mention](), {_fold(mention.name): mention.name for mention in earlier}
+    mentions, names = list[Mention](), {mention.name.casefold(): mention.name for mention in earlier}
     for entity in filter(_is_object, entities):
         name = _line(entity.get("name"), _MAX_NAME)
-        places = _occurrences(name, passage.text) if _fold(name) not in names else []
+        places = _occurrences(name, passage.text) if name.casefold() not in names else []
         kind, description = _line(entity.get("kind"), _MAX_NAME).lower(), _line(entity.get("description"))
         mentions += [Mention(name, *span, kind, description) for span in places]
         if places:
-            names[_fold(name)] = name
+            names[name.casefold()] = name
     if entities and not names:
         msg = f"an answer must have names that are in the text, got {str(entities)[:80]!r}"
         raise BadModelOutput(msg)
     relations, listed = list[Relation](), answer.get("relations")
     for relation in filter(_is_object, listed if isinstance(listed, list) else ()):
-        left_name, right_name = (names.get(_fold(_line(relation.get(end), _MAX_NAME))) for end in ("source", "target"))
+        left_name, right_name = (
+            names.get(_line(relation.get(end), _MAX_NAME).casefold()) for end in ("source", "target")
+        )
         if left_name and right_name and left_name != right_name:
             span = _shared_span(left_name, right_name, passage)
             strength, description = _strength(relation.get("strength")), _line(relation.get("description"))
@@ -151,10 +146,6 @@ def _line(value: Any, most: int = _MAX_DESCRIPTION) -> str:
     """Return a text as one printable line; an empty one if it is no text."""
     text = value if isinstance(value, str) else ""
     return single_line(text)[:most].strip()
-
-
-def _fold(name: str) -> str:
-    return name.casefold()
 
 
 def _occurrences(name: str, text: str) -> list[Span]:
@@ -192,43 +183,6 @@ def _merge(first: Extraction, second: Extraction) -> Extraction:
     mentions = {*first.mentions, *second.mentions}
     relations = dict.fromkeys([*first.relations, *second.relations])
     return Extraction(tuple(sorted(mentions, key=lambda m: (m.start, m.end, m.name))), tuple(relations))
-
-
-@dataclass(frozen=True)
-class DescriptionMerger:
-    """Asks a chat model for one description in place of several of an entity, or of a relation.
-
-    Those that do not fit in a prompt are merged with the description of the ones before.
-
-    Parameters
-    ----------
-    material_tokens : maximum tokens of the descriptions in a prompt; two are shown, however long they are.
-    counter : counts tokens.
-    """
-
-    asker: Asker
-    material_tokens: int
-    counter: Counter
-
-    def plan(self, title: str, descriptions: Sequence[str]) -> Plan[MergedDescription]:
-        """Return the description of what is called ``title``."""
-        text, *rest = descriptions
-        while rest:
-            totals = accumulate(self.counter(f"{line}\n") for line in (title, text, *rest))
-            number = max(sum(size <= self.material_tokens for size in totals) - 2, 1)
-            lines = "\n".join([title, text, *rest[:number]])
-            prompt = fill_prompt(_prompt("descriptions"), descriptions=lines)
-            text = yield from self.asker.ask((("user", prompt),), _MERGED, _parse_merged)
-            rest = rest[number:]
-        return MergedDescription(text)
-
-
-def _parse_merged(answer: Any) -> str:
-    text = _line(answer.get("description"), _MAX_MERGED) if isinstance(answer, dict) else ""
-    if not text:
-        msg = f"an answer must have a description, got {str(answer)[:80]!r}"
-        raise BadModelOutput(msg)
-    return text
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, islice
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -19,24 +20,21 @@ from advchunk.chunkers.experimental_base import ExperimentalChunker
 from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.graphrag import communities as leiden
 from advchunk.chunkers.graphrag.central_sentences import Sentence, Summary, summarize
-from advchunk.chunkers.graphrag.chat import Asker, ChatExtractor, DescriptionMerger, ReportWriter, material
+from advchunk.chunkers.graphrag.chat import Asker, ChatExtractor, ReportWriter, material
 from advchunk.chunkers.graphrag.communities import Community
-from advchunk.chunkers.graphrag.corpus import Corpus, GraphSettings, compare_chunks, graph_of
-from advchunk.chunkers.graphrag.extraction import Extractor, ExtractorLike, LeafText, RuleExtractor, as_extractor
-from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, MergedDescription, Weighting
-from advchunk.chunkers.graphrag.leaves import Leaf, find_entities, make_passage, split_sentences
-from advchunk.chunkers.graphrag.phases import PhasedRunner, Phases, TimeBudget, arun_phases, run_phases
-from advchunk.chunkers.graphrag.tree import Node, build_tree, digest_nodes, leaves_below, place_leaves
+from advchunk.chunkers.graphrag.corpus import Corpus, Leaf, find_entities, make_passage, split_sentences
+from advchunk.chunkers.graphrag.extraction import LeafText, RuleExtractor
+from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Weighting, build_graph
+from advchunk.chunkers.graphrag.phases import PhasedRunner, Phases, arun_phases, run_phases
+from advchunk.chunkers.graphrag.tree import Node, build_tree, place_leaves
 from advchunk.chunkers.model_bases import ChatParams
-from advchunk.chunkers.params import RESOURCE, Params, at_least, at_most_chunk
+from advchunk.chunkers.params import AS_PUBLISHED, RESOURCE, Bounds
 from advchunk.engine import Job, Plan, completed
 from advchunk.engine.runner import Failure, OnError, Runner, error_handler
 from advchunk.errors import ConfigurationError, first_line, require
 from advchunk.models.cache import with_cache
 from advchunk.models.chat import ChatModelLike
-from advchunk.models.embedders import as_embedder
 from advchunk.models.endpoint import chat_model
-from advchunk.models.identity import model_name, own_identity
 from advchunk.records import Chunk, Document, Segmentation, Units, write_metadata
 from advchunk.text.detection import AUTO
 from advchunk.text.terms import language_of_all
@@ -58,71 +56,72 @@ class GraphRAGParams(ChatParams):
     chunks of documents in order. ``level`` is the depth, and ``parent`` an index in that list; methods that return the
     chunks of each document return the root and the communities with those of the first. In the metadata, ``granularity`` is
     "document" for the root, "section" for a community, "paragraph" for the chunks of documents, which have the ids and
-    texts of `RecursiveChunker`'s: there are no presets for these cuts.
+    texts of `RecursiveChunker`'s.
 
     A summary consists of the sentences whose entities have the strongest ties in the community, verbatim: ``sources`` in the
     metadata has the document and the span of each. Sentences of several documents have no place in one, so the summary is
     the ``context`` of a chunk without text: it is what is embedded.
 
-    With an ``llm``, a model extracts entities with kinds, relations and descriptions, merges the descriptions of an entity or a
-    relation from several chunks, and writes the summaries, the smallest communities first, from those of their parts, the
-    descriptions and the central sentences, whose ``sources`` remain in the metadata. Where its answers cannot be used, such as
-    names that are not in the text, or the budget is spent, rules extract, descriptions are joined, and the summary consists of sentences; ``status`` in the graph and
-    ``summary_status`` say so, and an update asks again for descriptions and summaries. With a ``cache``, a run that was killed resumes where it stopped.
+    With an ``llm``, a model extracts entities with kinds, relations and descriptions, and writes the summaries, the smallest
+    communities first, from those of their parts, the descriptions and the central sentences, whose ``sources`` remain in the
+    metadata. Where its answers cannot be used, such as names that are not in the text, or the budget is spent, rules extract, and
+    the summary consists of sentences; ``status`` of an extraction and ``summary_status`` say so.
+
+    A corpus that changes is chunked again: with a ``cache``, a model is asked only about what is new, what failed, or what a
+    killed run had not reached. Chunks, communities and summaries that are the same keep their ids.
 
     The version of graspologic-native decides the communities; ``advchunk[graphrag]`` pins it. Communities are the same for
     the same version, texts and settings, and those of microsoft's graphrag for the same graph. Rules find entities by
     capitals and stop words, so that in languages without these the tree is flat.
 
-    ``timeout`` bounds the cuts of each document; after these, the same time for each document, all together, bounds the calls of
-    a model and the search for communities. What is not done by then is as where a model fails; rules need little time.
+    ``timeout`` bounds the cuts of each document, the search for communities, and what a model is asked about each chunk and
+    community. A `models.chat.Budget` bounds all that a model is asked.
+
+    Departs from the paper by default: chunks end at the layout (``layout_weight``, ``outline``, ``markup``) and have 256 tokens without overlap, not
+    600 with 100 (``max_tokens``, ``overlap_tokens``); an edge weighs its relations over the mentions of its ends, not their
+    number (``weighting``); and entities that rules found once are left out (``min_mentions``). ``preset="published"`` sets all of
+    this back. Always: chunks end at sentences where they can; the descriptions of an entity are joined, not summarized; and without an
+    ``llm`` rules extract, which the paper does not.
 
     Parameters
     ----------
+    preset : "published", the numbers of the paper, on plain text.
     max_tokens : maximum tokens of a chunk, context included, >= 1.
     summary_tokens : maximum tokens of a summary, 1..max_tokens.
     max_community : number of entities from which a community is divided, >= 2.
     min_mentions : number of mentions of an entity that is kept, >= 1; None is 2, and 1 for one that an ``llm`` found.
     weighting : weight of the edge between two entities (`graph.build_graph`): "association" divides the number of their
-        relations by the geometric mean of their mentions; "pmi" is microsoft's; "sum" is the number of relations.
+        relations by the geometric mean of their mentions; "sum" is the number of relations.
     resolution : resolution of the modularity, 1e-6..1e6; higher values give smaller communities.
     seed : seed of the communities, and of the model's sampling, >= 0.
     entity_kinds : kinds of entities that a model looks for.
     gleanings : number of further questions about a chunk, for entities that are missing, >= 0.
-    min_descriptions : number of descriptions of an entity, or of a relation, from which a model merges them, >= 2.
     attempts : maximum requests until an answer can be used, >= 1; each uses the next ``seed``.
-    material_tokens : maximum tokens of the material for a summary, or a description, by a model, >= 256.
+    material_tokens : maximum tokens of the material for a summary by a model, >= 256.
 
     References
     ----------
     Edge et al. 2024, "From local to global: A GraphRAG approach to query-focused summarization". Traag, Waltman & van Eck
-    2019, "From Louvain to Leiden: guaranteeing well-connected communities". The rules, the tree and the update are ours.
+    2019, "From Louvain to Leiden: guaranteeing well-connected communities". The rules and the tree are ours.
     """
 
     algorithm: ClassVar[str] = "graphrag"
+    version: ClassVar[int] = 2
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "published": {**AS_PUBLISHED, "max_tokens": 600, "overlap_tokens": 100, "weighting": "sum", "min_mentions": 1},
+    }
+    preset: Literal["published"] | None = None
     max_tokens: int = 256
-    summary_tokens: int = 192
-    max_community: int = 10
-    min_mentions: int | None = None
+    summary_tokens: Annotated[int, Bounds(1, in_chunk=True)] = 192
+    max_community: Annotated[int, Bounds(2)] = 10
+    min_mentions: Annotated[int | None, Bounds(1)] = None
     weighting: Weighting = "association"
-    resolution: float = 1.0
-    seed: int = leiden.SEED
+    resolution: Annotated[float, Bounds(1e-6, 1e6)] = 1.0
+    seed: Annotated[int, Bounds(0, 2**63 - 1)] = leiden.SEED
     entity_kinds: str = "person, organization, place, event, product, concept"
-    gleanings: int = 1
-    min_descriptions: int = 2
-    attempts: int = 2
-    material_tokens: int = 4096
-
-    def check(self) -> None:
-        """Add the rules for summaries and communities."""
-        super().check()
-        at_least(1, self, "summary_tokens", "min_mentions", "attempts")
-        at_least(0, self, "gleanings")
-        at_least(256, self, "material_tokens")
-        at_most_chunk(self, "summary_tokens")
-        at_least(2, self, "max_community", "min_descriptions")
-        require(1e-6 <= self.resolution <= 1e6, "resolution must be in 1e-6..1e6", self.resolution)
-        require(0 <= self.seed < 2**63, "seed must be in 0..2^63 - 1", self.seed)
+    gleanings: Annotated[int, Bounds(0)] = 1
+    attempts: Annotated[int, Bounds(1)] = 2
+    material_tokens: Annotated[int, Bounds(256)] = 4096
 
 
 @dataclass(kw_only=True)
@@ -135,8 +134,6 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     Parameters
     ----------
     llm : base URL of an OpenAI-compatible endpoint, or anything `models.chat.as_chat` accepts; None does without a model.
-    extractor : extracts entities and relations: a pipeline of spaCy, or an `extraction.Extractor`; None is the ``llm``, or
-        without one `extraction.RuleExtractor`. Rules replace it for a chunk on which it fails, with a warning in the log.
     cache : keeps answers, and embeddings, between runs: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
 
     >>> notes = Document("Alice Ames met Bob Bell. Bob Bell and Alice Ames wrote to Carl Cole.", "notes")
@@ -152,12 +149,11 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     is_flat: ClassVar[bool] = False
 
     llm: ChatModelLike | str | None = field(default=None, repr=False, metadata=RESOURCE)
-    extractor: ExtractorLike | None = field(default=None, repr=False, metadata=RESOURCE)
 
     def check(self) -> None:
-        """Add the rules for ``llm`` and ``extractor``."""
+        """Add the rule for ``llm``."""
         super().check()
-        _ = self._asker, as_extractor(self.extractor)
+        _ = self._asker
 
     def load(self) -> None:
         """Import the library of communities, and the client of an endpoint, too."""
@@ -172,18 +168,6 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
             return None
         chat = with_cache(chat_model(self.llm, self.llm_model), self.cache)
         return Asker(chat, self.temperature, self.seed, self.attempts)
-
-    @property
-    def _extractor(self) -> Extractor:
-        if self.extractor is None and self._asker is not None:
-            return ChatExtractor(self._asker, self.entity_kinds, self.gleanings)
-        return as_extractor(self.extractor, self.language)
-
-    @property
-    def _graph_settings(self) -> GraphSettings:
-        if self.min_mentions is not None:
-            return GraphSettings(self.min_mentions, self.weighting, self.language, self.min_mentions)
-        return GraphSettings(_BY_RULES if self.llm is None else 1, self.weighting, self.language, _BY_RULES)
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Return one segment, which the token budget divides."""
@@ -210,42 +194,6 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         """Await `chunk_corpus`."""
         return await arun_phases(self._phases(documents, on_error), concurrency)
 
-    def update(
-        self,
-        corpus: Corpus,
-        *,
-        added: Iterable[str | Document] = (),
-        removed: Iterable[str] = (),
-        on_error: OnError = "raise",
-    ) -> Corpus:
-        """Return a corpus with documents added and removed; a document with the name of another one replaces it.
-
-        A document that fails is not added, and does not replace another.
-
-        Entities are extracted from added documents alone. Entities stay in their communities
-        (`communities.update_hierarchy`), and so do chunks (`tree.place_leaves`). A community whose chunks and parts are the
-        same, and the entities that they mention, keeps its summary and its id. ``changes`` of the result says what was redone.
-
-        Parameters
-        ----------
-        corpus : made with the same parameters. If it was made with another version of graspologic-native, its communities
-            are found again, with a warning in the log.
-        removed : names of documents in the corpus.
-        """
-        return run_phases(self._phases(added, on_error, corpus, tuple(removed)))
-
-    async def aupdate(
-        self,
-        corpus: Corpus,
-        *,
-        added: Iterable[str | Document] = (),
-        removed: Iterable[str] = (),
-        on_error: OnError = "raise",
-        concurrency: int | None = None,
-    ) -> Corpus:
-        """Await `update`."""
-        return await arun_phases(self._phases(added, on_error, corpus, tuple(removed)), concurrency)
-
     @property
     def _runner(self) -> Runner[str | Document, Explanation]:
         def collect() -> Any:
@@ -258,23 +206,15 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         numbered = {str(i): explanation for i, explanation in enumerate(explanations) if explanation.chunks}
         named = {explanation.document.source: explanation for explanation in numbered.values()}
         is_named = "" not in named and len(named) == len(numbered)
-        corpus = yield from self._build_in_language(named if is_named else numbered, None, ())
+        corpus = yield from self._build(named if is_named else numbered)
         rest = iter(corpus.chunks)
-        above = islice(rest, len(corpus.chunks) - sum(map(len, corpus.leaves.values())))
+        above = islice(rest, len(corpus.summaries))
         return [
             [*(above if explanation.chunks else ()), *islice(rest, len(explanation.chunks))]
             for explanation in explanations
         ]
 
-    def _phases(
-        self,
-        documents: Iterable[str | Document],
-        on_error: OnError,
-        previous: Corpus | None = None,
-        removed: Sequence[str] = (),
-    ) -> Phases[Corpus]:
-        if previous is not None:
-            self._check_update(previous, removed)
+    def _phases(self, documents: Iterable[str | Document], on_error: OnError) -> Phases[Corpus]:
         failed, handle = set[str](), error_handler(on_error)
 
         def on_failure(failure: Failure) -> None:
@@ -286,79 +226,42 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         names = [explanation.document.source for explanation in explanations]
         repeated = [name for name, number in Counter(names).items() if number > 1]
         require(not repeated, "documents of a corpus must have different names (Document.id)", repeated)
-        return (yield from self._build_in_language(dict(zip(names, explanations, strict=True)), previous, removed))
+        return (yield from self._build(dict(zip(names, explanations, strict=True))))
 
-    def _check_update(self, corpus: Corpus, removed: Sequence[str]) -> None:
-        require(isinstance(corpus, Corpus), "corpus must be a Corpus", corpus)
-        rule = "corpus must be made with the parameters of this chunker"
-        own = self._in_language(corpus.settings.language)
-        made_alike = (corpus.maker, corpus.settings) == (Params.fingerprint(own), own._graph_settings)
-        require(made_alike, rule, (corpus.maker, corpus.settings))
-        rule = f"vectors must be of the kind, and of the embedder, of those of the corpus, {corpus.vectors!r}"
-        require(corpus.vectors == self._vectors_name, rule, self._vectors_name)
-        unknown = [name for name in removed if name not in corpus.leaves]
-        require(not unknown, "removed must be names of documents in the corpus", unknown)
+    def _build(self, documents: Mapping[str, Explanation]) -> Phases[Corpus]:
+        """Build in the language of most documents, because all have one graph."""
+        chunker = self
+        if self.language == AUTO:
+            chunker = copy(self)
+            chunker.language = language_of_all([explanation.document.text for explanation in documents.values()])
+        return (yield from chunker._build_corpus(documents))
 
-    def _in_language(self, language: str) -> Self:
-        """Return a chunker whose names and stems are in a language, if it is told by the documents."""
-        if self.language != AUTO:
-            return self
-        own = copy(self)
-        own.language = language
-        return own
-
-    def _build_in_language(
-        self, documents: Mapping[str, Explanation], previous: Corpus | None, removed: Sequence[str]
-    ) -> Phases[Corpus]:
-        """Build in the language of most documents, or of the corpus before, because all have one graph."""
-        texts = [explanation.document.text for explanation in documents.values()]
-        language = previous.settings.language if previous else language_of_all(texts)
-        return (yield from self._in_language(language)._build(documents, previous, removed))
-
-    def _build(
-        self, documents: Mapping[str, Explanation], previous: Corpus | None, removed: Sequence[str]
-    ) -> Phases[Corpus]:
-        """Extract from new documents, find communities, summarize them, and link all chunks."""
-        budget = TimeBudget(None if self.timeout is None else self.timeout * max(len(documents), 1))
-        before = previous.leaves if previous else {}
-        gone = [name for name in before if name in removed or name in documents]
-        leaves: dict[str, tuple[Leaf, ...]] = {name: own for name, own in before.items() if name not in gone}
-        leaves |= yield from self._extract(documents, budget)
-        graph = graph_of(leaves, self._graph_settings)
-        merged = yield from self._merge_descriptions(graph, previous.descriptions if previous else {}, budget)
-        graph = graph.with_merged(merged)
-        (communities,) = yield [budget.job(self._communities(graph, previous), self._without_communities)]
-        every = [leaf for own in leaves.values() for leaf in own]
-        names = [name for name, own in leaves.items() for _ in own]
-        sentences = [find_entities(leaf, name, graph, self.language) for leaf, name in zip(every, names, strict=True)]
-        mentions = [Counter(name for s in own for name in s.entities) for own in sentences]
-        homes = (leaf.community for leaf in every) if _is_current(previous) else ()
-        places = place_leaves(communities, mentions, homes)
-        tree = build_tree(communities, mentions, places)
-        keys = digest_nodes(tree, [leaf.chunk.id for leaf in every])
-        kept = {key: summary for key, summary in previous.summaries.items() if not summary.status} if previous else {}
-        summaries = (yield from self._summarize(tree, keys, sentences, graph, kept, budget)) if every else {}
-        chunks = self._link(tree, [summaries[key] for key in keys], every) if every else []
-        chunks = yield from self._embed_summaries(chunks, len(tree), previous.chunks if previous else ())
-        linked = zip(chunks[len(tree) :], places, strict=True)
-        leaves = {
-            name: tuple(
-                replace(leaf, chunk=chunk, community=place) for leaf, (chunk, place) in zip(own, linked, strict=False)
-            )
-            for name, own in leaves.items()
-        }
-        changes = replace(
-            compare_chunks(previous.chunks if previous else [], chunks),
-            documents_added=tuple(documents),
-            documents_removed=tuple(gone),
-            leaves_extracted=sum(len(leaves[name]) for name in documents),
-            summaries_written=len(summaries.keys() - kept.keys()),
-            summaries_kept=len(summaries.keys() & kept.keys()),
+    def _build_corpus(self, documents: Mapping[str, Explanation]) -> Phases[Corpus]:
+        """Extract entities, find communities, summarize them, and link all chunks."""
+        leaves = yield from self._extract(documents)
+        every = [(name, leaf) for name, own in leaves.items() for leaf in own]
+        graph = build_graph(
+            {leaf.chunk.id: (leaf.chunk.start, leaf.extraction) for _, leaf in every},
+            min_mentions=self.min_mentions or (_BY_RULES if self.llm is None else 1),
+            weighting=self.weighting,
+            language=self.language,
+            min_by_rules=self.min_mentions or _BY_RULES,
         )
-        made_by = self._graph_settings, Params.fingerprint(self), leiden.leiden_version(), self._vectors_name
-        return Corpus(chunks, leaves, tuple(communities), summaries, *made_by, merged, changes)
+        (communities,) = yield [Job(self._communities(graph), self.timeout, self._without_communities)]
+        if not every:
+            return Corpus([], leaves, tuple(communities), (), graph)
+        sentences = [
+            find_entities(leaf, name, documents[name].document.text, graph, self.language) for name, leaf in every
+        ]
+        mentions = [Counter(name for s in own for name in s.entities) for own in sentences]
+        tree = build_tree(communities, mentions, place_leaves(communities, mentions))
+        summaries = yield from self._summarize(tree, sentences, graph)
+        chunks = yield from self._embed_summaries(self._link(tree, summaries, [leaf for _, leaf in every]), len(tree))
+        linked = iter(chunks[len(tree) :])
+        leaves = {name: tuple(replace(leaf, chunk=next(linked)) for leaf in own) for name, own in leaves.items()}
+        return Corpus(chunks, leaves, tuple(communities), tuple(summaries), graph)
 
-    def _extract(self, documents: Mapping[str, Explanation], budget: TimeBudget) -> Phases[dict[str, tuple[Leaf, ...]]]:
+    def _extract(self, documents: Mapping[str, Explanation]) -> Phases[dict[str, tuple[Leaf, ...]]]:
         """Return the leaves of documents, with their entities and relations."""
         ids = IdGenerator()
         parts = [
@@ -369,59 +272,42 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
             for chunk in ids.assign(explanation.document.source, explanation.chunks)
         ]
         passages = (make_passage(chunk, spans, documents[name].document.text) for name, chunk, spans in parts)
-        extractor = self._extractor
         extractions = yield (
-            self._extraction(extractor, chunk, passage, budget)
-            for (_, chunk, _), passage in zip(parts, passages, strict=True)
+            self._extraction(chunk, passage) for (_, chunk, _), passage in zip(parts, passages, strict=True)
         )
         leaves = {name: list[Leaf]() for name in documents}
         for (name, chunk, spans), extraction in zip(parts, extractions, strict=True):
             leaves[name].append(Leaf(chunk, spans, extraction))
         return {name: tuple(own) for name, own in leaves.items()}
 
-    def _extraction(self, extractor: Extractor, chunk: Chunk, passage: LeafText, budget: TimeBudget) -> Job[Extraction]:
-        plan = extractor.plan(passage)
-        if isinstance(extractor, RuleExtractor):
-            return Job(plan)
+    def _extraction(self, chunk: Chunk, passage: LeafText) -> Job[Extraction]:
         rules = RuleExtractor(self.language)
-        return _recoverable(
-            plan,
-            lambda status: _with_status(rules.plan(passage), status),
-            f"chunk {chunk.id}: extraction failed, rules are used",
-            budget,
-        )
-
-    def _merge_descriptions(
-        self, graph: KnowledgeGraph, before: Mapping[str, MergedDescription], budget: TimeBudget
-    ) -> Phases[dict[str, MergedDescription]]:
-        """Return the descriptions that a model makes of several: those that are known, and new ones."""
         if self._asker is None:
-            return {}
-        merger = DescriptionMerger(self._asker, self.material_tokens, self.counter)
-        several = graph.descriptions(self.min_descriptions)
-        merged = {key: before[key] for key in several if key in before and not before[key].status}
-        new = [key for key in several if key not in merged]
-        made = yield [
-            _recoverable(
-                merger.plan(*several[key]),
-                lambda status: completed(MergedDescription("", status)),
-                f"{several[key][0]!r}: descriptions were not merged, they are joined",
-                budget,
-            )
-            for key in new
-        ]
-        return merged | dict(zip(new, made, strict=True))
+            return Job(rules.plan(passage), self.timeout)
+        extractor = ChatExtractor(self._asker, self.entity_kinds, self.gleanings)
 
-    def _communities(self, graph: KnowledgeGraph, previous: Corpus | None) -> Plan[list[Community]]:
+        def by_rules(status: str) -> Plan[Extraction]:
+            return (yield from rules.plan(passage))._replace(status=status)
+
+        message = f"chunk {chunk.id}: extraction failed, rules are used"
+        return self._recoverable(extractor.plan(passage), by_rules, message)
+
+    def _recoverable(self, plan: Plan[_T], otherwise: Callable[[str], Plan[_T]], message: str) -> Job[_T]:
+        """Return a job that, if the plan of a model fails, logs a warning and goes on with another plan, for a status."""
+
+        def recover(error: Exception) -> Job[_T]:
+            if isinstance(error, (ConfigurationError, ImportError)):
+                raise error
+            reason = type(error).__name__
+            _log.warning("%s (%s: %s)", message, reason, first_line(error))
+            return Job(otherwise(f"failed: {reason}"))
+
+        return Job(plan, self.timeout, recover)
+
+    def _communities(self, graph: KnowledgeGraph) -> Plan[list[Community]]:
         yield from ()
-        options: Mapping[str, Any] = {"seed": self.seed, "resolution": self.resolution}
-        if previous is not None and _is_current(previous):
-            return leiden.update_hierarchy(previous.communities, graph.neighbors, self.max_community, **options)
-        if previous is not None:
-            message = "communities were found by graspologic-native %s, and are found again by %s"
-            _log.warning(message, previous.leiden, leiden.leiden_version())
         edges = ((a, b, edge.weight) for (a, b), edge in graph.edges.items())
-        return leiden.detect_hierarchy(edges, self.max_community, **options)
+        return leiden.detect_hierarchy(edges, self.max_community, seed=self.seed, resolution=self.resolution)
 
     def _without_communities(self, error: Exception) -> Job[list[Community]]:
         if self.fallback_chunker() is None or isinstance(error, (ConfigurationError, ImportError)):
@@ -431,34 +317,34 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         return Job(completed([]))
 
     def _summarize(
-        self,
-        tree: Sequence[Node],
-        keys: Sequence[str],
-        sentences: Sequence[Sequence[Sentence]],
-        graph: KnowledgeGraph,
-        kept: Mapping[str, Summary],
-        budget: TimeBudget,
-    ) -> Phases[dict[str, Summary]]:
-        """Return the summaries of the nodes by key, in their order: those that are known, and new ones."""
-        below, counter, most = leaves_below(tree), self.counter, self.size("summary_tokens")
+        self, tree: Sequence[Node], sentences: Sequence[Sequence[Sentence]], graph: KnowledgeGraph
+    ) -> Phases[list[Summary]]:
+        """Return the summaries of the nodes."""
+        counter, most = self.counter, self.size("summary_tokens")
         names = {key: entity.name for key, entity in graph.entities.items()}
-        summaries = dict.fromkeys(keys, Summary("", "", ()))
-        for i, (node, key) in enumerate(zip(tree, keys, strict=True)):
-            inside = [sentence for leaf in below[i] for sentence in sentences[leaf]]
-            strengths = {} if key in kept else graph.strengths(node.members)
-            summaries[key] = kept[key] if key in kept else summarize(inside, strengths, names, most, counter)
+        summaries = list[Summary]()
+        for node in tree:
+            below = [sentence for leaf in node.below for sentence in sentences[leaf]]
+            summaries.append(summarize(below, graph.strengths(node.members), names, most, counter))
         if self._asker is None:
             return summaries
         writer = ReportWriter(self._asker, most, self.material_tokens, counter)
-        for depth in sorted({node.depth for node in tree}, reverse=True):
-            new = [i for i, node in enumerate(tree) if node.depth == depth and keys[i] not in kept]
-            parts = [[summaries[keys[k]] for k, node in enumerate(tree) if node.parent == i] for i in new]
-            pairs = zip(new, parts, strict=True)
+        for depth in sorted({node.depth for node in tree}, reverse=True):  # parts before what they are part of
+            places = [i for i, node in enumerate(tree) if node.depth == depth]
+            parts = {i: list[Summary]() for i in places}
+            for node, summary in zip(tree, summaries, strict=True):
+                if node.parent in parts:
+                    parts[node.parent].append(summary)
             written = yield [
-                _report(writer, material(tree[i].members, graph, own, summaries[keys[i]]), summaries[keys[i]], budget)
-                for i, own in pairs
+                self._recoverable(
+                    writer.plan(material(tree[i].members, graph, own, summaries[i]), summaries[i]),
+                    partial(_unwritten, summaries[i]),
+                    f"community {summaries[i].title!r}: no summary, its sentences stay",
+                )
+                for i, own in parts.items()
             ]
-            summaries |= {keys[i]: summary for i, summary in zip(new, written, strict=True)}
+            for i, summary in zip(places, written, strict=True):
+                summaries[i] = summary
         return summaries
 
     def _link(self, tree: Sequence[Node], summaries: Sequence[Summary], leaves: Sequence[Leaf]) -> list[Chunk]:
@@ -484,28 +370,18 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         tokens, text = self.counter(summary.text), summary.text
         return Chunk("", (), tokens, context=text, level=node.depth, parent=node.parent, metadata=metadata)
 
-    @property
-    def _vectors_name(self) -> str:
+    def _embed_summaries(self, chunks: list[Chunk], number: int) -> Phases[list[Chunk]]:
+        """Return the chunks with vectors for the first ones, the summaries, if chunks are to have any."""
         if self.vectors == "none":
-            return ""
-        model = as_embedder(self.embedder).model
-        return f"{self.vectors} {own_identity(model) or model_name(model)}".strip()
-
-    def _embed_summaries(self, chunks: list[Chunk], number: int, before: Sequence[Chunk]) -> Phases[list[Chunk]]:
-        """Return the chunks with vectors for the first ones, the summaries, if chunks are to have any.
-
-        Parameters
-        ----------
-        before : chunks with vectors, which summaries of the same text get.
-        """
-        if self.vectors == "none" or not chunks:
             return chunks
-        vectors = {chunk.embed_text: chunk.vector for chunk in before if not chunk.spans}
-        new = [text for text in dict.fromkeys(chunk.embed_text for chunk in chunks[:number]) if text not in vectors]
-        if new:
-            (rows,) = yield [Job(self._chunk_vectors.embed(new))]
-            vectors |= zip(new, rows, strict=True)
+        texts = list(dict.fromkeys(chunk.embed_text for chunk in chunks[:number]))
+        (rows,) = yield [Job(self._chunk_vectors.embed(texts))]
+        vectors = dict(zip(texts, rows, strict=True))
         return [*(replace(chunk, vector=vectors[chunk.embed_text]) for chunk in chunks[:number]), *chunks[number:]]
+
+
+def _unwritten(extract: Summary, status: str) -> Plan[Summary]:
+    return completed(extract._replace(status=status))
 
 
 def _add_links(chunk: Chunk, above: Sequence[Chunk]) -> Chunk:
@@ -516,34 +392,3 @@ def _add_links(chunk: Chunk, above: Sequence[Chunk]) -> Chunk:
         granularity = "section" if chunk.index < len(above) else "paragraph"
         written = {"granularity": granularity, "parent_id": above[chunk.parent].id}
     return replace(chunk, metadata=write_metadata(chunk.metadata, written))
-
-
-def _is_current(corpus: Corpus | None) -> bool:
-    """Return True if a corpus has communities of the installed version of graspologic-native."""
-    return corpus is not None and corpus.leiden == leiden.leiden_version()
-
-
-def _report(writer: ReportWriter, lines: Sequence[str], extract: Summary, budget: TimeBudget) -> Job[Summary]:
-    return _recoverable(
-        writer.plan(lines, extract),
-        lambda status: completed(extract._replace(status=status)),
-        f"community {extract.title!r}: no summary, its sentences stay",
-        budget,
-    )
-
-
-def _recoverable(plan: Plan[_T], otherwise: Callable[[str], Plan[_T]], message: str, budget: TimeBudget) -> Job[_T]:
-    """Return a job that, if the plan of a model fails, logs a warning and goes on with another plan, for a status."""
-
-    def recover(error: Exception) -> Job[_T]:
-        if isinstance(error, (ConfigurationError, ImportError)):
-            raise error
-        reason = type(error).__name__
-        _log.warning("%s (%s: %s)", message, reason, first_line(error))
-        return Job(otherwise(f"failed: {reason}"))
-
-    return budget.job(plan, recover)
-
-
-def _with_status(plan: Plan[Extraction], status: str) -> Plan[Extraction]:
-    return (yield from plan)._replace(status=status)

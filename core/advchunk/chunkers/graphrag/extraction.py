@@ -1,4 +1,4 @@
-"""Extract the entities and relations of a text without a chat model: by rules, or with a pipeline of spaCy."""
+"""Extract the entities and relations of a text by rules."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, dropwhile, groupby
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from itertools import combinations, groupby
+from typing import Any, NamedTuple
 
 from advchunk.chunkers.graphrag.graph import Extraction, Mention, Relation, canonical_name
 from advchunk.engine import Plan
-from advchunk.errors import ConfigurationError
 from advchunk.records import Span
 from advchunk.text.terms import stop_words
 
@@ -34,22 +33,6 @@ class LeafText:
     sentences: tuple[Span, ...]
 
 
-class Extractor(Protocol):
-    """Extracts entities and relations.
-
-    A plan (see `engine`) may request answers of models; one without a model is a generator that yields nothing.
-    """
-
-    @property
-    def identity(self) -> str:
-        """A name that changes when results may change."""
-        ...
-
-    def plan(self, passage: LeafText) -> Plan[Extraction]:
-        """Return the entities and relations of a passage; offsets are in its text."""
-        ...
-
-
 @dataclass(frozen=True)
 class RuleExtractor:
     """Extracts names and noun phrases by light rules; those of a sentence are related.
@@ -61,11 +44,6 @@ class RuleExtractor:
     """
 
     language: str = "en"
-
-    @property
-    def identity(self) -> str:
-        """Name and language."""
-        return f"rules-1 {self.language}"
 
     def plan(self, passage: LeafText) -> Plan[Extraction]:
         """Return the entities of each sentence, related to one another."""
@@ -80,62 +58,6 @@ class RuleExtractor:
                 if words := trim(list(group)):
                     start, end = words[0].start, words[-1].end
                     yield Mention(" ".join(text[start:end].split()), start, end)
-
-
-@dataclass(frozen=True)
-class SpacyExtractor:
-    """Extracts the named entities and noun chunks of a spaCy pipeline; those of a sentence are related.
-
-    The first words of noun chunks that are determiners or pronouns are left out, and so are dates, quantities and numbers.
-
-    Parameters
-    ----------
-    nlp : a pipeline with a parser and an entity recognizer, such as ``spacy.load("en_core_web_sm")``.
-    """
-
-    nlp: Any
-    language: str = "en"
-
-    @property
-    def identity(self) -> str:
-        """Name and version of the pipeline."""
-        meta = self.nlp.meta
-        return f"spacy {meta.get('lang')}_{meta.get('name')} {meta.get('version')}"
-
-    def plan(self, passage: LeafText) -> Plan[Extraction]:
-        """Return the entities of each sentence, related to one another."""
-        yield from ()
-        document = self.nlp(passage.text)
-        named = [entity for entity in document.ents if entity.label_ not in _QUANTITIES]
-        covered = {token.i for entity in named for token in entity}
-        mentions = [Mention(" ".join(e.text.split()), e.start_char, e.end_char, e.label_.lower()) for e in named]
-        for chunk in document.noun_chunks:
-            tokens = list(dropwhile(lambda token: token.pos_ in _FUNCTION_WORDS, chunk))
-            if len(tokens) > 1 and not covered.intersection(token.i for token in tokens):
-                start, end = tokens[0].idx, tokens[-1].idx + len(tokens[-1])
-                mentions.append(Mention(" ".join(passage.text[start:end].split()), start, end))
-        mentions.sort(key=lambda mention: mention.start)
-        by_sentence = [(span, [m for m in mentions if span.start <= m.start < span.end]) for span in passage.sentences]
-        return relate(by_sentence, self.language)
-
-
-_QUANTITIES = frozenset({"DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL"})
-_FUNCTION_WORDS = frozenset({"DET", "PRON", "INTJ", "X", "NUM", "PUNCT"})
-
-ExtractorLike: TypeAlias = Extractor | Any  # a spaCy pipeline
-
-
-def as_extractor(extractor: ExtractorLike | None, language: str = "en") -> Extractor:
-    """Coerce an extractor: an `Extractor`, a spaCy pipeline, or None for `RuleExtractor`."""
-    if extractor is None:
-        return RuleExtractor(language)
-    if callable(getattr(extractor, "plan", None)) and isinstance(getattr(extractor, "identity", None), str):
-        checked: Extractor = extractor
-        return checked
-    if callable(getattr(extractor, "pipe", None)) and hasattr(extractor, "meta"):
-        return SpacyExtractor(extractor, language)
-    msg = f"an extractor must have identity and plan, or be a pipeline of spaCy, got {type(extractor).__qualname__}"
-    raise ConfigurationError(msg)
 
 
 def relate(by_sentence: Iterable[tuple[Span, Sequence[Mention]]], language: str = "en") -> Extraction:

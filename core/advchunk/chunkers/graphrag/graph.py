@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
-from typing import Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from advchunk.building.ids import hashed_id
 from advchunk.errors import require
 from advchunk.records import Span
 from advchunk.text.terms import make_stemmer, searchable_words
 
-Weighting: TypeAlias = Literal["association", "pmi", "sum"]
+Weighting: TypeAlias = Literal["association", "sum"]
 _SEPARATOR = "; "  # of distinct descriptions
-_Item = TypeVar("_Item", "Entity", "Edge")
 
 
 class Mention(NamedTuple):
@@ -69,45 +67,38 @@ class Provenance(NamedTuple):
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """An entity: its most frequent name and kind, its distinct descriptions or the one made of them, and its mentions.
+@dataclass(frozen=True, kw_only=True)
+class _Described:
+    """Statements of a corpus about an entity or an edge.
 
-    ``status`` says why a model could not merge the descriptions, if so.
+    Parameters
+    ----------
+    descriptions : distinct ones.
+    places : where a corpus mentions or states it.
     """
+
+    descriptions: tuple[str, ...]
+    places: tuple[Provenance, ...]
+
+    @property
+    def description(self) -> str:
+        """The descriptions, joined."""
+        return _SEPARATOR.join(self.descriptions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entity(_Described):
+    """An entity, by its most frequent name and kind."""
 
     name: str
     kind: str
-    descriptions: tuple[str, ...]
-    places: tuple[Provenance, ...]
-    status: str = ""
-
-    @property
-    def description(self) -> str:
-        """The descriptions, joined."""
-        return _SEPARATOR.join(self.descriptions)
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """The relations between two entities: their weight, descriptions as in `Entity`, and the passages that state them."""
+@dataclass(frozen=True, kw_only=True)
+class Edge(_Described):
+    """The relations between two entities."""
 
     weight: float
-    descriptions: tuple[str, ...]
-    places: tuple[Provenance, ...]
-    status: str = ""
-
-    @property
-    def description(self) -> str:
-        """The descriptions, joined."""
-        return _SEPARATOR.join(self.descriptions)
-
-
-class MergedDescription(NamedTuple):
-    """The description that a model made of several; if it failed, no text, and the reason as ``status``."""
-
-    text: str
-    status: str = ""
 
 
 @dataclass(frozen=True)
@@ -130,36 +121,6 @@ class KnowledgeGraph:
         inside = set(members)
         edges = {name: self.neighbors.get(name, {}) for name in sorted(inside)}
         return {name: sum(weight for right, weight in own.items() if right in inside) for name, own in edges.items()}
-
-    def descriptions(self, least: int) -> dict[str, tuple[str, tuple[str, ...]]]:
-        """Return the title and the descriptions of entities and edges with at least ``least``, those in most places first.
-
-        The keys are digests of both.
-        """
-        items: list[tuple[str, Entity | Edge]] = [(entity.name, entity) for entity in self.entities.values()]
-        items += [(self._title(pair), edge) for pair, edge in self.edges.items()]
-        items = [(title, item) for title, item in items if len(item.descriptions) >= least]
-        items.sort(key=lambda named: -len(named[1].places))
-        return {hashed_id(title, *item.descriptions): (title, item.descriptions) for title, item in items}
-
-    def with_merged(self, merged: Mapping[str, MergedDescription]) -> KnowledgeGraph:
-        """Return the graph with merged descriptions, by the keys of `descriptions`, in place of those they are made of."""
-        if not merged:
-            return self
-        return KnowledgeGraph(
-            {name: _with_merged(entity, entity.name, merged) for name, entity in self.entities.items()},
-            {pair: _with_merged(edge, self._title(pair), merged) for pair, edge in self.edges.items()},
-        )
-
-    def _title(self, pair: tuple[str, str]) -> str:
-        return " and ".join(self.entities[name].name for name in pair)
-
-
-def _with_merged(item: _Item, title: str, merged: Mapping[str, MergedDescription]) -> _Item:
-    made = merged.get(hashed_id(title, *item.descriptions))
-    if made is None:
-        return item
-    return replace(item, descriptions=(made.text,) if made.text else item.descriptions, status=made.status)
 
 
 @lru_cache(maxsize=200_000)
@@ -188,15 +149,9 @@ def build_graph(
 ) -> KnowledgeGraph:
     """Merge the extractions of all leaves.
 
-    With n(x, y) the summed strength of the relations between two entities, f(x) the mentions of an entity, N and F the sums
-    of all n and f, the weight of an edge is
-
-        association   n(x, y) / sqrt(f(x) f(y))
-        pmi           p(x, y) log2(p(x, y) / (p(x) p(y))), with p(x, y) = n(x, y) / N and p(x) = f(x) / F
-        sum           n(x, y)
-
-    "pmi" is that of microsoft's graphrag without a model; edges whose weight is not positive are left out. The other two are
-    local: another document changes only the edges of the entities that it mentions.
+    With n(x, y) the summed strength of the relations between two entities, and f(x) the mentions of an entity, the weight of
+    an edge is n(x, y) / sqrt(f(x) f(y)) for "association", and n(x, y) for "sum". Both are local: another document changes
+    only the edges of the entities that it mentions.
 
     Parameters
     ----------
@@ -227,48 +182,24 @@ def build_graph(
     least = {key: min_mentions if key in sure else max(min_mentions, min_by_rules) for key in mentions}
     kept = {key: named for key, named in sorted(mentions.items()) if key and len(named) >= least[key]}
     pairs = {pair: stated for pair, stated in sorted(relations.items()) if _joins(pair, kept)}
-    weights = _weigh({key: len(named) for key, named in kept.items()}, pairs, weighting)
-    return KnowledgeGraph(
-        {key: _entity(named) for key, named in kept.items()},
-        {
-            pair: Edge(
-                weights[pair], _distinct(relation for relation, _ in stated), tuple(place for _, place in stated)
-            )
-            for pair, stated in pairs.items()
-            if weights[pair] > 0
-        },
-    )
+    entities = {key: _entity(named) for key, named in kept.items()}
+    return KnowledgeGraph(entities, {pair: _edge(pair, stated, entities, weighting) for pair, stated in pairs.items()})
 
 
 def _joins(pair: tuple[str, str], entities: Mapping[str, object]) -> bool:
     return pair[0] != pair[1] and pair[0] in entities and pair[1] in entities
 
 
-def _weigh(
-    frequency: Mapping[str, int],
-    pairs: Mapping[tuple[str, str], list[tuple[Relation, Provenance]]],
+def _edge(
+    pair: tuple[str, str],
+    stated: Sequence[tuple[Relation, Provenance]],
+    entities: Mapping[str, Entity],
     weighting: Weighting,
-) -> dict[tuple[str, str], float]:
-    strength = {pair: sum(relation.weight for relation, _ in stated) for pair, stated in pairs.items()}
-    if weighting == "pmi":
-        return pmi_weights(frequency, strength)
-    if weighting == "sum":
-        return strength
-    return {(a, b): n / math.sqrt(frequency[a] * frequency[b]) for (a, b), n in strength.items()}
-
-
-def pmi_weights(frequency: Mapping[str, int], counts: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], float]:
-    """Return the weights of microsoft's graphrag (see `build_graph`).
-
-    >>> pmi_weights({"a": 2, "b": 1, "c": 1}, {("a", "b"): 1, ("a", "c"): 1})
-    {('a', 'b'): 1.0, ('a', 'c'): 1.0}
-    """
-    n_mentions, n_pairs = sum(frequency.values()), sum(counts.values())
-    weights = dict[tuple[str, str], float]()
-    for (a, b), count in counts.items():
-        p, chance = count / n_pairs, frequency[a] / n_mentions * frequency[b] / n_mentions
-        weights[a, b] = p * math.log2(p / chance)
-    return weights
+) -> Edge:
+    weight = sum(relation.weight for relation, _ in stated)
+    if weighting == "association":
+        weight /= math.sqrt(math.prod(len(entities[name].places) for name in pair))
+    return Edge(weight=weight, **_collected(stated))
 
 
 def _entity(named: list[tuple[Mention, Provenance]]) -> Entity:
@@ -276,8 +207,9 @@ def _entity(named: list[tuple[Mention, Provenance]]) -> Entity:
     kinds = Counter(mention.kind for mention, _ in named if mention.kind)
     kind = min(kinds, key=lambda name: (-kinds[name], name), default="")
     name = min(names, key=lambda name: (-names[name], name))
-    return Entity(name, kind, _distinct(mention for mention, _ in named), tuple(place for _, place in named))
+    return Entity(name=name, kind=kind, **_collected(named))
 
 
-def _distinct(records: Iterable[Mention | Relation]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(record.description for record in records if record.description))
+def _collected(stated: Sequence[tuple[Mention | Relation, Provenance]]) -> dict[str, Any]:
+    descriptions = dict.fromkeys(record.description for record, _ in stated if record.description)
+    return {"descriptions": tuple(descriptions), "places": tuple(place for _, place in stated)}

@@ -1,53 +1,16 @@
 """Computations in phases, each of which needs the results of all jobs of the one before."""
 
-import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from advchunk.engine import Job, Plan, adrive, drive
-from advchunk.engine.plans import Done, advance
+from advchunk.engine import Job, adrive, drive
 from advchunk.engine.runner import OnError, ProgressReporter, Runner, error_handler
 from advchunk.records import Chunk
 
 _Item = TypeVar("_Item")
 _R = TypeVar("_R")
 _T = TypeVar("_T")
-
-
-class TimeBudget:
-    """A time limit of all jobs of some phases together, from now on.
-
-    Parameters
-    ----------
-    seconds : of all; None is unlimited.
-    """
-
-    def __init__(self, seconds: float | None) -> None:
-        self._end = None if seconds is None else time.monotonic() + seconds
-
-    @property
-    def left(self) -> float | None:
-        """The seconds that are left, >= 0; None if they are unlimited."""
-        return None if self._end is None else max(self._end - time.monotonic(), 0.0)
-
-    def job(self, plan: Plan[_R], recover: Callable[[Exception], Job[_R]]) -> Job[_R]:
-        """Return a job that fails with `TimeoutError` once no time is left, also if it has had little of it."""
-        return Job(self._bounded(plan), self.left, recover)
-
-    def _bounded(self, plan: Plan[_R]) -> Plan[_R]:
-        answer: Any = None
-        while True:
-            if self.left == 0:
-                msg = "the time for all documents is over"
-                raise TimeoutError(msg)
-            state = advance(plan, answer)
-            if isinstance(state, Done):
-                return state.result
-            try:
-                answer = yield state
-            except Exception as error:  # noqa: BLE001 - raised in the plan
-                answer = error
 
 
 Phases: TypeAlias = Generator[Iterable[Job[Any]], list[Any], _R]

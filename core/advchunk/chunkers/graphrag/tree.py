@@ -1,11 +1,9 @@
 """The tree of a corpus: a root, communities of entities, and leaves."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain, repeat
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
-from advchunk.building.ids import hashed_id
 from advchunk.chunkers.graphrag.communities import Community
 
 
@@ -18,18 +16,18 @@ class Node:
     depth : 0 for the root.
     parent : index of its parent among the nodes; None for the root.
     members : canonical names of its entities that leaves below mention; those of all for the root.
-    leaves : indices of the leaves whose parent it is.
+    leaves : indices of the leaves whose parent it is, in order.
+    below : indices of the leaves below it on all levels, in order.
     """
 
     depth: int
     parent: int | None
     members: tuple[str, ...]
     leaves: tuple[int, ...]
+    below: tuple[int, ...]
 
 
-def place_leaves(
-    communities: Sequence[Community], leaves: Sequence[Mapping[str, int]], homes: Iterable[int] = ()
-) -> list[int]:
+def place_leaves(communities: Sequence[Community], leaves: Sequence[Mapping[str, int]]) -> list[int]:
     """Return the number of the community of each leaf: the finest one to which most of its mentions belong.
 
     A leaf goes from level to level into the community of most of its mentions (ties to the lower number), as far as any of
@@ -39,21 +37,15 @@ def place_leaves(
     ----------
     communities : by level.
     leaves : number of mentions, or of sentences with a mention, by canonical name, for each leaf.
-    homes : the communities where the leaves were before an update, from which they go on while they mention one of its
-        entities; without, all start from the root.
     """
-    members = {community.number: frozenset(community.members) for community in communities}
     parts = defaultdict[int, dict[str, int]](dict)  # by community, the part of each of its members
     for community in communities:
         parts[community.parent].update(dict.fromkeys(community.members, community.number))
-    starts = chain(homes, repeat(-1))
-    return [
-        _finest(home if members.get(home, frozenset()) & mentions.keys() else -1, mentions, parts)
-        for mentions, home in zip(leaves, starts, strict=False)
-    ]
+    return [_finest(mentions, parts) for mentions in leaves]
 
 
-def _finest(number: int, mentions: Mapping[str, int], parts: Mapping[int, Mapping[str, int]]) -> int:
+def _finest(mentions: Mapping[str, int], parts: Mapping[int, Mapping[str, int]]) -> int:
+    number = -1
     while True:
         votes = Counter[int]()
         inner = parts.get(number, {})
@@ -78,63 +70,31 @@ def build_tree(
     leaves : the canonical names of the entities that each leaf mentions.
     places : number of the community of each leaf (`place_leaves`).
     """
-    children, own = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
+    children, own, below = (defaultdict[int, list[int]](list) for _ in range(3))
     for leaf, number in enumerate(places):
         own[number].append(leaf)
+        below[number].append(leaf)
     for community in reversed(communities):  # parts before what they are part of
         number, parent = community.number, community.parent
+        below[parent] += below[number]
         if len(children[number]) + len(own[number]) < 2:
             children[parent] += children.pop(number)
             own[parent] += own.pop(number)
         else:
             children[parent].append(number)
-    names = {community.number: community.members for community in communities}
-    tree = _by_depth(names | {-1: tuple(sorted(set().union(*leaves)))}, children, own)
-    mentioned = [set[str]().union(*(leaves[leaf] for leaf in below)) for below in leaves_below(tree)]
-    return [
-        replace(node, members=tuple(name for name in node.members if name in inside))
-        for node, inside in zip(tree, mentioned, strict=True)
-    ]
+    members = {community.number: community.members for community in communities}
+    members[-1] = tuple(sorted(set().union(*leaves)))
 
+    def node(depth: int, parent: int | None, number: int) -> Node:
+        mentioned = set[str]().union(*(leaves[leaf] for leaf in below[number]))
+        names = tuple(name for name in members[number] if name in mentioned)
+        return Node(depth, parent, names, tuple(sorted(own[number])), tuple(sorted(below[number])))
 
-def _by_depth(
-    members: Mapping[int, tuple[str, ...]], children: Mapping[int, list[int]], own: Mapping[int, list[int]]
-) -> list[Node]:
-    first = dict[int, int]()  # leaf of each community
-
-    def find_first(number: int) -> int:
-        first[number] = min([*own.get(number, ()), *map(find_first, children.get(number, ()))], default=-1)
-        return first[number]
-
-    find_first(-1)
     nodes, depth, queue = list[Node](), 0, list[tuple[int, int | None]]([(-1, None)])
     while queue:
         inner = list[tuple[int, int | None]]()
-        for number, parent in queue:
-            inner += [(child, len(nodes)) for child in children.get(number, ())]
-            nodes.append(Node(depth, parent, members[number], tuple(sorted(own.get(number, ())))))
-        queue, depth = sorted(inner, key=lambda item: first[item[0]]), depth + 1
+        for number, place in queue:
+            inner += [(child, len(nodes)) for child in children[number]]
+            nodes.append(node(depth, place, number))
+        queue, depth = sorted(inner, key=lambda item: min(below[item[0]])), depth + 1
     return nodes
-
-
-def leaves_below(tree: Sequence[Node]) -> list[list[int]]:
-    """Return the leaves below each node, in order."""
-    below = [list(node.leaves) for node in tree]
-    for node, leaves in zip(reversed(tree), reversed(below), strict=True):
-        if node.parent is not None:
-            below[node.parent] += leaves
-    return [sorted(leaves) for leaves in below]
-
-
-def digest_nodes(tree: Sequence[Node], leaves: Sequence[str]) -> list[str]:
-    """Return a digest of the entities, leaves and parts of each node.
-
-    Parameters
-    ----------
-    leaves : ids of the leaves.
-    """
-    parts, digests = [list[str]() for _ in tree], [""] * len(tree)
-    for i in range(len(tree) - 1, -1, -1):
-        digests[i] = hashed_id(*tree[i].members, "", *(leaves[leaf] for leaf in tree[i].leaves), "", *parts[i])
-        parts[tree[i].parent or 0].append(digests[i])
-    return digests

@@ -196,13 +196,3 @@ def _count_cost(
         return values
 
     return BlockCost(start)
-
-
-def add_length_cost(cost: SegmentCost, length_cost: Floats) -> SegmentCost:
-    """Add ``length_cost[m]``, (n + 1,), to the cost of every segment of m units."""
-
-    def total(first: Ints) -> Iterator[Floats]:
-        for end, (start, values) in enumerate(zip(first.tolist(), cost(first), strict=True), start=1):
-            yield values + length_cost[end - start : 0 : -1]
-
-    return total

@@ -61,10 +61,7 @@ def cheapest_cuts(
     previous = np.zeros((number + 1, n + 1), dtype=np.int64)
     reach = total[:-1] + budget  # limit on the end of a segment that starts at each unit
     rows, before = (slice(1, None), slice(0, -1)) if fixed else (slice(0, 1), slice(0, 1))
-    is_free = not fixed and not minimum
-    if is_free:
-        _search_freely(cost(first), first, total, reach, penalty, best[0], previous[0])
-    for end, (start, value) in enumerate(() if is_free else zip(first.tolist(), cost(first), strict=True), start=1):
+    for end, (start, value) in enumerate(zip(first.tolist(), cost(first), strict=True), start=1):
         sums = best[before, start:end] + value + penalty
         sums[:, :-1][:, reach[start : end - 1] < total[end]] = np.inf
         if minimum:
@@ -82,24 +79,6 @@ def cheapest_cuts(
         path.append(int(previous[row, path[-1]]))
         row -= fixed
     return np.array(path[::-1], dtype=np.int64), total_cost
-
-
-def _search_freely(
-    costs: Iterable[Floats], first: Ints, total: Ints, reach: Ints, penalty: float, best: Floats, previous: Ints
-) -> None:
-    """Fill in the ``best`` costs and the ``previous`` cuts of `cheapest_cuts` for any number of segments of any size.
-
-    It is the same search, with half as many operations on arrays, which are short.
-    """
-    vary = len(np.unique(reach - total[:-1])) > 1
-    for end, (start, value) in enumerate(zip(first.tolist(), costs, strict=True), start=1):
-        sums = best[start:end] + value
-        sums += penalty
-        if vary:
-            sums[:-1][reach[start : end - 1] < total[end]] = np.inf
-        least = float(np.minimum.reduce(sums))
-        choice = int((sums <= least + _RTOL * abs(least)).argmax())
-        best[end], previous[end] = sums[choice], start + choice
 
 
 def cheapest_path(n: int, matrices: Iterable[tuple[Block, Floats]], penalty: float) -> Ints:
@@ -129,19 +108,6 @@ def cheapest_path(n: int, matrices: Iterable[tuple[Block, Floats]], penalty: flo
     while path[-1]:
         path.append(int(previous[path[-1]]))
     return np.array(path[::-1], dtype=np.int64)
-
-
-def boundary_probabilities(cost: SegmentCost, backwards: SegmentCost, n: int, penalty: float = 0.0) -> Floats:
-    """Return the probability of a boundary at each gap, (n - 1,), if segmentations have probability ~ exp(-cost).
-
-    The forward-backward recursion sums over all segmentations. ``backwards`` is the cost of the reversed units.
-    """
-    weights = np.zeros((2, n + 1))  # logarithms of the summed weights of all segmentations of the first 0..n units
-    for row, direction in zip(weights, (cost, backwards), strict=True):
-        for end, value in enumerate(direction(np.zeros(n, dtype=np.int64)), start=1):
-            row[end] = np.logaddexp.reduce(row[:end] - value - penalty)
-    before, after = weights
-    return np.asarray(np.exp(before[1:-1] + after[-2:0:-1] - before[-1]))
 
 
 def fewest_segments(sizes: Ints, budget: Ints) -> int:

@@ -215,25 +215,6 @@ def _leiden(edges: Edges, resolution: float, seed: int) -> Iterable[list[int]]:
     return groups.values()
 
 
-def modularity(edges: Edges, labels: Ints, resolution: float = 1.0) -> float:
-    """Return the modularity of a partition: the share of edge weight within communities in excess of chance.
-
-    With m the total edge weight, W_c the weight within community c, and K_c the summed degrees of its nodes:
-
-        Q = sum over c of W_c / m - resolution * (K_c / 2m)^2 <= 1
-
-    0 if there are no edges, where it is undefined. From Newman 2004, "Analysis of weighted networks"; with a
-    resolution, Reichardt & Bornholdt 2006.
-    """
-    total = float(edges.weight.sum())
-    if not total:
-        return 0.0
-    left, right = labels[edges.left], labels[edges.right]
-    within = float(edges.weight[left == right].sum())
-    degree = np.bincount(left, edges.weight, len(labels)) + np.bincount(right, edges.weight, len(labels))
-    return within / total - resolution * float(((degree / (2 * total)) ** 2).sum())
-
-
 def _merge_blocks(blocks: Iterable[Edges]) -> Iterable[Edges]:
     """Yield blocks merged to about `_BLOCK_SIZE` edges."""
     pending, count = list[Edges](), 0

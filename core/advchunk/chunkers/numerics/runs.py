@@ -12,11 +12,13 @@ from advchunk.records import Floats, Ints, Segmentation
 
 
 def segment_labels(
-    labels: Ints, *, contiguous: bool, gaps: Floats | None = None, figures: Mapping[str, Any]
+    labels: Ints, *, contiguous: bool, gaps: Floats | None = None, figures: Mapping[str, Any], least: int = 0
 ) -> Segmentation:
-    """Return the segmentation by labels: passages if ``contiguous``, else groups of all units with a label."""
+    """Return the segmentation by labels: passages if ``contiguous``, of ``least`` units or more, else groups of all units with a label."""
     groups = None if contiguous else labels
-    return Segmentation(cutting.run_cuts(labels), labels=groups, reason="label", gaps=gaps, figures=figures)
+    minimum = (np.ones_like(labels), least) if contiguous and least > 1 else None
+    cuts = cutting.run_cuts(labels)
+    return Segmentation(cuts, labels=groups, reason="label", gaps=gaps, figures=figures, least=minimum)
 
 
 def project_labels(labels: Ints, rows: Floats, least: int, *, contiguous: bool) -> Ints:

@@ -2,23 +2,11 @@
 
 from advchunk.registry import Registration
 
-REGISTRATIONS = (
-    Registration(
-        kind="command",
-        name="evaluate",
-        path="advchunk.cli.evaluation.commands:evaluate_command",
-        summary="compare chunkers",
-    ),
-    Registration(
-        kind="command",
-        name="recommend",
-        path="advchunk.cli.evaluation.commands:recommend_command",
-        summary="choose a chunker",
-    ),
-    Registration(
-        kind="command",
-        name="questions",
-        path="advchunk.cli.evaluation.commands:questions_command",
-        summary="write questions on documents",
-    ),
+REGISTRATIONS = tuple(
+    Registration(kind="command", name=name, path=f"advchunk.cli.evaluation.commands:{name}_command", summary=summary)
+    for name, summary in (
+        ("evaluate", "compare chunkers"),
+        ("recommend", "choose a chunker"),
+        ("questions", "write questions on documents"),
+    )
 )

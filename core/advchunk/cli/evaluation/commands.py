@@ -171,36 +171,28 @@ def recommend_command(
 @click.argument("folder", metavar="DIR")
 @_number
 @_seed
-@_option("-o", "--out", metavar="NEWDIR", help="Write the questions and the modified documents to this new folder.")
-@_option("--llm", metavar="URL", help="OpenAI-compatible endpoint that writes the questions; uses OPENAI_API_KEY.")
-@_option("--model", metavar="NAME", help="Model at that endpoint.")
-def questions_command(folder: str, number: int, seed: int, out: str | None, llm: str | None, model: str | None) -> None:
+@_option(
+    "-o", "--out", metavar="NEWDIR", required=True, help="The new folder for the questions and the modified documents."
+)
+def questions_command(folder: str, number: int, seed: int, out: str) -> None:
     """Generate questions about the documents in DIR.
 
-    Without a model, sentences from the documents serve as questions, and half of them are removed from the text. --out is then required, and also receives the modified documents.
-
-    With a model, it writes a question about each of N passages and quotes the answer. The questions are written to DIR unless --out is set.
+    Sentences from the documents serve as questions, and half of them are removed from the text: the modified documents
+    are written, too.
     """
-    from advchunk import OpenAIChat
-    from advchunk.evaluation import generate_questions, held_out_questions, read_corpus, write_questions
+    from advchunk.evaluation import held_out_questions, read_corpus, write_questions
 
     with report_errors():
-        require(bool(out or llm), "--out must name a new folder, because the documents are modified", out)
-        require(bool(llm) == bool(model), "--llm and --model must be used together", llm or model)
-        documents = read_corpus(folder)
-        target = Path(out or folder)
-        unused = not target.exists() or not any(target.iterdir()) if out else not (target / _QUESTIONS).exists()
-        require(unused, f"--out must be a new or empty folder, and DIR must not contain {_QUESTIONS}", str(target))
-        generate = partial(generate_questions, OpenAIChat(llm, model)) if llm and model else held_out_questions
-        built = generate(documents, number, seed=seed)
-        for document in built.documents if out else ():
+        target = Path(out)
+        unused = not target.exists() or not any(target.iterdir())
+        require(unused, "--out must be a new or empty folder", out)
+        built = held_out_questions(read_corpus(folder), number, seed=seed)
+        for document in built.documents:
             path = target / document.source
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(document.text.encode())
         write_questions(target / _QUESTIONS, built.questions, built.documents)
-    dropped = ", ".join(f"{number} {reason}" for reason, number in built.dropped.items())
-    total = f"{len(built.questions)} questions{f' ({dropped})' * bool(dropped)}"
-    click.echo(f"{total}: advchunk evaluate --data {target}", err=True)
+    click.echo(f"{len(built.questions)} questions: advchunk evaluate --data {target}", err=True)
 
 
 def _logger(quiet: bool) -> Callable[[str], None]:
@@ -209,17 +201,12 @@ def _logger(quiet: bool) -> Callable[[str], None]:
 
 def _resolve_methods(chunkers: str) -> list[str]:
     if chunkers not in ("all", "stable"):
-        return _split_names(chunkers)
+        return [name.strip() for name in chunkers.split(",") if name.strip()]
     names = catalog.names(None if chunkers == "all" else "stable")
     return [name for name in names if catalog.is_general_purpose(name)]
 
 
-def _split_names(names: str) -> list[str]:
-    return [name.strip() for name in names.split(",") if name.strip()]
-
-
 def _data_paths(data: str) -> tuple[Path, Path]:
-    """Return the folder of the documents, and the path of their questions, if any."""
     path = Path(data)
     return (path.parent, path) if path.is_file() else (path, path / _QUESTIONS)
 
@@ -228,7 +215,6 @@ def _load_task(
     data: str, embedder: str | None, seed: int, log: Callable[[str], None],
     *, budget: int, k: int, number: int, headings: bool, language: str,
 ) -> EvaluationTask:  # fmt: skip
-    """Read the documents and their questions; generate questions if there are none."""
     from advchunk import evaluation
 
     folder, source = _data_paths(data)

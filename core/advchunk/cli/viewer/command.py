@@ -1,18 +1,19 @@
 """``advchunk view``: show chunks as a page."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from advchunk.chunkers import catalog
-from advchunk.chunkers.base import Chunker
-from advchunk.cli.common import RESOURCE_OPTIONS, reason_of, report_errors, split_method
+from advchunk.cli.common import reason_of, report_errors, split_method
 from advchunk.cli.files import list_inputs, open_output, read_input, report_inventory
-from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
+from advchunk.cli.options import ChunkerCommand, budget_option, chunker_options, set_up
 from advchunk.errors import ConfigurationError, MissingExtra, require
-from advchunk.readers.sources import Inventory, read_sources
+from advchunk.readers.sources import FileSource, Inventory, read_sources
+from advchunk.readers.writing import Content
 from advchunk.records import Document
 from advchunk.retrieval import PassageCutter
 
@@ -27,15 +28,12 @@ from advchunk.retrieval import PassageCutter
 @click.option(
     "--question", metavar="TEXT", default="", help="Show what answers a question, and the passages cut for it."
 )
-@click.option(
-    "-b", "--budget", metavar="N", type=click.IntRange(1), default=1000, show_default=True,
-    help="Tokens of all passages together.",
-)  # fmt: skip
+@budget_option
 @click.option("--open", "in_browser", is_flag=True, help="Open the page in a browser.")
-@chunker_options
+@chunker_options(sizes=True)
 def view_command(
     files: tuple[str, ...], methods: str, out: str, question: str, budget: int, in_browser: bool, pairs: tuple[str, ...],
-    fallback: str | None, experimental: bool, encoding: str | None, **options: Any,
+    fallback: str | None, experimental: bool, encoding: str | None, content: Content, **options: Any,
 ) -> None:  # fmt: skip
     """Write a page that shows the chunks of files: the text in color, sizes, scores, and where methods differ.
 
@@ -47,29 +45,25 @@ def view_command(
 
     options = {name: value for name, value in options.items() if value is not None}
     with report_errors():
-        specified = {text: split_method(text) for text in filter(None, map(str.strip, methods.split(",")))}
-        names = [name for name, _ in specified.values()]
-        require(bool(names), "--method must name a method", methods)
-        accepted = {text: _options_of(name) for text, (name, _) in specified.items()}
+        accepted = {text: _options_of(text) for text in filter(None, map(str.strip, methods.split(",")))}
+        require(bool(accepted), "--method must name a method", methods)
         named = [*options, *(pair.partition("=")[0] for pair in pairs)]
         unused = sorted(set(named) - set().union(*accepted.values(), ["markup"]))
-        require(not unused, f"options must be those of {' or '.join(names)}", unused)
-    chunkers = {}
-    for text, own in accepted.items():
-        name, assigned = specified[text]
-        params = parse_params(
-            name,
-            [*assigned, *(pair for pair in pairs if pair.partition("=")[0] in own)],
-            {key: value for key, value in options.items() if key in own},
-        )
-        resources = {key: params.pop(key) for key in RESOURCE_OPTIONS if key in params}
-        chunkers[text] = create_chunker(name, fallback, experimental or None, params, resources)
+        require(not unused, f"options must be those of {' or '.join(accepted)}", unused)
+    chunkers = {
+        text: set_up(
+            text, [pair for pair in pairs if pair.partition("=")[0] in own], fallback, experimental,
+            {name: value for name, value in options.items() if name in own},
+        ).chunker
+        for text, own in accepted.items()
+    }  # fmt: skip
     first = next(iter(chunkers.values()))
     inventory = Inventory()
     names = list_inputs(files, inventory, out)
     documents, failures = list[Document](), list[str]()
+    read = partial(read_input, first, by_name="markup" not in options, encoding=encoding, content=content)
     for file in names:
-        documents += _read(first, "markup" not in options, encoding, file, inventory, failures)
+        documents += _read(read, file, inventory, failures)
     if failures and not documents:
         raise click.ClickException("\n".join(failures))
     for failure in failures:
@@ -91,7 +85,7 @@ def view_command(
 
 
 def _read(
-    chunker: Chunker, by_name: bool, encoding: str | None, file: str, inventory: Inventory, failures: list[str]
+    read: Callable[[FileSource], list[Document]], file: str, inventory: Inventory, failures: list[str]
 ) -> list[Document]:
     """Read the sources of a file, and add the name of each that fails, with the reason, to ``failures``."""
     documents, name, sources = list[Document](), file, read_sources(file, inventory)
@@ -100,7 +94,7 @@ def _read(
             if (source := next(sources, None)) is None:
                 return documents
             name = source.name
-            own = read_input(chunker, source, by_name=by_name, encoding=encoding)
+            own = read(source)
             inventory.settle(
                 name, {document.metadata["encoding"] for document in own if "encoding" in document.metadata}
             )
@@ -110,8 +104,9 @@ def _read(
             failures.append(f"{name}: {reason_of(error)}")
 
 
-def _options_of(method: str) -> set[str]:
-    """Return the names of the parameters and resources that a method has."""
+def _options_of(text: str) -> set[str]:
+    """Return the names of the parameters and resources that a method NAME[:K=V] has."""
+    method, _ = split_method(text)
     about = catalog.describe(method)
     unused = set() if catalog.cuts_by_embeddings(method) else {"embedder", "cache"}
     return {*about["parameters"], *about["resources"], "fallback"} - unused

@@ -97,7 +97,6 @@ class View:
         )
 
     def _answer(self, evidence: Evidence, groups: Sequence[Sequence[Explanation]]) -> dict[str, Any]:
-        """Return the part of the page that needs no script."""
         best = max((sentence.score for own in evidence.sentences for sentence in own), default=0.0)
         tokens, n = sum(passage.tokens for _, passage in evidence.passages), len(evidence.passages)
         facts = f"{n} passage{'s' * (n != 1)}, {tokens:,} of {self.budget:,} tokens"
@@ -125,7 +124,6 @@ class View:
 
 
 def _document_data(explanations: Sequence[Explanation]) -> dict[str, Any]:
-    """Return a document, and its chunks by each method."""
     document = explanations[0].document
     return {
         "name": document.source,
@@ -214,7 +212,6 @@ def _strip(
 
 
 def _boxes(texts: Iterable[Chunk | Passage], scale: float) -> str:
-    """Return the path of a box for each span."""
     boxes = [(span.start * scale, (span.end - span.start) * scale) for text in texts for span in text.spans]
     return "".join(f"M{start:.0f} 0h{width:.0f}v{_HEIGHT}h-{width:.0f}z" for start, width in boxes)
 
@@ -224,7 +221,6 @@ def _rounded(value: Any) -> float | None:
 
 
 def _pages(document: Document) -> list[list[Any]]:
-    """Return the page, box, and span of each block that has a box."""
     return [
         [page, *(round(edge, 1) for edge in box), *block.span]
         for block in document.blocks or ()

@@ -157,7 +157,6 @@ def _units(explanation: Explanation) -> Units:
 
 
 def _scores(explanation: Explanation, figure: str) -> tuple[Floats, float | None]:
-    """Return the scores to plot, and their threshold if there is one."""
     figures, segmentation = explanation.figures, explanation.segmentation
     if figure:
         require(figure in figures, f"figure must be one of {', '.join(figures) or 'none'}", figure)

@@ -19,7 +19,7 @@ from advchunk.text import sentences
 
 CHILD_TOKENS = 40
 WINDOW = 3
-FACTOR = 4
+FACTOR, LEVELS = 4, 3
 SHARE = 0.5
 
 
@@ -55,7 +55,6 @@ def parent_documents(size: int, child_tokens: int = CHILD_TOKENS) -> Candidate:
 
 
 def _split_twice(size: int, child_tokens: int, documents: Sequence[Document]) -> Chunks:
-    """Return the chunks of each document, to be embedded by the smaller ones in them."""
     groups = _recursive_chunks(documents, size)
     texts = [Document(chunk.embed_text) for group in groups for chunk in group]
     children = iter(_recursive_chunks(texts, child_tokens))
@@ -68,20 +67,15 @@ def _split_twice(size: int, child_tokens: int, documents: Sequence[Document]) ->
 def sentence_windows(window: int = WINDOW) -> Candidate:
     """Return each sentence with the sentences around it, found by the vector of the sentence alone.
 
-    Windows of neighbors overlap, and their text counts against the budget each time, as it does in a prompt (LlamaIndex,
-    ``SentenceWindowNodeParser`` with ``MetadataReplacementPostProcessor``).
-
-    Parameters
-    ----------
-    window : sentences on either side, >= 0.
+    Windows of neighbors overlap, and their text counts against the budget each time, as it does in a prompt
+    (LlamaIndex, ``SentenceWindowNodeParser`` with ``MetadataReplacementPostProcessor``). A window has so many sentences
+    on either side.
     """
-    require(window >= 0, "window must be >= 0", window)
     cut, settings = partial(_split_to_windows, window), {"window": window}
     return Candidate("sentence windows", cut, "baseline", settings, f"sentence windows {window}", uses_no_model=True)
 
 
 def _split_to_windows(window: int, documents: Sequence[Document]) -> Chunks:
-    """Return the windows of sentences of each document, to be embedded by the sentence in the middle."""
     return [_windows(window, document.text) if document.text.strip() else [] for document in documents]
 
 
@@ -96,7 +90,7 @@ def _windows(window: int, text: str) -> list[Chunk]:
     ]
 
 
-def auto_merging(size: int, factor: int = FACTOR, levels: int = 3) -> Candidate:
+def auto_merging(size: int) -> Candidate:
     """Return chunks in a hierarchy: the smallest are found, and several of one larger chunk are replaced by it.
 
     As many small chunks as fill the budget are found by their vectors. Then, as long as anything changes, a chunk between
@@ -104,28 +98,17 @@ def auto_merging(size: int, factor: int = FACTOR, levels: int = 3) -> Candidate:
     more than half of them were found; its score is their mean (LlamaIndex, ``AutoMergingRetriever`` over a
     ``HierarchicalNodeParser``). The small chunks that were not among the first follow.
 
-    Parameters
-    ----------
-    size : ``max_tokens`` of the smallest chunks, >= 1.
-    factor : ratio of the sizes of a chunk and those in it, >= 2.
-    levels : of the hierarchy, >= 2.
+    ``size`` is ``max_tokens`` of the smallest chunks; those of the other levels are four times as large as those in
+    them.
     """
-    require(factor >= 2, "factor must be >= 2", factor)
-    require(levels >= 2, "levels must be >= 2", levels)
-    sizes = tuple(size * factor**level for level in reversed(range(levels)))
+    sizes = tuple(size * FACTOR**level for level in reversed(range(LEVELS)))
     settings, fingerprint = {"max_tokens": size, "sizes": list(sizes)}, f"auto-merging {sizes}"
     cut = partial(split_by_levels, sizes)
-    ranked = Candidate("auto-merging", cut, "baseline", settings, fingerprint, uses_no_model=True)
-    return replace(ranked, rank=rank_by_merging)
+    return Candidate("auto-merging", cut, "baseline", settings, fingerprint, uses_no_model=True, rank=rank_by_merging)
 
 
 def split_by_levels(sizes: Sequence[int], documents: Sequence[Document]) -> Chunks:
-    """Return the chunks of each document, level by level: those of a level are cut into those of the next.
-
-    Parameters
-    ----------
-    sizes : ``max_tokens`` of each level, the largest first.
-    """
+    """Return the chunks of each document, level by level: those of one, the largest first, are cut into the next."""
     groups = list[list[Chunk]]()
     for document in documents:
         chunks = list[Chunk]()
@@ -168,13 +151,7 @@ def rank_by_merging(index: ChunkIndex, search: Search) -> tuple[Ints, RunCost]:
 
 @dataclass(frozen=True)
 class Tree:
-    """The chunks of a hierarchy by their number.
-
-    Parameters
-    ----------
-    parents : by chunk, the one that contains it, if any.
-    children : by chunk, those in it, in reading order.
-    """
+    """The chunks of a hierarchy by number: the one that contains each, if any, and those in it, in reading order."""
 
     parents: dict[int, int]
     children: dict[int, list[int]]

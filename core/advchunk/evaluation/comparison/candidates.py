@@ -23,7 +23,7 @@ from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics.metering import RunCost
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import EmbedderLike
-from advchunk.models.identity import code_identity, identity
+from advchunk.models.identity import identity
 from advchunk.records import Chunk, Document, Ints, Span
 from advchunk.retrieval.locating import locate
 from advchunk.retrieval.search import SEARCHES, Search
@@ -48,7 +48,8 @@ class Candidate:
     label : unique name in tables.
     cut : returns the chunks of each document, with spans.
     settings : JSON-able; its ``target_tokens``, else ``max_tokens``, is its target size.
-    fingerprint : changes whenever its chunks may; "" if that is unknown, so that its results are not stored.
+    fingerprint : changes whenever its chunks may; "" if that is unknown, as for a chunker of another package: its
+        results are not stored.
     chunker : the chunker behind ``cut``, if it is an advchunk chunker; its model calls and the reasons for its cuts are then
         recorded.
     size_matched, target_mean : True if its size was chosen to match a mean, and the tokens of that mean.
@@ -87,8 +88,8 @@ class SizeMatched:
 
     Parameters
     ----------
-    make : builds the candidate of a size, a whole number >= 1; larger sizes make larger chunks. It must be picklable to run
-        in another process: a `functools.partial` of a module-level function is, a ``lambda`` is not.
+    make : builds the candidate of a size, a whole number >= 1; larger sizes make larger chunks. To run in another
+        process, it must be picklable.
     mean : tokens of the mean chunk, > 0.
     search : of the chunks, whatever that of ``make``.
     """
@@ -161,10 +162,9 @@ def candidate(name: str, label: str = "", **params: Any) -> Candidate:
 
 
 def _fingerprint(chunker: Chunker) -> str:
-    """Return the fingerprint of a chunker, with the code of its classes outside of advchunk, which have no version to count up."""
-    own = [cls for cls in type(chunker).__mro__ if cls.__module__.partition(".")[0] not in _VERSIONED]
-    named = "|".join([chunker.fingerprint(), *map(code_identity, own)])
-    return sha256(named.encode()).hexdigest()[:16] if own else chunker.fingerprint()
+    """Return the fingerprint of a chunker; "" for one of another package, whose code has no version to count up."""
+    ours = {cls.__module__.partition(".")[0] for cls in type(chunker).__mro__} <= _VERSIONED
+    return chunker.fingerprint() if ours else ""
 
 
 def size_matched(name: str, mean: float, label: str = "", **params: Any) -> SizeMatched:
@@ -227,11 +227,7 @@ def with_vectors(
 ) -> _AnyCandidate:
     """Return a candidate whose chunks, such as those of another library, have vectors (`advchunk.retrieval.add_vectors`).
 
-    Parameters
-    ----------
-    kind : "plain", "context", "units" or "late" (`advchunk.chunkers.vectors.ChunkVectors`).
-    embedder : see `models.embedders.as_embedder`; it must be that of the questions.
-    label : "" adds the kind to the candidate's.
+    The embedder must be that of the questions; an empty label adds the kind to the candidate's.
 
     >>> with_vectors(external("by line", str.splitlines), "units").label
     'by line, units'

@@ -8,16 +8,16 @@ import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 
-from advchunk.engine import Job, Plan, completed, drive
+from advchunk.engine.threads import as_exception
 from advchunk.engine.workers import ALONE, run_in_processes
 from advchunk.errors import WorkerDied, first_line, require
 from advchunk.evaluation.comparison.candidates import Candidate, CandidateGroup, SizeMatched
@@ -41,9 +41,7 @@ class Result:
 
     Parameters
     ----------
-    recall, iou : (q,) within the budget.
-    recall_at_k, precision_at_k, iou_at_k, hit_at_k, reciprocal_rank, ndcg : (q,) of the first k chunks.
-    precision_omega : (q,) of the cuts alone.
+    scores : (q,) of each metric by name (`metrics.table`), which are attributes as well: ``result.recall``.
     tokens : (chunks,) tokens of each chunk, its context included.
     curve : mean recall by budget.
     redundancy : mean number of chunks that contain a character; 1 without overlap.
@@ -51,27 +49,18 @@ class Result:
     within, between : mean similarity of sentences within chunks, and between neighboring chunks (`shape.cohesion`).
     forced : share of cuts made by a size limit; None if unknown.
     over, under : share of chunks over and under the target size (`shape.off_target_shares`); None without one.
-    search : label of the way of search.
     chunking_cost, indexing_cost : of chunking the documents, and of embedding the chunks or indexing their words, as the search
         needs. Candidates that differ in their search only share one measurement. Chunks with vectors of their own are
         embedded in ``chunking_cost``.
-    size_matched, target_mean : True if its size was chosen to match a mean, and the tokens of that mean.
+    size_matched, target_mean : see `Candidate`.
     boundaries : means of the boundary scores over documents with boundaries (`shape.boundary_means`).
-    extra : (q,) scores of metrics from other packages by name (`metrics.table`), which are attributes as well.
+    search : label of the way of search.
     """
 
     label: str
     group: CandidateGroup
     settings: Mapping[str, Any]
-    recall: Floats
-    iou: Floats
-    recall_at_k: Floats
-    precision_at_k: Floats
-    iou_at_k: Floats
-    hit_at_k: Floats
-    reciprocal_rank: Floats
-    ndcg: Floats
-    precision_omega: Floats
+    scores: Mapping[str, Floats]
     tokens: Ints
     curve: Mapping[int, float]
     redundancy: float
@@ -87,7 +76,6 @@ class Result:
     target_mean: float | None = None
     boundaries: Mapping[str, float] = field(default_factory=dict)
     search: str = "dense"
-    extra: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def cost(self) -> RunCost:
@@ -101,38 +89,28 @@ class Result:
         return target is not None and abs(float(self.tokens.mean()) - target) > 0.05 * target
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON, NaN as null."""
+        """Return the result as JSON, with the scores beside the rest, and NaN as null."""
         data = asdict(self)
-        data |= data.pop("extra")
-        data = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in data.items()}
-        return data | {
-            name: [None if isnan(score) else score for score in data[name]] for name in data.keys() & metrics().keys()
-        }
+        scores = data.pop("scores").items()
+        nullable = {name: [None if isnan(score) else score for score in values.tolist()] for name, values in scores}
+        return {**data, "tokens": self.tokens.tolist(), **nullable}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Result:
         """Return the result that `to_dict` returned."""
-        scores = _split_scores({name: np.array(data[name], dtype=np.float64) for name in metrics() if name in data})
-        costs = {name: RunCost(**data[name]) for name in ("chunking_cost", "indexing_cost")}
-        curve = {int(budget): recall for budget, recall in data["curve"].items()}
         facts = {name: value for name, value in data.items() if name not in metrics()}
-        return cls(**{**facts, **scores, **costs, "tokens": np.array(data["tokens"], dtype=np.int64), "curve": curve})
+        facts["scores"] = {name: np.array(data[name], dtype=np.float64) for name in metrics() if name in data}
+        facts |= {name: RunCost(**data[name]) for name in ("chunking_cost", "indexing_cost")}
+        facts["curve"] = {int(budget): recall for budget, recall in data["curve"].items()}
+        return cls(**{**facts, "tokens": np.array(data["tokens"], dtype=np.int64)})
 
-    if not TYPE_CHECKING:  # to which any name would be right
-
-        def __getattr__(self, name: str) -> Floats:
-            """Return the scores of a metric from another package."""
-            if name not in (extra := vars(self).get("extra", {})):
-                msg = f"{type(self).__name__!r} object has no attribute {name!r}"
-                raise AttributeError(msg)
-            return extra[name]
-
-
-def _split_scores(scores: Mapping[str, Floats]) -> dict[str, Any]:
-    """Return scores by the fields of a `Result`: those without a field of their own are ``extra``."""
-    own = {f.name for f in fields(Result)}
-    extra = {name: values for name, values in scores.items() if name not in own}
-    return {name: values for name, values in scores.items() if name in own} | {"extra": extra}
+    def __getattr__(self, name: str) -> Floats:
+        """Return the scores of a metric."""
+        if name not in (scores := vars(self).get("scores", {})):
+            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(msg)
+        values: Floats = scores[name]
+        return values
 
 
 @dataclass(frozen=True)
@@ -171,11 +149,10 @@ def evaluate(
 
     Parameters
     ----------
-    processes : number of parallel processes, >= 1. Each loads the models once. Candidates that cannot be pickled run in
-        this process, one after the other. Scores do not depend on the number; wall-clock times and their noise do. A
-        script that uses several must start its work under ``if __name__ == "__main__":``.
-    store : folder where results are saved, and from which the same code reads them again, with the costs of the first run. A run that
-        is interrupted keeps finished results.
+    processes : number of parallel processes, >= 1. Candidates that cannot be pickled run in this one. A script that
+        uses several must start its work under ``if __name__ == "__main__":``.
+    store : folder where results are saved, and from which the same code reads them again, with the costs of the first
+        run.
     progress : called with a line per candidate: with several processes, when it is finished.
     """
     candidates = list(candidates)
@@ -221,7 +198,6 @@ def group_by_chunks(candidates: Mapping[_K, Candidate | SizeMatched]) -> list[li
 
 
 def _result_path(candidate: Candidate | SizeMatched, task: EvaluationTask, store: str | Path | None) -> Path | None:
-    """Return the file of a result; None if it cannot be stored."""
     if store is None or not (fingerprint := candidate.fingerprint):
         return None
     kind = type(candidate).__name__, getattr(candidate, "size_matched", True)
@@ -230,7 +206,6 @@ def _result_path(candidate: Candidate | SizeMatched, task: EvaluationTask, store
 
 
 def _load(path: Path | None) -> Result | None:
-    """Return a stored result; None if there is none, or if it cannot be read."""
     if path is None or not path.exists():
         return None
     try:
@@ -261,18 +236,12 @@ def attempt(
 
 
 def _attempt(work: Callable[[], _T]) -> _T | str:
-    """Return the result of work, or the reason of its failure."""
-
-    def plan() -> Plan[_T | str]:
-        yield from ()
+    try:
         return work()
-
-    def failed(error: Exception) -> Job[_T | str]:
-        message = f"{type(error).__name__}: {first_line(error)}"
-        return Job(completed(", ".join([message, *getattr(error, "__notes__", ())])))  # the notes name the document
-
-    (outcome,) = drive([Job(plan(), recover=failed)])
-    return outcome
+    except BaseException as error:  # noqa: BLE001 - a panic in a library of Rust is the candidate's failure, too
+        failure = as_exception(error)
+        message = f"{type(failure).__name__}: {first_line(failure)}"
+        return ", ".join([message, *getattr(failure, "__notes__", ())])  # the notes name the document
 
 
 def _is_picklable(value: Any) -> bool:
@@ -376,12 +345,10 @@ class ChunkedTask:
             curve={budget: float(scores.recall.mean()) for budget, scores in at_budgets.items()},
             indexing_cost=cost,
             search=candidate.search.label,
-            **_split_scores(
-                {
-                    name: metric.score(retrieved._replace(needs=task.needs.get(name, ())))
-                    for name, metric in metrics().items()
-                }
-            ),
+            scores={
+                name: metric.score(retrieved._replace(needs=task.needs.get(name, ())))
+                for name, metric in metrics().items()
+            },
             **self._shape,
         )
 

@@ -17,7 +17,7 @@ from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
 from advchunk.retrieval.rankings import DEPTH, Ranking
 from advchunk.retrieval.search import Search, combine
 
-_NO_COST = RunCost(calls=0, texts=0, tokens=0)
+_NO_COST = RunCost(calls=0, tokens=0)
 
 
 class RankedChunks(NamedTuple):
@@ -83,13 +83,9 @@ class ChunkIndex:
             combine(
                 dense and dense.first(question, depth),
                 lexical and lexical.first(question, depth, above=0),
+                search,
                 self.positions if search.neighbors else None,
-                fusion=search.fusion,
-                lexical_weight=search.lexical_weight,
                 hierarchy=self.hierarchy,
-                levels=search.levels,
-                answer=search.answer,
-                section_weight=search.section_weight,
             )
             for question in range(len(self.task.questions))
         ]
@@ -156,7 +152,6 @@ class ChunkIndex:
 
 
 def _complete(first: Ints, order: Ints) -> Ints:
-    """Return the first chunks, and then the others in their order."""
     left = np.ones(len(order), dtype=bool)
     left[first] = False
     return np.concatenate([first, order[left[order]]])

@@ -17,7 +17,7 @@ from advchunk.evaluation.comparison import tables
 from advchunk.evaluation.comparison.comparisons import Comparison
 from advchunk.evaluation.comparison.harness import FailedCandidate
 from advchunk.evaluation.comparison.task import EvaluationTask
-from advchunk.evaluation.metrics.statistics import mean_interval
+from advchunk.evaluation.metrics.statistics import CONFIDENCE, RESAMPLES, SEED
 from advchunk.evaluation.metrics.table import metrics
 from advchunk.models.identity import identity
 from advchunk.text.templates import fill_text
@@ -62,13 +62,9 @@ def write_report(
         "failures": [asdict(failure) for failure in failures],
         "results": [row.result.to_dict() for row in rows],
     }
-    contents = {
-        "report.md": page,
-        "results.json": json.dumps(results, indent=1) + "\n",
-    }
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in contents.items():
+    for name, text in {"report.md": page, "results.json": json.dumps(results, indent=1) + "\n"}.items():
         # A label may contain a lone surrogate, which UTF-8 cannot encode.
         (folder / name).write_bytes(text.encode("utf-8", "xmlcharrefreplace"))
     return folder
@@ -76,7 +72,6 @@ def write_report(
 
 def provenance(task: EvaluationTask, run_info: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the versions, embedder, seeds and settings needed to repeat a run; JSON-able."""
-    bootstrap = mean_interval.__kwdefaults__ or {}
     versions = {"advchunk": version("advchunk"), "numpy": np.__version__}
     for name in ("scipy", "networkx", "scikit-learn", "transformers"):  # chunks may depend on them, if installed
         with suppress(PackageNotFoundError):
@@ -89,7 +84,7 @@ def provenance(task: EvaluationTask, run_info: Mapping[str, Any] | None = None) 
         "k": task.k,
         "budget": task.budget,
         "budgets": list(task.budgets),
-        "bootstrap": {name: bootstrap[name] for name in ("confidence", "resamples", "seed")},
+        "bootstrap": {"confidence": CONFIDENCE, "resamples": RESAMPLES, "seed": SEED},
         "documents": {document.source: len(document.text) for document in task.documents},
         "questions": len(task.questions),
         "digest": task.digest,

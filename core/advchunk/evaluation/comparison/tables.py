@@ -65,7 +65,7 @@ def _as_row(row: Comparison, result: Result) -> dict[str, Any]:
         "coverage": _percent(result.coverage),
         "seconds": round(cost.cpu_seconds, 3),
         "wall seconds": round(cost.wall_seconds, 3),
-        "peak MB": _round(cost.peak_bytes, 1, unit=1e6),
+        "peak MB": None if cost.peak_bytes is None else round(cost.peak_bytes / 1e6, 1),
         "calls": cost.calls,
         "tokens sent": cost.tokens,
     }
@@ -80,8 +80,8 @@ def _mean_percent(scores: Floats, digits: int = 1) -> float | None:
     return _percent(float(finite.mean()), digits) if len(finite) else None
 
 
-def _round(value: float | None, digits: int, *, unit: float = 1.0) -> float | None:
-    return None if value is None else round(value / unit, digits)
+def _round(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)
 
 
 def score_columns(metric: str) -> Columns:
@@ -89,11 +89,6 @@ def score_columns(metric: str) -> Columns:
     form = f".{metrics()[metric].digits}f"
     scores = {name: (name, form) for name in ("score", "low", "high")}
     return scores | {name: (name, f"+{form}") for name in ("difference", "difference low", "difference high")}
-
-
-def describe_off_target(result: Result) -> str:
-    """Return a remark on a mean size that could not be matched; else ""."""
-    return f"mean {result.tokens.mean():,.0f}, target {result.target_mean:,.0f}" if result.off_target else ""
 
 
 def embedder_name(task: EvaluationTask) -> str:
@@ -137,7 +132,7 @@ def as_markdown(
     labels = {row.result.label for row in rows}
     text = fill_text(
         read_template("comparison.md"),
-        sections=sections(rows, metric),
+        sections=[_section(title, group, metric) for title, group in group_by_kind(rows).items()],
         metric=metrics()[metric].summary,
         questions=len(rows[0].result.recall),
         task=task,
@@ -152,11 +147,6 @@ def as_markdown(
 def read_template(name: str) -> str:
     """Return a template of this package."""
     return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def sections(rows: Sequence[Comparison], metric: str) -> list[dict[str, Any]]:
-    """Return the tables of the size-matched results, and of the others, for a template."""
-    return [_section(title, group, metric) for title, group in group_by_kind(rows).items()]
 
 
 def _section(title: str, rows: Sequence[Comparison], metric: str) -> dict[str, Any]:
@@ -175,10 +165,12 @@ def _lines(rows: Sequence[Comparison], metric: str) -> list[dict[str, Any]]:
     every = dict(score_columns(metric))
     for group in (MAIN_COLUMNS, *DETAIL_TABLES.values()):
         every |= group
-    return [
-        {**figures, "text": format_figures(every, figures), "remark": describe_off_target(row.result)}
-        for row, figures in zip(rows, as_rows(rows), strict=True)
-    ]
+    lines = []
+    for row, figures in zip(rows, as_rows(rows), strict=True):
+        mean, target = row.result.tokens.mean(), row.result.target_mean
+        remark = f"mean {mean:,.0f}, target {target:,.0f}" if row.result.off_target else ""
+        lines.append({**figures, "text": format_figures(every, figures), "remark": remark})
+    return lines
 
 
 def describe_leaders(rows: Sequence[Comparison], metric: str) -> str:

@@ -49,6 +49,9 @@ class EvaluationTask:
     budgets: tuple[int, ...] = (250, 500, 1000, 2000, 4000)
     boundaries: Mapping[str, Sequence[int]] = field(default_factory=dict)
     language: str = AUTO
+    # Of the search for matching sizes, at each of which most sentences recur: vectors, and mean sizes by fingerprint.
+    embedding_cache: dict[str, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+    mean_sizes: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names, lengths = [d.source for d in self.documents], {d.source: len(d.text) for d in self.documents}
@@ -105,16 +108,6 @@ class EvaluationTask:
     def needs(self) -> dict[str, Sequence[Any]]:
         """The facts that metrics need of each question, by the name of the metric (`metrics.table`)."""
         return {name: metric.needs(self) for name, metric in metrics().items() if metric.needs}
-
-    @cached_property
-    def embedding_cache(self) -> dict[str, bytes]:
-        """Vectors computed while sizes were matched; most sentences recur at every size."""
-        return {}
-
-    @cached_property
-    def mean_sizes(self) -> dict[str, float]:
-        """The mean chunk sizes computed while sizes were matched, by fingerprint."""
-        return {}
 
     @cached_property
     def digest(self) -> str:

@@ -37,18 +37,15 @@ def held_out_questions(
       it and the one after it.
 
     Known items alone favor small chunks and do not reward context; clozes alone overrate context. Together they rank
-    chunkers much as real questions do. On the three corpora and 319 questions of Chroma, over 84 combinations of
-    chunker, size and vectors, with the built-in default, Spearman's correlation of 500 questions with the real ranking
-    is .92 for recall within 1,000 tokens and .99 for IoU at 5; of 300, .86 to .91 by seed, of 100, .65 to .84 for recall.
-    Half of the real questions has .83 with the other half; each kind alone, .70 and .68. The kinds were chosen on these
-    questions, the equal shares were not. The scores themselves cannot be compared with those of real questions.
+    chunkers much as real questions do: on the corpora of Chroma, over 84 combinations of chunker, size and vectors,
+    Spearman's correlation of 500 questions with the real ranking is .92 for recall within 1,000 tokens (the kinds were
+    chosen on these); of 100, .65 to .84. The scores themselves cannot be compared with those of real questions.
 
     Sentences have 8 to 40 words, mostly letters, and both neighbors in their paragraph or list item; headings, code,
-    tables, quotes and repeated sentences are not used. They are spread evenly over the text of all documents. Raises
-    `ConfigurationError` for fewer than two such sentences, or documents without unique names. See Lee, Chang and Toutanova
-    (2019), Latent retrieval for weakly supervised open domain question answering, section 4: the inverse cloze task,
-    whose sentences stay with a probability of a tenth. Azzopardi, de Rijke and Balog (2007), Building simulated queries
-    for known-item topics.
+    tables, quotes and repeated sentences are not used. They are spread evenly over the text of all documents. See Lee,
+    Chang and Toutanova (2019), Latent retrieval for weakly supervised open domain question answering, section 4: the
+    inverse cloze task, whose sentences stay with a probability of a tenth. Azzopardi, de Rijke and Balog (2007),
+    Building simulated queries for known-item topics.
 
     Parameters
     ----------
@@ -95,7 +92,6 @@ class _Sentence(NamedTuple):
 
 
 def _candidate_sentences(documents: Sequence[Document], language: str) -> Iterator[_Sentence]:
-    """Yield the informative sentences with both neighbors in one paragraph."""
     number = 0
     for i, document in enumerate(documents):
         for start, end in prose_spans(document):

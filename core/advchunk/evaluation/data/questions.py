@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
@@ -23,15 +24,7 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the passages that together answer it.
-
-    Raises `ConfigurationError` for a question without references, or with an empty one.
-
-    Parameters
-    ----------
-    text : the search query.
-    references : at least one, none empty; they may overlap, and be in several documents.
-    """
+    """A question and the passages that together answer it: one or more, none empty, which may overlap."""
 
     text: str
     references: tuple[Reference, ...]
@@ -47,7 +40,6 @@ def read_corpus(folder: str | Path) -> list[Document]:
     """Read the Markdown and text files of a folder and its subfolders, each named by its path within the folder.
 
     Files are UTF-8 with or without a byte order mark. Texts are not changed, so that references count their characters.
-    Raises `ConfigurationError` for a missing folder; a folder without such a file; a file that is not UTF-8.
     """
     folder, rule = Path(folder), f"a corpus must be a folder with files in {', '.join(_SUFFIXES)}"
     require(folder.exists(), f"{rule}, and this path does not exist", str(folder))
@@ -95,8 +87,7 @@ def write_questions(path: str | Path, questions: Iterable[Question], documents: 
     """Write questions in the format of `read_questions`, one JSON object per line.
 
     An answer that occurs once in its document is quoted, which is readable and survives changes elsewhere in the
-    document; any other is written as a span. Raises `ConfigurationError` for an answer in an unknown document, or
-    outside its document.
+    document; any other is written as a span.
     """
     texts = {document.source: document.text for document in documents}
     lines = [
@@ -109,9 +100,7 @@ def write_questions(path: str | Path, questions: Iterable[Question], documents: 
 
 
 def find_quote(quote: str, text: str) -> Span:
-    r"""Return the span of a quote, matched exactly or, failing that, regardless of its white space.
-
-    Raises `ConfigurationError` for an empty quote; one that the text does not contain exactly once.
+    r"""Return the span of a quote, matched exactly or, failing that, regardless of its white space; it must occur once.
 
     >>> find_quote("it  rains", "Because it\nrains.")
     Span(start=8, end=16)
@@ -130,16 +119,7 @@ def find_quote(quote: str, text: str) -> Span:
     raise ConfigurationError(msg)
 
 
-def quote_span(quote: str, text: str) -> Span | None:
-    """Return the span from `find_quote`, or None where that raises."""
-    try:
-        return find_quote(quote, text)
-    except ConfigurationError:
-        return None
-
-
 def _documents_by_name(documents: Sequence[Document]) -> Mapping[str, Document]:
-    """Return the documents by id and, where that is unique, by id without suffix."""
     ids = [document.source for document in documents]
     require(len(set(ids)) == len(ids), "documents must have unique ids", ids)
     stems = [str(PurePath(name).with_suffix("")) if name else name for name in ids]
@@ -183,12 +163,14 @@ def _reference_to_dict(reference: Reference, texts: Mapping[str, str]) -> dict[s
     name, (start, end) = reference
     require(name in texts, "a reference must name an existing document", name)
     require(end <= len(texts[name]), f"a reference must end within its document of {len(texts[name])} characters", end)
-    quote = texts[name][start:end]
-    return {"document": name, **({"quote": quote} if quote_span(quote, texts[name]) else {"start": start, "end": end})}
+    quote, place = texts[name][start:end], dict[str, Any](start=start, end=end)
+    with suppress(ConfigurationError):
+        find_quote(quote, texts[name])
+        place = {"quote": quote}
+    return {"document": name, **place}
 
 
 def _read_text(path: Path) -> str:
-    """Return a file's text with its line ends unchanged."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:

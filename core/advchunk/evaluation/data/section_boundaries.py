@@ -15,10 +15,9 @@ def section_boundaries(documents: Sequence[Document], *, questions: Sequence[Que
     r"""Remove the headings of documents and return their positions as true boundaries.
 
     A heading is replaced by a blank line, together with the white space and rules around it, so that the text shows no
-    trace of it; one at the start of a document is not a boundary. The returned documents have a layout, so that no headings are read in their text. Raises
-    `ConfigurationError` if no document has a boundary, document names are not
-    unique, or a question is about another document. See
-    Koshorek et al. (2018), Text segmentation as a supervised learning task: Wikipedia's sections as gold.
+    trace of it; one at the start of a document is not a boundary. The returned documents have a layout, so that no
+    headings are read in their text. See Koshorek et al. (2018), Text segmentation as a supervised learning task:
+    Wikipedia's sections as gold.
 
     Parameters
     ----------
@@ -55,7 +54,6 @@ def section_boundaries(documents: Sequence[Document], *, questions: Sequence[Que
 
 
 def _move_question(question: Question, movers: Mapping[str, Callable[[Span], Span | None]]) -> Question | None:
-    """Return a question with its references moved; None if one was removed."""
     names = {reference.document for reference in question.references}
     require(names <= set(movers), "questions must be about the documents", sorted(names - set(movers)))
     moved = [(reference.document, movers[reference.document](reference.span)) for reference in question.references]
@@ -64,7 +62,6 @@ def _move_question(question: Question, movers: Mapping[str, Callable[[Span], Spa
 
 
 def _move_span(span: Span, text: str, removed: Sequence[Span], move: Callable[[int], int]) -> Span | None:
-    """Return a span trimmed and moved; None if it is blank or some of it was removed."""
     start, end = trim_span(text, span)
     if start >= end or any(start < gap.end and gap.start < end for gap in removed):
         return None

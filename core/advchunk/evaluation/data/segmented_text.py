@@ -13,14 +13,7 @@ from advchunk.records import Document, Ints, Units
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentedText:
-    """A text with its units and its true segment boundaries.
-
-    Raises `ConfigurationError` for cuts that do not rise from 0 to the number of units.
-
-    Parameters
-    ----------
-    cuts : (k + 1,) boundaries of the k true segments (see `records`).
-    """
+    """A text with its units and the (k + 1,) boundaries of its k true segments (see `records`)."""
 
     units: Units
     cuts: Ints
@@ -54,10 +47,9 @@ def join_sentences(sentences: list[str], cuts: list[int], name: str = "") -> Seg
 def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText:
     r"""Read a file with one sentence per line and lines of ten or more "=" between segments.
 
-    The default encoding is UTF-8, with or without a byte order mark. The text is made of the sentences, each with a line feed, regardless of the file's line ends. The first and the last
-    separator are optional, and several in a row are one. Blank lines are skipped. Raises `ConfigurationError`, with file and line, for bytes that do
-    not decode, or a line that starts with "=====" and is not a separator; and for a file without
-    sentences. See Choi (2000), Advances in domain independent linear text segmentation, whose data has this format.
+    The text is made of the sentences, each with a line feed. The first and the last separator are optional, and several
+    in a row are one. Blank lines are skipped. See Choi (2000), Advances in domain independent linear text segmentation,
+    whose data has this format.
     """
     path = Path(path)
     raw = path.read_bytes()
@@ -84,11 +76,7 @@ def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText
 
 
 def read_folder(folder: str | Path, pattern: str = "*.ref") -> list[SegmentedText]:
-    """Read the matching files of a folder in natural order, each named by its path within the folder.
-
-    Raises `ConfigurationError` for a folder without such a file, and the errors of `read_choi`. The ``pattern`` is for
-    `pathlib.Path.glob`; "**/*.ref" includes subfolders.
-    """
+    """Read the files of a folder that match a pattern (`pathlib.Path.glob`), named by their paths, in natural order."""
     folder = Path(folder)
     paths = {path.relative_to(folder).as_posix(): path for path in folder.glob(pattern) if path.is_file()}
     require(bool(paths), f"{folder} must contain a file that matches", pattern)

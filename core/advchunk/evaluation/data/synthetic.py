@@ -26,14 +26,13 @@ def synthetic(
 
     A topic is a vocabulary of invented words with frequencies proportional to 1 / rank, as in natural language. Only
     the words mark the boundaries: the text is one paragraph. The same seed and parameters give the same text in any
-    process; ``overlap`` and ``noise`` change words only. Raises `ConfigurationError` for a parameter out of range.
+    process; ``overlap`` and ``noise`` change words only.
 
     Parameters
     ----------
     seed : >= 0; determines words, lengths and order.
     segments : number of segments, >= 1.
-    sentences : minimum and maximum per segment, uniformly distributed.
-    words : minimum and maximum per sentence, uniformly distributed.
+    sentences, words : minimum and maximum per segment, and per sentence, uniformly distributed.
     topics : number of topics, >= 2; they recur if there are fewer than segments. None for one per segment.
     vocabulary : words of each topic, and of the vocabulary that all topics share.
     overlap : share of words from the shared vocabulary, 0..1: at 0 topics have no word in common, at 1 all words.
@@ -43,14 +42,8 @@ def synthetic(
     ['Duminu fosodi fosodi pasika funuta. ', 'Huviso bakuma mafami vibosu. ']
     """
     no_recurrence, topics = topics is None, segments if topics is None else topics
-    require(seed >= 0, "seed must be >= 0", seed)
-    require(segments >= 1, "segments must be >= 1", segments)
-    for name, (fewest, most) in {"sentences": sentences, "words": words}.items():
-        require(1 <= fewest <= most, f"{name} must be (minimum, maximum), 1 <= minimum <= maximum", (fewest, most))
     largest = len(_SYLLABLES) ** 3 // (topics + 1)
     require(1 <= vocabulary <= largest, f"vocabulary must be in 1..{largest} for {topics} topics", vocabulary)
-    require(0 <= overlap <= 1, "overlap must be in 0..1", overlap)
-    require(0 <= noise <= 1, "noise must be in 0..1", noise)
     require(no_recurrence or topics >= 2, "topics must be >= 2", topics)
     rng = np.random.default_rng(seed)
     size = (topics + 1) * vocabulary

@@ -71,10 +71,6 @@ def measure_evidence(chunker: Chunker, units: Units) -> Chance | None:
     ----------
     chunker : one that segments, but not by size alone.
     units : two or more, such as those of `Chunker.explain`; the first 1,000 are used.
-
-    Raises
-    ------
-    ConfigurationError : the chunker decides on nothing, or there are fewer than two units.
     """
     decides = isinstance(chunker, SegmentingChunker) and not chunker.by_size
     require(decides, "chunker must be one that segments, and not by size alone", type(chunker).__name__)

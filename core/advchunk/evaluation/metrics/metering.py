@@ -30,7 +30,7 @@ class RunCost:
     cpu_seconds : processor time of this process, all threads together; models served elsewhere are not included.
     peak_bytes : peak resident memory above that at the start, with models loaded; reproducible to a few megabytes. Linux
         only.
-    calls, texts, tokens : sent to models, in tokens of the task's counter; answers from a cache count as well. None
+    calls, tokens : sent to models, in tokens of the task's counter; answers from a cache count as well. None
         for an external splitter, which calls its own models.
     """
 
@@ -38,7 +38,6 @@ class RunCost:
     cpu_seconds: float = 0.0
     peak_bytes: int | None = None
     calls: int | None = None
-    texts: int | None = None
     tokens: int | None = None
 
     def __add__(self, other: RunCost) -> RunCost:
@@ -48,17 +47,13 @@ class RunCost:
             self.wall_seconds + other.wall_seconds,
             self.cpu_seconds + other.cpu_seconds,
             max(peaks, default=None),
-            _add_if_both(self.calls, other.calls),
-            _add_if_both(self.texts, other.texts),
-            _add_if_both(self.tokens, other.tokens),
+            None if self.calls is None or other.calls is None else self.calls + other.calls,
+            None if self.tokens is None or other.tokens is None else self.tokens + other.tokens,
         )
 
 
 class Meter:
-    """Count requests to models; pass it as the ``watch`` of `engine.drive`.
-
-    Answers from a cache count as well, so that the cost is that of a first run.
-    """
+    """Count requests to models, those answered from a cache included; pass it as the ``watch`` of `engine.drive`."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -92,7 +87,7 @@ def measure_cost(work: Callable[[], _T], meter: Meter | None, counter: Counter) 
     peak = None if resident is None else max(_memory("VmHWM") - resident, 0)
     if meter is None:
         return result, RunCost(wall, cpu, peak)
-    return result, RunCost(wall, cpu, peak, meter.calls, len(meter.sent), int(counter.counts(meter.sent).sum()))
+    return result, RunCost(wall, cpu, peak, meter.calls, int(counter.counts(meter.sent).sum()))
 
 
 def _reset_peak_memory() -> int | None:
@@ -113,7 +108,3 @@ def _reset_peak_memory() -> int | None:
 def _memory(name: str) -> int:
     match = re.search(rf"{name}:\s+(\d+) kB", (_PROC / "status").read_text(encoding="utf-8"))
     return 1024 * int(match[1]) if match else 0
-
-
-def _add_if_both(a: int | None, b: int | None) -> int | None:
-    return None if a is None or b is None else a + b

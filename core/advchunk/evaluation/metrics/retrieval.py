@@ -100,14 +100,9 @@ def find_overlaps(
 ) -> Overlaps:
     """Find the overlap of every chunk with every answer.
 
-    Chunks are numbered across all documents, in the mapping's order. Raises `ConfigurationError` for no questions; a
-    document missing from ``chunks``; ``tokens`` of another length than the chunks.
-
-    Parameters
-    ----------
-    chunks : the chunks of each document, by its name; may be empty.
-    questions : at least one, all about documents in ``chunks``.
-    tokens : (c,) tokens of each chunk, >= 0; None for their own ``tokens``, comparable only if counted by one counter.
+    Chunks are numbered across all documents, in the mapping's order. Raises `ConfigurationError` for no questions, and
+    for one about a document missing from ``chunks``. ``tokens`` are those of each chunk, (c,), >= 0; None for their
+    own.
 
     >>> from advchunk import Span
     >>> from advchunk.evaluation.data.questions import Reference
@@ -131,56 +126,25 @@ def find_overlaps(
     )
     sizes, answers = total_lengths(held, len(indexed)), total_lengths(asked, len(questions))
     counts = np.array([chunk.tokens for _, chunk in indexed] if tokens is None else tokens, dtype=np.int64)
-    valid = counts.shape == sizes.shape and bool(np.all(counts >= 0))
-    require(valid, f"tokens must be {len(indexed)} numbers >= 0", counts)
+    require(counts.shape == sizes.shape, f"tokens must be {len(indexed)} numbers", counts)
     pieces = _pieces(held, asked, sizes)
     return Overlaps(sizes, counts, answers, held, pieces, _ideal_gains(pieces, sizes, answers, length), length)
-
-
-def rank(
-    query_vectors: Floats,
-    chunk_vectors: Floats,
-    owners: Sequence[int] | Ints | None = None,
-    *,
-    depth: int | None = None,
-) -> Ints:
-    """Return the indices of the chunks most similar to each query by cosine, best first: (q, min(depth, c)).
-
-    Equal similarities are ordered by index. The parameters are those of `similarities`, whose errors are raised.
-
-    Parameters
-    ----------
-    depth : chunks to return per query, >= 1; None for all.
-
-    >>> rank(np.array([[1.0, 1.0]]), np.array([[0.0, 1.0], [2.0, 2.0], [3.0, 0.0]])).tolist()
-    [[1, 0, 2]]
-    >>> rank(np.array([[1.0, 1.0]]), np.array([[0.0, 1.0], [2.0, 2.0], [3.0, 0.0]]), [0, 1, 1]).tolist()
-    [[1, 0]]
-    """
-    require(depth is None or depth >= 1, "depth must be >= 1", depth)
-    scores = similarities(query_vectors, chunk_vectors, owners)
-    order: Ints = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
-    return order
 
 
 def similarities(query_vectors: Floats, chunk_vectors: Floats, owners: Sequence[int] | Ints | None = None) -> Floats:
     """Return the cosine of each query and each chunk: (q, c), exact, in double precision, rounded to nine decimals.
 
-    A zero vector has similarity 0 to all. A chunk with several vectors has the similarity of its best one. Raises
-    `ConfigurationError` for vectors of different dimensions, or not finite; owners of another length, or that skip a
-    chunk.
-
-    Parameters
-    ----------
-    query_vectors, chunk_vectors : (q, d) and (r, d), of any norm.
-    owners : (r,) the chunk of each vector, in any order, 0..c - 1, with at least one per chunk; None for one per chunk.
+    A zero vector has similarity 0 to all. Vectors, (q, d) and (r, d), have any norm. With ``owners``, (r,) the chunk of
+    each vector, 0..c - 1, at least one per chunk, a chunk has the similarity of its best vector.
 
     >>> similarities(np.array([[1.0, 1.0]]), np.array([[2.0, 2.0], [3.0, 0.0]])).round(2).tolist()
     [[1.0, 0.71]]
     """
-    queries, rows = _normalize(query_vectors), _normalize(chunk_vectors)
-    require(queries.shape[1] == rows.shape[1], f"vectors must have {rows.shape[1]} dimensions", queries.shape[1])
-    rows, first = (rows, np.arange(len(rows))) if owners is None else _sort_by_owner(rows, np.asarray(owners))
+    queries, rows = (unit_rows(np.asarray(some, dtype=np.float64)) for some in (query_vectors, chunk_vectors))
+    first = np.arange(len(rows))
+    if owners is not None:
+        order = np.argsort(owners, kind="stable")
+        rows, (_, first) = rows[order], np.unique(np.asarray(owners)[order], return_index=True)
     scores = np.empty((len(queries), len(first)))
     for start in range(0, len(queries), _BLOCK):
         # The last bits of a product depend on the row's position in it; rounding makes equal vectors tie.
@@ -195,11 +159,10 @@ def at_k(overlaps: Overlaps, ranking: Ints, k: int) -> RetrievalScores:
     """Score the first ``k`` >= 1 chunks of each question's ranking.
 
     Recall favors big chunks here and precision small ones; to compare chunkers, use `at_budget`. The
-    ranking has (q, r) indices of chunks, best first (`rank`); r >= k, or all chunks. Raises `ConfigurationError` for a
-    ranking of other questions or chunks, too short, or with a chunk twice.
+    ranking has (q, r) indices of chunks, best first; r >= k, or all chunks. Raises `ConfigurationError` for a
+    ranking that is too short, or has a chunk twice.
     """
     require(k >= 1, "k must be >= 1", k)
-    ranking = _check_ranking(overlaps, ranking)
     long_enough = ranking.shape[1] >= min(k, len(overlaps.sizes))
     require(long_enough, f"a ranking must have the first {k} chunks", ranking.shape[1])
     first = ranking[:, :k]
@@ -211,18 +174,13 @@ def at_budget(overlaps: Overlaps, ranking: Ints, budget: int) -> RetrievalScores
 
     Chunks are taken in order while they fit. The first that does not fit is truncated to the remaining tokens, by the
     same share of its characters, and nothing is taken after it. So every chunker spends the same, and a larger budget
-    never retrieves less. Without that chunk, scores would depend on how sizes divide the budget; skipping to later chunks
-    that fit would favor small ones. Raises the errors of `at_k`, and `ConfigurationError` for chunks with text and 0 tokens.
-
-    Parameters
-    ----------
-    ranking : (q, r) indices of chunks, best first (`rank`); all chunks, or as many as fill the budget.
-    budget : in the tokens of ``overlaps``, >= 1.
+    never retrieves less. Without that chunk, scores would depend on how sizes divide the budget; skipping to later
+    chunks that fit would favor small ones. The ranking has all chunks, or as many as fill the budget. Raises the errors
+    of `at_k`, and `ConfigurationError` for chunks with text and 0 tokens.
     """
     require(budget >= 1, "budget must be >= 1", budget)
     free = np.flatnonzero((overlaps.tokens == 0) & (overlaps.sizes > 0))
     require(not len(free), "chunks with text must have tokens >= 1; 0 at indices", free)
-    ranking = _check_ranking(overlaps, ranking)
     tokens, sizes = overlaps.tokens[ranking], overlaps.sizes[ranking]
     spent = np.cumsum(tokens, axis=1)
     full = ranking.shape[1] == len(overlaps.sizes) or spent.max(axis=1, initial=0).min() >= budget
@@ -334,37 +292,8 @@ def _ideal_gains(pieces: Ints, sizes: Ints, answers: Ints, length: int) -> Float
 
 
 def _rows(rows: Iterable[tuple[int, int, int, int]]) -> Ints:
-    """Return (n, 4) owner, document, start and end."""
     return np.array(list(rows), dtype=np.int64).reshape(-1, 4)
 
 
-def _check_ranking(overlaps: Overlaps, ranking: Ints) -> Ints:
-    """Return the ranking as an array; raise unless it ranks these chunks for these questions."""
-    ranking = np.asarray(ranking)
-    questions, chunks = len(overlaps.answers), len(overlaps.sizes)
-    valid = ranking.ndim == 2 and len(ranking) == questions and ranking.dtype.kind in "iu"
-    valid = valid and bool(np.all((ranking >= 0) & (ranking < chunks)))
-    require(valid, f"a ranking must have indices of {chunks} chunks for {questions} questions", ranking)
-    return ranking.astype(np.int64)
-
-
-def _normalize(vectors: Floats) -> Floats:
-    """Return rows of norm 1, in double precision; zero rows as they are."""
-    rows = np.asarray(vectors, dtype=np.float64)
-    require(rows.ndim == 2 and bool(np.isfinite(rows).all()), "vectors must be (n, d) finite numbers", rows.shape)
-    return unit_rows(rows)
-
-
-def _sort_by_owner(rows: Floats, owners: Ints) -> tuple[Floats, Ints]:
-    """Return the rows in the order of their owners, and the first row of each."""
-    valid = owners.shape == (len(rows),) and (owners.dtype.kind in "iu" or not len(owners))
-    require(valid, f"owners must be the indices of the chunks of {len(rows)} vectors", owners)
-    order = np.argsort(owners, kind="stable")
-    names, first = np.unique(owners[order], return_index=True)
-    require(np.array_equal(names, np.arange(len(names))), "owners must include every chunk from 0 on", names)
-    return rows[order], first
-
-
 def _divide(part: Floats, whole: Floats | Ints) -> Floats:
-    """Return part / whole, and 0 where whole is 0."""
     return np.divide(part, whole, out=np.zeros(len(part)), where=np.asarray(whole) > 0)

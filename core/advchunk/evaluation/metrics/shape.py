@@ -117,7 +117,6 @@ def nearest_cuts(edges: Ints, places: Sequence[int]) -> Ints:
 
 
 def _sentences_of_chunks(units: Units, chunks: Sequence[Chunk]) -> list[Ints]:
-    """Return the indices of each chunk's sentences, ascending."""
     ends = [start + len(text.rstrip()) for start, text in zip(units.edges.tolist(), units.strings(), strict=False)]
     middles = (units.edges[:-1] + np.array(ends, dtype=np.int64)) // 2
     spans = [np.searchsorted(middles, np.array(chunk.spans, dtype=np.int64).reshape(-1, 2)) for chunk in chunks]

@@ -7,6 +7,7 @@ import numpy as np
 from advchunk.errors import require
 from advchunk.records import Floats
 
+CONFIDENCE, RESAMPLES, SEED = 0.95, 9999, 0  # of all intervals: the same samples for the same number of questions
 _BATCH = 128  # samples drawn together, whose scores stay in the cache of a processor
 
 
@@ -27,41 +28,30 @@ class Difference(NamedTuple):
     p: float
 
 
-def mean_interval(values: Floats, *, confidence: float = 0.95, resamples: int = 9999, seed: int = 0) -> Interval:
-    """Return the mean score over questions with its bootstrap percentile interval.
+def mean_interval(values: Floats) -> Interval:
+    """Return the mean score over (n,) questions, n >= 2, with its bootstrap percentile interval.
 
-    Raises `ConfigurationError` for a parameter out of range; scores that are not finite. See Efron and Tibshirani
-    (1993), An Introduction to the Bootstrap, section 13.3: the percentile interval.
-
-    Parameters
-    ----------
-    values : (n,) one score per question, n >= 2.
-    confidence : of the interval, 0..1.
-    resamples : number of bootstrap samples, >= 1.
-    seed : of the samples: the same for the same questions, so that intervals can be compared.
+    See Efron and Tibshirani (1993), An Introduction to the Bootstrap, section 13.3: the percentile interval.
 
     >>> mean_interval(np.array([0.0, 1.0, 1.0, 1.0]))
     Interval(mean=0.75, low=0.25, high=1.0)
     """
-    means = _bootstrap_means(values, confidence, resamples, seed)
-    return Interval(float(np.mean(values)), *_bounds(means, confidence))
+    return Interval(float(np.mean(values)), *_bounds(_bootstrap_means(values, RESAMPLES, SEED)))
 
 
-def paired_difference(
-    scores: Floats, baseline: Floats, *, confidence: float = 0.95, resamples: int = 9999, seed: int = 0
-) -> Difference:
+def paired_difference(scores: Floats, baseline: Floats, *, resamples: int = RESAMPLES, seed: int = SEED) -> Difference:
     """Return the mean of ``scores - baseline`` over questions, with its interval and p-value.
 
     Pairing the scores of each question cancels its difficulty. p is two-sided: the lowest level at which the interval
     excludes 0, at least 2 / (resamples + 1), and at least that of a sign test, 2^(1 - n). Questions are treated as
-    independent; many questions on few documents are not, which makes the interval too narrow and p too low. Raises
-    `ConfigurationError` for different numbers of questions; a parameter out of range; scores that are not finite. See
+    independent; many questions on few documents are not, which makes the interval too narrow and p too low. See
     Efron and Tibshirani (1993), An Introduction to the Bootstrap, sections 13.3 and 15.4. Koehn (2004), Statistical
     significance tests for machine translation evaluation, for the pairing.
 
     Parameters
     ----------
-    scores, baseline : (n,) scores of the same n >= 2 questions; the others as in `mean_interval`.
+    scores, baseline : (n,) scores of the same n >= 2 questions.
+    resamples, seed : number of bootstrap samples, >= 1, and of their sequence.
 
     >>> paired_difference(np.array([0.5, 0.7, 0.9]), np.array([0.4, 0.7, 0.7])).low
     0.0
@@ -69,18 +59,17 @@ def paired_difference(
     scores, baseline = np.asarray(scores), np.asarray(baseline)
     require(scores.shape == baseline.shape, f"baseline must score the same {len(scores)} questions", len(baseline))
     values = scores - baseline
-    means = _bootstrap_means(values, confidence, resamples, seed)
+    means = _bootstrap_means(values, resamples, seed)
     beyond = 1 + min(int(np.sum(means <= 0)), int(np.sum(means >= 0)))
     # The bootstrap is overconfident on few questions, so p is never below that of a sign test.
     p = max(min(1.0, 2 * beyond / (resamples + 1)), 2.0 ** (1 - len(values)))
-    return Difference(float(np.mean(values)), *_bounds(means, confidence), p)
+    return Difference(float(np.mean(values)), *_bounds(means), p)
 
 
 def holm(p: Floats) -> Floats:
     """Return the (n,) p-values of all n comparisons adjusted by the Holm step-down method, none lower than before.
 
-    Raises `ConfigurationError` for values that are not p-values. See Holm (1979), A simple sequentially rejective
-    multiple test procedure.
+    See Holm (1979), A simple sequentially rejective multiple test procedure.
 
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
@@ -93,18 +82,16 @@ def holm(p: Floats) -> Floats:
     return adjusted
 
 
-def _bootstrap_means(values: Floats, confidence: float, resamples: int, seed: int) -> Floats:
+def _bootstrap_means(values: Floats, resamples: int, seed: int) -> Floats:
     """Return the (resamples,) means of bootstrap samples: those of `scipy.stats.bootstrap`, which takes a second to import."""
     values = np.asarray(values, dtype=np.float64)
     valid = values.ndim == 1 and len(values) >= 2 and bool(np.isfinite(values).all())
     require(valid, "scores must be (n,) finite numbers of n >= 2 questions", values)
-    require(0 < confidence < 1, "confidence must be in 0..1", confidence)
-    require(resamples >= 1, "resamples must be >= 1", resamples)
     random, n = np.random.default_rng(seed), len(values)
     sizes = [min(_BATCH, resamples - start) for start in range(0, resamples, _BATCH)]
     return np.concatenate([values[random.integers(n, size=(size, n))].mean(axis=-1) for size in sizes])
 
 
-def _bounds(means: Floats, confidence: float) -> tuple[float, float]:
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+def _bounds(means: Floats) -> tuple[float, float]:
+    low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)

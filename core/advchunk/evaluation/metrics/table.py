@@ -40,8 +40,7 @@ class RetrievalMetric(NamedTuple):
     summary : in sentences, such as "By recall in the budget".
     column : in tables of all figures.
     score : returns (q,) scores, NaN where the metric does not apply to a question.
-    title : in the main table; "" for a metric that is in others only.
-    digits : after the point, of percentages.
+    title, digits : in the main table, "" for a metric that is in others only; after the point, of percentages.
     needs : returns what the metric needs of each question of an `EvaluationTask`, empty where it does not apply; called
         once. None for a metric that applies to all questions.
     condition : of the questions to which it applies, such as "numeric claims in the answer".
@@ -75,7 +74,7 @@ METRICS = (
 @cache
 def metrics() -> dict[str, RetrievalMetric]:
     """Return all metrics by name, last those of the registrations: mappings with the fields of `RetrievalMetric`."""
-    added = (row.load() for row in registry.rows("metric"))
+    added = (row.load() for row in registry.rows_of("metric"))
     return {row.name: row for row in (*METRICS, *(RetrievalMetric(**fields) for fields in added if fields))}
 
 

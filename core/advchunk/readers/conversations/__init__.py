@@ -41,7 +41,6 @@ REGISTRATIONS = (
         path="advchunk.readers.conversations.captions",
         summary="captions as WebVTT",
         suffixes=(".vtt",),
-        media_types=("text/vtt",),
         begins=r"\ufeff?\s*WEBVTT(?=\s|\Z)",
     ),
     Registration(
@@ -50,7 +49,6 @@ REGISTRATIONS = (
         path="advchunk.readers.conversations.captions",
         summary="captions as SubRip",
         suffixes=(".srt",),
-        media_types=("application/x-subrip",),
         begins=r"[\ufeff\s]*\d+[ \t]*\r?\n[ \t]*\d+:\d\d:\d\d[,.]\d{1,3}[ \t]*-->",
     ),
     Registration(

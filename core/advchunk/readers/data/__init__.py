@@ -9,7 +9,6 @@ REGISTRATIONS = (
         path="advchunk.readers.data.separated_values",
         summary="tables of separated values",
         suffixes=(".csv", ".tsv", ".tab"),
-        media_types=("text/csv", "text/tab-separated-values"),
     ),
     Registration(
         kind="reader",
@@ -17,7 +16,6 @@ REGISTRATIONS = (
         path="advchunk.readers.data.objects",
         summary="JSON of any other form",
         shared_suffixes=(".json",),
-        media_types=("application/json",),
         metadata_keys=("json_path",),
     ),
     Registration(
@@ -27,7 +25,6 @@ REGISTRATIONS = (
         summary="YAML",
         extra="yaml",
         suffixes=(".yaml", ".yml"),
-        media_types=("application/yaml",),
     ),
     Registration(
         kind="reader",
@@ -35,6 +32,5 @@ REGISTRATIONS = (
         path="advchunk.readers.data.notebooks",
         summary="notebooks of Jupyter",
         suffixes=(".ipynb",),
-        media_types=("application/x-ipynb+json",),
     ),
 )

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from advchunk.errors import ConfigurationError, import_extra, require
+from advchunk.readers.counting import format_count
 from advchunk.readers.html.guard import make_safe, restore_tags
 from advchunk.readers.html.head import page_metadata
-from advchunk.readers.html.tables import Table, TableCell
+from advchunk.readers.html.main_content import main_blocks
+from advchunk.readers.html.tables import Table
 from advchunk.readers.inline import format_script
 from advchunk.readers.mathml import formula_text
-from advchunk.readers.table_layout import Cell
-from advchunk.readers.writing import Furniture, Writer, squeeze
+from advchunk.readers.table_layout import TableCell
+from advchunk.readers.writing import Content, Furniture, Writer, check_content, left_out, squeeze
 from advchunk.readers.xml import parse_xml
 from advchunk.records import BlockKind, Document
 
@@ -33,7 +36,10 @@ _KINDS: Mapping[str, tuple[BlockKind, int]] = _ELEMENTS["kinds"]  # with levels
 _ROLES: Mapping[str, str] = _ELEMENTS["roles"]
 _PARAGRAPHS = frozenset(["figure", "paragraph", "quote"])  # kinds that may follow a list marker
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_FURNITURE = {"nav": "menus", "header": "headers", "footer": "footers", "aside": "asides"}  # others are banners
+_PLURALS = {"code": "code blocks", "furniture": "menus and the like"}
 _MAX_SPANS = (("row", 65534), ("col", 1000))
+_FORMS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}  # types of lists
 _MAX_TERMS = 200  # characters of terms that share a definition
 _SPACE = re.compile(r"[\t\n\f\r ]+")
 _BANNERS = frozenset({"aside", "dialog", "div", "form", "section"})  # elements that may ask for consent to cookies
@@ -53,11 +59,12 @@ def read(
     metadata: Mapping[str, Any] | None = None,
     furniture: Furniture = "drop",
     links: bool = False,
+    content: Content = "all",
 ) -> Document:
     r"""Read a page or a fragment: headings, paragraphs, lists, quotes, code, tables, captions and formulas.
 
     The metadata has ``title``, ``authors``, ``description``, ``keywords``, ``published_at``, ``language`` and ``url`` (the
-    canonical one), where the page has them. A heading that repeats the title is not repeated in the context of chunks. The
+    canonical one), where the page has them, and ``left_out`` with the number of menus and the like that were. A heading that repeats the title is not repeated in the context of chunks. The
     cells of a table used for layout are running text: one with a single column, or without header cells and with headings,
     code or other tables in over a quarter of its cells.
 
@@ -67,28 +74,39 @@ def read(
     furniture : "drop" leaves out navigation, banners that ask for consent to cookies, and the page's own header (unless it
         has headings), footer and asides, except if nothing else would be left. "keep" makes them blocks of the kind "furniture".
     links : write links as in Markdown, with their targets, outside headings and code; else just their text.
+    content : "main" keeps only what the page is about (`readers.html.main_content`), without teasers, forms, and menus that are
+        not marked up as such.
 
     Raises
     ------
     ConfigurationError : an element has too many attributes.
-    MissingExtra : selectolax is not installed.
+    MissingExtra : selectolax is not installed, or for ``content="main"`` trafilatura.
 
     >>> document = read("<title>Tea</title><h1>Tea</h1><nav>Home</nav><ul><li>green<li>black</ul>")
     >>> [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
     [('heading', 1, 'Tea'), ('item', 1, '- green'), ('item', 1, '- black')]
     >>> document.metadata
-    {'title': 'Tea'}
+    {'title': 'Tea', 'left_out': 'menus: 1'}
     """
     require(furniture in {"drop", "keep"}, 'furniture must be "drop" or "keep"', furniture)
+    check_content(content)
     tree: LexborHTMLParser = import_extra("selectolax.lexbor", "html").LexborHTMLParser(make_safe(text))
-    metadata = {**page_metadata(tree), **(metadata or {})}
+    about = {**page_metadata(tree), **(metadata or {})}
     writer = Writer("html")
+    reader = _Reader(writer, squeeze(str(about.get("title", ""))), links)
     if tree.root:
-        _Reader(writer, squeeze(str(metadata.get("title", ""))), links).read(tree.root)
-    content = [block for block in writer.blocks if block.kind != "furniture"]
-    if content and furniture == "drop":
-        writer.blocks = content
-    return writer.document(id, metadata)
+        reader.read(tree.root)
+    counts = reader.left_out
+    visible = [block for block in writer.blocks if block.kind != "furniture"]
+    if visible and furniture == "drop":
+        writer.blocks = visible
+    else:
+        counts = Counter({"pictures": counts["pictures"]})
+    if content == "main":
+        everything, writer.blocks = writer.blocks, main_blocks(writer.blocks, text)
+        kinds = Counter(block.kind for block in everything) - Counter(block.kind for block in writer.blocks)
+        counts += Counter({_PLURALS.get(kind, f"{kind}s"): count for kind, count in kinds.items()})
+    return writer.document(id, {**left_out(counts), **about})
 
 
 class _Reader:
@@ -102,7 +120,9 @@ class _Reader:
         self._line, self._only_pictures = list[str](), True  # the open block, and whether it has only texts of pictures
         self._kinds: list[tuple[BlockKind, int]] = [("paragraph", 0)]  # of the open elements, with their levels
         self._lists, self._tables = list[int | None](), list[Table]()  # the next number of each list
+        self._forms = list[str]()  # of these numbers
         self._sections = self._verbatim = 0
+        self.left_out = Counter[str]()  # pictures without a description, and elements of furniture
         self._elements: Mapping[str, Callable[[LexborNode], Iterator[None]]] = {
             **dict.fromkeys(_KINDS, self._block),
             **dict.fromkeys(("ul", "ol", "dl", "menu", "dir"), self._list),
@@ -149,10 +169,14 @@ class _Reader:
         if tag == "br":
             self._line.append("\n")
         elif tag == "img":
-            if alt := squeeze(restore_tags(node.attributes.get("alt") or "")):
+            alt = node.attributes.get("alt") or node.attributes.get("title") or ""
+            if alt := squeeze(restore_tags(alt)):
                 self._line.append(f" {alt} ")
+            self.left_out["pictures"] += not alt and "alt" not in node.attributes  # with an empty one, it is decoration
         elif tag == "math":
             self._formula(_read_formula(node), node.attributes.get("display") == "block")
+        elif tag == "ruby":
+            self._ruby(node)
         else:
             return tag in {"sup", "sub"} and self._script(tag, node)
         return True
@@ -165,19 +189,33 @@ class _Reader:
             self._only_pictures &= not text
             self._line.append(text)
 
+    def _ruby(self, node: LexborNode) -> None:
+        """Read a word with its reading, which follows in parentheses."""
+        reading = "".join(part.text() for part in node.css("rt"))
+        for part in node.css("rt, rp, rtc"):
+            part.decompose()
+        self._text(squeeze(node.text()) + (f" ({squeeze(reading)})" if reading.strip() else ""))
+
     def _script(self, tag: str, node: LexborNode) -> bool:
-        """Read a superscript or subscript if it has only text, and return True."""
+        """Read a superscript or subscript if it has only text, or is the number of a note, with a link, and return True."""
         child = node.first_child
-        if child is None or child.tag != "-text" or child.next is not None:
+        if child is None or (child.attributes or {}).get("role") == "doc-noteref":
+            return False
+        is_text = child.tag == "-text" and child.next is None
+        text = child.text_content or "" if is_text else node.text()
+        if not (is_text or text.strip().isdigit()):
             return False
         before = next((text for text in reversed(self._line) if text), "")
         after = node.next.text_content or "" if node.next is not None else ""
-        self._text(format_script(tag, child.text_content or "", before[-1:], after[:1]))
+        self._text(format_script(tag, text, before, after[:1]) if is_text else f"[{text.strip()}]")
         return True
 
     def _element(self, tag: str, node: LexborNode) -> Iterator[None]:
-        tag = _ROLES.get(node.attributes.get("role") or "", tag)
-        if tag == "a-plain" and self._links:
+        role = node.attributes.get("role") or node.attributes.get("epub:type") or ""
+        tag = _ROLES.get(role, tag)
+        if role.endswith("noteref"):
+            yield from self._sign(node)
+        elif tag == "a-plain" and self._links:
             yield from self._link(node)
         elif tag not in _BLOCKS:
             yield
@@ -190,6 +228,12 @@ class _Reader:
                 yield from self._furniture(node)
             else:
                 yield from self._elements[tag](node) if tag in self._elements else self._division()
+
+    def _sign(self, _: LexborNode) -> Iterator[None]:
+        """Write the sign of a note as in Markdown."""
+        start = len(self._line)
+        yield
+        self._line[start:] = [f"[^{''.join(self._line[start:]).strip(' []()')}]"]
 
     def _link(self, node: LexborNode) -> Iterator[None]:
         line, start, target = self._line, len(self._line), (node.attributes.get("href") or "").strip()
@@ -231,7 +275,8 @@ class _Reader:
         self._writer.finish()
 
     def _block(self, node: LexborNode) -> Iterator[None]:
-        kind, level = _KINDS[node.tag or ""]
+        role = node.attributes.get("role") or node.attributes.get("epub:type") or ""
+        kind, level = _KINDS[_ROLES.get(role, node.tag or "")]
         self._kinds.append((kind, level))
         self._verbatim += kind == "code"
         yield
@@ -251,21 +296,23 @@ class _Reader:
             yield from self._section(node)
             return
         self._finish()
-        outer, self._writer.blocks = self._writer.blocks, []
-        yield from self._section(node)
-        self._finish()
-        blocks, self._writer.blocks = self._writer.blocks, outer
+        with self._writer.collect() as blocks:
+            yield from self._section(node)
+            self._finish()
         if tag == "header" and any(block.kind == "heading" for block in blocks):
             self._writer.blocks += blocks
         else:
+            self.left_out[_FURNITURE.get(tag, "banners")] += bool(blocks)
             for block in blocks:
                 self._writer.add("furniture", block.text)
 
     def _list(self, node: LexborNode) -> Iterator[None]:
         self._lists.append(_parse_int(node.attributes.get("start"), 1) if node.tag == "ol" else None)
+        self._forms.append(_FORMS.get(node.attributes.get("type") or "", "decimal"))
         yield
         self._finish()
         self._lists.pop()
+        self._forms.pop()
 
     def _item(self, node: LexborNode) -> Iterator[None]:
         number = self._lists[-1] if self._lists else None
@@ -273,7 +320,8 @@ class _Reader:
             number = _parse_int(node.attributes.get("value"), number)
             self._lists[-1] = number + 1
         self._finish()
-        self._writer.begin("-" if number is None else f"{number}.", "item", max(len(self._lists), 1), keep=False)
+        label = "-" if number is None else f"{format_count(number, self._forms[-1])}."
+        self._writer.begin(label, "item", max(len(self._lists), 1), keep=False)
         yield
         self._finish()
 
@@ -282,11 +330,10 @@ class _Reader:
         if prefix and prefix.keep and len(prefix.text) < _MAX_TERMS:
             terms, self._writer.prefix = prefix.text.removesuffix(":") + ", ", None
         self._finish()
-        outer, self._writer.blocks = self._writer.blocks, []
-        yield
-        self._finish()
-        terms += squeeze(" ".join(block.text for block in self._writer.blocks))
-        self._writer.blocks = outer
+        with self._writer.collect() as blocks:
+            yield
+            self._finish()
+        terms += squeeze(" ".join(block.text for block in blocks))
         if terms:
             self._writer.begin(terms.rstrip(" ,:") + ":", "item", level)
 
@@ -296,10 +343,7 @@ class _Reader:
         yield
         self._finish()
         self._tables.pop()
-        if text := table.text():
-            self._writer.add("table", text)
-        else:
-            self._writer.blocks += table.blocks()
+        table.write(self._writer)
 
     def _row(self, node: LexborNode) -> Iterator[None]:
         if self._tables and node.parent is not None and node.parent.tag in {"table", "thead", "tbody", "tfoot"}:
@@ -314,12 +358,10 @@ class _Reader:
             return
         self._finish()
         rows, columns = (_parse_span(node.attributes.get(f"{side}span"), most) for side, most in _MAX_SPANS)
-        outer, self._writer.blocks = self._writer.blocks, []
-        cell = Cell("", rows=rows, columns=columns, is_head=node.tag == "th")
-        self._tables[-1].rows[-1].append(TableCell(self._writer.blocks, cell))
-        yield
-        self._finish()
-        self._writer.blocks = outer
+        with self._writer.collect() as blocks:
+            self._tables[-1].rows[-1].append(TableCell(blocks, rows, columns, is_head=node.tag == "th"))
+            yield
+            self._finish()
 
 
 def _parse_span(text: str | None, most: int) -> int:
@@ -342,7 +384,7 @@ def _is_banner(node: LexborNode) -> bool:
 
 def _is_hidden(tag: str, node: LexborNode) -> bool:
     attributes = node.attributes
-    if attributes.get("hidden", "until-found") != "until-found":
+    if attributes.get("hidden", "until-found") != "until-found" or attributes.get("role") == "doc-backlink":
         return True
     if _HIDDEN.search(attributes.get("style") or "") or (tag == "dialog" and "open" not in attributes):
         return True

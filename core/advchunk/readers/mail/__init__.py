@@ -9,7 +9,6 @@ REGISTRATIONS = (
         path="advchunk.readers.mail.messages",
         summary="messages and mailboxes",
         suffixes=(".eml", ".mbox"),
-        media_types=("message/rfc822", "application/mbox"),
         takes="bytes",
     ),
     Registration(
@@ -19,7 +18,6 @@ REGISTRATIONS = (
         summary="messages of Outlook",
         extra="office",
         suffixes=(".msg",),
-        media_types=("application/vnd.ms-outlook",),
         takes="bytes",
     ),
 )

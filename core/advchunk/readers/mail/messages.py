@@ -11,9 +11,9 @@ from typing import Any
 
 from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.readers import formats
-from advchunk.readers.encodings import UTF_8, Decoded, decode
+from advchunk.readers.encodings import UTF_8, Decoded, contradicts, decode
 from advchunk.readers.files import read_documents
-from advchunk.readers.writing import Writer, squeeze
+from advchunk.readers.writing import Writer, left_out, squeeze
 from advchunk.records import Document
 
 _HEADERS = {"subject": "title", "from": "from", "to": "to", "cc": "cc", "date": "date", "message-id": "message_id", "in-reply-to": "in_reply_to"}  # fmt: skip
@@ -25,6 +25,8 @@ _QUOTED = re.compile(r"[ \t]*>")
 _SIGNATURE = re.compile(
     r"\n-- ?\n((?:(?!-- ?\n)[^\n]*\n){0,9}[^\n]*)\Z"
 )  # RFC 3676, 4.3: the last such line; more lines are text
+_BOUNDARY = re.compile(rb"^--(?! )([!#-\[\]-~][ !#-\[\]-~]{0,198}?)(?:--)?[ \t]*\r?$", re.MULTILINE)
+_WORD = re.compile(r"\w+")
 MAX_DEPTH = 3
 """Depth to which messages in messages are read."""
 
@@ -42,9 +44,9 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
 def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> list[Document]:
     """Read the messages of a file, each followed by its attachments, which are read by their names.
 
-    A message is its text, or else its HTML. The signature is metadata, ``signature``, and so is the ``encoding`` that was found if the text is not in the declared one. Paragraphs that are quoted from the message that it answers are
+    A message is its text, or its HTML if that says more. The signature is metadata, ``signature``, and so is the ``encoding`` that was found if the text is not in the declared one. Paragraphs that are quoted from the message that it answers are
     blocks of their own, "quote". Metadata are the subject as ``title``, ``from``, ``to``, ``cc``, ``date`` (ISO 8601), ``message_id``
-    and ``in_reply_to``; ``attachments`` are the names of those, and ``left_out`` of those that cannot be read. Attachments have ``attached_to``, the
+    and ``in_reply_to``; ``attachments`` are the names of those, and ``unread_attachments`` of those that cannot be read, which ``left_out`` counts. Attachments have ``attached_to``, the
     name of their message.
 
     Raises
@@ -55,8 +57,22 @@ def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = 
     documents = list[Document]()
     for number, part in enumerate(parts, 1):
         name = f"{id}, message {number}" if len(parts) > 1 else id
-        documents += read_message(message_from_bytes(part, policy=policy.default), name, metadata or {}, 0)
+        documents += read_message(_parse(part), name, metadata or {}, 0)
     return documents
+
+
+def _parse(data: bytes) -> EmailMessage:
+    """Parse a message; where the parts of one are not found by its boundary, they are found by the line that begins them."""
+    message = message_from_bytes(data, policy=policy.default)
+    for part in message.walk():
+        body = part.get_payload(decode=True) if part.get_content_maintype() == "multipart" else None
+        if isinstance(body, bytes) and (line := _BOUNDARY.search(body)):
+            head = b'Content-Type: multipart/%b; boundary="%b"\n\n' % (part.get_content_subtype().encode(), line[1])
+            del part["Content-Type"]
+            parsed = _parse(head + body)
+            part["Content-Type"] = str(parsed["Content-Type"])
+            part.set_payload(parsed.get_payload())
+    return message
 
 
 def _split(data: bytes) -> list[bytes]:
@@ -74,10 +90,8 @@ def read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: in
     if not headers and not message.keys():
         msg = f"a message must begin with headers, such as Subject, got {name or 'none'}"
         raise ConfigurationError(msg)
-    body = message.get_body(("plain", "html"))
-    if body is not None and not _content(body, name).text.strip():
-        body = message.get_body(("html",)) or body
-    attached, left_out = list[Document](), list[str]()
+    body = _best_body(message, name)
+    attached, unread = list[Document](), list[str]()
     for number, part in enumerate(message.iter_attachments(), 1):
         own = f"{name}/{squeeze(part.get_filename() or '') or f'attachment {number}'}"
         origin = {**metadata, "attached_to": name}
@@ -88,11 +102,33 @@ def read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: in
             else:
                 attached += _read_attachment(part, own, origin)
         except (ConfigurationError, MissingExtra, LookupError, ValueError):
-            left_out.append(own)
+            unread.append(own)
     names = [document.id for document in attached]
-    about = {**headers, **({"attachments": names} if names else {}), **({"left_out": left_out} if left_out else {})}
+    lists = {"attachments": names, "unread_attachments": unread}
+    about = {
+        **headers,
+        **{key: value for key, value in lists.items() if value},
+        **left_out({"attachments": len(unread)}),
+    }
     yield _body(body, name, {**about, **metadata})
     yield from attached
+
+
+def _best_body(message: Any, name: str) -> Any:
+    """Return the plain text of a message; its HTML if there is none, or if that has most words of its own.
+
+    A plain part may only say that the client must show HTML.
+    """
+    plain, page = message.get_body(("plain",)), message.get_body(("html",))
+    if plain is None or page is None:
+        return plain or page
+    try:
+        shown = formats.read(Document(_content(page, name).text), "html").text
+    except (ConfigurationError, MissingExtra):
+        return plain
+    words = {*_WORD.findall(shown)}
+    common = words & {*_WORD.findall(_content(plain, name).text)}
+    return plain if 2 * len(common) >= len(words) else page
 
 
 def _header(message: EmailMessage, name: str) -> str:
@@ -136,11 +172,12 @@ def _body(body: EmailMessage | None, name: str, metadata: Mapping[str, Any]) -> 
 
 
 def _content(part: EmailMessage, name: str) -> Decoded:
-    """Return the text of a part in the encoding that it declares, else in the one that is found."""
-    data = part.get_payload(decode=True)
+    """Return the text of a part in the encoding that it declares, unless its bytes tell another, else in the one that is found."""
+    data, declared = part.get_payload(decode=True), part.get_content_charset() or UTF_8
     data = data if isinstance(data, bytes) else b""
     with suppress(LookupError, UnicodeDecodeError):
-        return Decoded(data.decode(part.get_content_charset() or UTF_8), UTF_8)
+        if not contradicts(data, declared):
+            return Decoded(data.decode(declared), UTF_8)
     try:
         return decode(data, name)
     except ConfigurationError:  # nothing is lost

@@ -45,7 +45,7 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
 def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> list[Document]:
     """Read a message of Outlook, followed by its attachments, as mail is read (`readers.mail.messages.read_all`).
 
-    Its text is the plain one, or else its HTML. A text that is compressed RTF alone is named in ``left_out``.
+    Its text is the plain one, or else its HTML. A text that is compressed RTF alone is named in ``unread_attachments``.
 
     Raises
     ------

@@ -11,13 +11,12 @@ REGISTRATIONS = tuple(
         path=f"advchunk.readers.markups.rules:{name.upper()}",
         summary=summary,
         suffixes=suffixes,
-        media_types=(media_type,),
         begins=begins,
     )
-    for name, summary, suffixes, media_type, begins in (
-        ("latex", "LaTeX", (".tex", ".ltx"), "application/x-tex", _DOCUMENT),
-        ("rst", "reStructuredText", (".rst", ".rest"), "text/x-rst", ""),
-        ("asciidoc", "AsciiDoc", (".adoc", ".asciidoc"), "text/asciidoc", ""),
-        ("org", "Org", (".org",), "text/org", ""),
+    for name, summary, suffixes, begins in (
+        ("latex", "LaTeX", (".tex", ".ltx"), _DOCUMENT),
+        ("rst", "reStructuredText", (".rst", ".rest"), ""),
+        ("asciidoc", "AsciiDoc", (".adoc", ".asciidoc"), ""),
+        ("org", "Org", (".org",), ""),
     )
 )

@@ -1,8 +1,6 @@
-"""Office files: Word, PowerPoint, Excel, and e-books, converted to Markdown."""
+"""Office files: Word, PowerPoint, Excel, OpenDocument, RTF, and e-books, read from their XML into blocks."""
 
 from advchunk.registry import Registration
-
-_OPEN_XML = "application/vnd.openxmlformats-officedocument."
 
 REGISTRATIONS = (
     Registration(
@@ -11,14 +9,9 @@ REGISTRATIONS = (
         path="advchunk.readers.office.files",
         summary="Word, PowerPoint, Excel, OpenDocument, RTF, and EPUB",
         extra="office",
-        suffixes=(".docx", ".pptx", ".xlsx", ".epub", ".odt", ".rtf"),
-        media_types=(
-            f"{_OPEN_XML}wordprocessingml.document",
-            f"{_OPEN_XML}presentationml.presentation",
-            f"{_OPEN_XML}spreadsheetml.sheet",
-            "application/epub+zip",
-            "application/vnd.oasis.opendocument.text",
-            "application/rtf",
+        suffixes=(
+            *(".docx", ".docm", ".pptx", ".pptm", ".ppsx", ".xlsx", ".xlsm"),
+            *(".epub", ".odt", ".ods", ".odp", ".rtf"),
         ),
         takes="bytes",
     ),

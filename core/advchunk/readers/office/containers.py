@@ -11,16 +11,17 @@ from advchunk.readers.xml import MAX_XML_LENGTH
 
 _FOLDERS = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx", "META-INF/container.xml": "epub"}
 _XML = (".xml", ".rels", ".opf", ".xhtml", ".html", ".htm", ".ncx")
+_TEXTS, _TAG = re.compile(r"ppt/slides/[^/]+\.xml|content\.xml"), re.compile(rb"<[^<>]*>")
 _MAX_MEMBERS = 10_000
 _ENTITY = re.compile(rb"<!ENTITY", re.IGNORECASE)
 _MESSAGE, _ENCRYPTED = (name.encode("utf-16-le") for name in ("__properties_version1.0", "EncryptedPackage"))
-_OPEN_DOCUMENT = "application/vnd.oasis.opendocument"
-_OPEN_TEXT = f"{_OPEN_DOCUMENT}.text"
-_KNOWN = "a Word, PowerPoint or Excel file (.docx, .pptx, .xlsx), a text of OpenDocument (.odt), RTF or an EPUB"
+_OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
+_OPEN_KINDS = ("text", "spreadsheet", "presentation")
+_KNOWN = "a Word, PowerPoint, or Excel file (.docx, .pptx, .xlsx), OpenDocument (.odt, .ods, .odp), RTF, or an EPUB"
 
 
 def kind_of(data: bytes, name: str) -> str:
-    r"""Return "docx", "pptx", "xlsx", "odt", "rtf" or "epub", whatever the suffix of a file is.
+    r"""Return "docx", "pptx", "xlsx", "odt" (any OpenDocument), "rtf", or "epub", whatever the suffix of a file is.
 
     The parts of an archive unpack to at most `readers.sources.MAX_MEMBER` bytes together, those of XML to `MAX_XML_LENGTH` each,
     and define no entities.
@@ -68,16 +69,26 @@ def _archive_kind(data: bytes, name: str) -> str:
             _check_entities(archive.read(member), f"{name}/{member.filename}")
         names = [member.filename for member in members]
         kind = archive.read("mimetype").decode("latin-1") if "mimetype" in names else ""
-        if kind.startswith(_OPEN_TEXT):
-            return "odt"
         if kind.startswith(_OPEN_DOCUMENT):
-            msg = f"{name} must be saved as .xlsx or .pptx, which are read, got {kind}"
+            if kind.removeprefix(_OPEN_DOCUMENT).startswith(_OPEN_KINDS):
+                return "odt"
+            msg = f"{name} must be {_KNOWN}, got {kind}"
             raise Unreadable(msg)
     kinds = (kind for start, kind in _FOLDERS.items() if any(member.startswith(start) for member in names))
     if kind := next(kinds, ""):
         return kind
     msg = f"{name} must be {_KNOWN}, got an archive of {', '.join(names[:3]) or 'nothing'}"
     raise Unreadable(msg)
+
+
+def holds_text(data: bytes) -> bool:
+    """Return True if slides, or the body of OpenDocument, have text, whatever its elements are."""
+    if not zipfile.is_zipfile(BytesIO(data)):
+        return False
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        parts = (archive.read(name) for name in archive.namelist() if _TEXTS.fullmatch(name))
+        bodies = (part.partition(b":body>")[2] or part for part in parts)
+        return any(_TAG.sub(b"", body).strip() for body in bodies)
 
 
 def _check_entities(data: bytes, name: str) -> None:

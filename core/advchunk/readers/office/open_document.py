@@ -1,105 +1,359 @@
-"""Write a text of OpenDocument as Markdown."""
+"""Read texts, sheets, and slides of OpenDocument (ODF 1.3, part 3) from their XML."""
 
-from collections.abc import Iterator
-from io import BytesIO
-from xml.etree.ElementTree import Element
-from zipfile import ZipFile
+from __future__ import annotations
 
-from advchunk.readers.writing import as_prose, squeeze
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from advchunk.errors import import_extra
+from advchunk.readers.counting import bullet, format_count
+from advchunk.readers.inline import join_scripts
+from advchunk.readers.mathml import formula_text
+from advchunk.readers.office.flow import Flow
+from advchunk.readers.office.package import Package, children, every, find, number, short, value
+from advchunk.readers.office.sheets import SheetCells, add_sheet
+from advchunk.readers.office.word_styles import kind_of_style
+from advchunk.readers.table_layout import TableCell, add_table
+from advchunk.readers.writing import TextBlock, squeeze
 from advchunk.readers.xml import parse_xml
+from advchunk.records import BlockKind, Place
 
-_ATTRIBUTE = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}%s"
+_FORMS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
+_INDEXES = frozenset({"text:table-of-content", "text:illustration-index", "text:table-index", "text:object-index"})
+_SKIPPED = frozenset(
+    {"text:sequence-decls", "text:variable-decls", "office:forms", "text:index-title", "presentation:notes"}
+)
+_SHAPES = frozenset(
+    f"draw:{kind}"
+    for kind in ["frame", "custom-shape", "rect", "ellipse", "circle", "polygon", "path", "caption", "g", "a"]
+)
+_HIDDEN = frozenset({"collapse", "filter"})
+_COUNTED = {"office:annotation": "comments", "text:deletion": "deletions", "text:hidden-text": "hidden texts"}
+_FOOTERS = {"footer": "footers", "date-time": "footers", "page-number": "footers", "header": "headers"}
+_NAMES = {"quotations": "quote", "illustration": "caption", "table": "caption", "figure": "caption"}  # of styles
+_MAX_ROWS, _MAX_COLUMNS = 2**20, 2**14
+_SPACE = re.compile(r"[ \t\r\n]+")
 _MAX_REPEATED = 100  # columns and rows; spreadsheets repeat empty ones up to their size
-_SPACES = {"tab": "\t", "line-break": "\n"}
 
 
-def read_open_document(data: bytes) -> tuple[str, dict[str, str | list[str]]]:
-    """Return the Markdown of a text of OpenDocument (ODF 1.2, part 1), and its title, author, and numbers of what is left out."""
-    with ZipFile(BytesIO(data)) as archive:
-        content = parse_xml(archive.read("content.xml").decode("utf-8-sig"), namespaces=False)
-        names = archive.namelist()
-        about = (
-            parse_xml(archive.read("meta.xml").decode("utf-8-sig"), namespaces=False) if "meta.xml" in names else None
-        )
-    writer = _Writer()
-    body = content.find("body/text")
-    parts = list(writer.blocks(body if body is not None else content))
-    notes = [f"[^{number}]: {note}" for number, note in enumerate(writer.notes, 1)]
-    fields: dict[str, str | list[str]] = {}
-    for name, tag in ("title", ".//title"), ("authors", ".//creator"):
-        if about is not None and (value := squeeze(about.findtext(tag) or "")):
-            fields[name] = value
-    if writer.left_out:
-        fields["left_out"] = [f"{number} {kind}{'s' * (number > 1)}" for kind, number in writer.left_out.items()]
-    return "\n\n".join([*parts, *notes]), fields
+class _Style(NamedTuple):
+    kind: BlockKind = "paragraph"
+    level: int = 0
+    script: str = ""
+    is_hidden: bool = False
 
 
-class _Writer:
-    """Writes blocks, and collects notes and what is left out."""
+def read_open_document(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
+    """Return the blocks of a text, of sheets, or of slides of OpenDocument, and the title and the author."""
+    package, fields = Package(data, "content.xml"), dict[str, str]()
+    about, content, styles = map(package.xml, ("meta.xml", "content.xml", "styles.xml"))
+    for name, tag in ("title", "dc:title"), ("authors", "dc:creator"):
+        if text := next((squeeze(own.text or "") for own in every(about, tag, deep=True)), ""):
+            fields[name] = text
+    flow = Flow(fields.get("title", ""), hidden=hidden)
+    reader = _Reader(package, flow, [styles, content])
+    for part in children(find(content, "office:body")):
+        readers = {"office:spreadsheet": reader.sheets, "office:presentation": reader.slides}
+        readers.get(short(part.tag), reader.blocks)(part)
+    flow.write_notes()
+    for kind in "header", "footer":
+        texts = (squeeze("".join(own.itertext())) for own in every(styles, f"style:{kind}", deep=True))
+        flow.left_out[f"{kind}s"] += sum(map(bool, texts))
+    flow.left_out["damaged parts"] = len(package.damaged) or find(content, "office:body") is None
+    return flow, fields
 
-    def __init__(self) -> None:
-        self.notes, self.left_out = list[str](), dict[str, int]()
 
-    def blocks(self, parent: Element) -> Iterator[str]:
-        """Yield the headings, paragraphs, lists, and tables in an element."""
+class _Reader:
+    def __init__(self, package: Package, flow: Flow, roots: list[Any]) -> None:
+        self.flow, self._package = flow, package
+        self._elements, self._levels, self._known = dict[str, Any](), dict[str, dict[int, Any]](), dict[str, _Style]()
+        for root in roots:
+            self._elements |= {value(own, key="style:name") or "": own for own in every(root, "style:style", deep=True)}
+            for kind in "text:list-style", "text:outline-style":
+                for style in every(root, kind, deep=True):
+                    name = (value(style, key="style:name") or "") if kind == "text:list-style" else ""
+                    self._levels[name] = {number(level, key="text:level", default=1): level for level in style}
+        self._counts = dict[str, dict[int, int]]()  # of lists by their ids, else by their styles
+        self._shapes = list[Callable[[], None]]()  # after the open paragraph
+
+    def _style(self, name: str | None) -> _Style:
+        """Return what a style and those that it is based on say; one that is not defined is known by its name."""
+        chain, name = list[str](), name or ""
+        while name and name not in self._known and name not in chain:
+            chain.append(name)
+            name = value(self._elements.get(name), key="style:parent-style-name") or ""
+        style = self._known.get(name, _Style())
+        for own in reversed(chain):
+            element = self._elements.get(own)
+            shown = (value(element, key="style:display-name") or own).replace("_20_", " ").lower()
+            kind, level, _ = kind_of_style(_NAMES.get(shown, shown))
+            text = find(element, "style:text-properties")
+            position = (value(text, key="style:text-position") or "").split(" ")[0].lstrip("0%")
+            script = "sub" if position.startswith(("-", "sub")) else "sup" if position else style.script
+            display = value(text, key="text:display")
+            is_hidden = style.is_hidden if display is None else display == "none"
+            style = _Style(kind or style.kind, (shown == "title" and level) or style.level, script, is_hidden)
+            self._known[own] = style
+        return style
+
+    # Blocks.
+
+    def blocks(self, parent: Any, *, is_contents: bool = False) -> None:
+        """Write the headings, paragraphs, lists, and tables in an element."""
         for element in parent:
-            if element.tag == "h":
-                level = _number(element, "text", "outline-level")
-                yield f"{'#' * min(level, 6)} {squeeze(self.inline(element))}"
-            elif element.tag == "p":
-                if text := self.inline(element).strip():
-                    yield as_prose(text)
-            elif element.tag == "list":
-                yield "\n".join(self.items(element, 0))
-            elif element.tag == "table":
-                yield self.table(element)
-            elif element.tag not in {"sequence-decls", "forms", "tracked-changes"}:
-                yield from self.blocks(element)
+            name = short(element.tag)
+            if name in {"text:h", "text:p"}:
+                self._paragraph(element, is_contents=is_contents)
+            elif name == "text:list":
+                self._list(element, "", 1)
+            elif name == "table:table":
+                self._table(element)
+            elif name in _SHAPES:
+                self._shape(element)
+                self._write_shapes()
+            elif name in _COUNTED:
+                self.flow.left_out[_COUNTED[name]] += 1
+            elif name not in _SKIPPED and not self.flow.hides("texts", value(element, key="text:display") == "none"):
+                self.blocks(element, is_contents=is_contents or name in _INDEXES)
 
-    def items(self, parent: Element, depth: int) -> Iterator[str]:
-        """Yield the items of a list, and of those in it."""
-        for item in parent:
-            texts = [squeeze(self.inline(own)) for own in item if own.tag in {"p", "h"}]
-            if any(texts):
-                yield f"{'  ' * depth}- {' '.join(filter(None, texts))}"
+    def _collect(self, parent: Any) -> list[TextBlock]:
+        outer, self._shapes = self._shapes, []
+        with self.flow.collect() as blocks:
+            self.blocks(parent)
+        self._shapes = outer
+        return blocks
+
+    def _paragraph(self, element: Any, label: str = "", depth: int = 0, *, is_contents: bool = False) -> None:
+        style = self._style(value(element, key="text:style-name"))
+        pieces, level = [*self._inline(element, style)], style.level
+        if short(element.tag) == "text:h":
+            level = number(element, key="text:outline-level", default=1)
+            label = label or self._label("", "", level, element)
+        is_formula = {kind for text, kind in pieces if text.strip()} == {"formula"}
+        text = join_scripts(pieces)
+        if text.strip() or not self._shapes:
+            kind = "formula" if is_formula else style.kind
+            self.flow.paragraph(kind, text, label=label, depth=depth, level=level, is_contents=is_contents)
+        self._write_shapes()
+
+    def _write_shapes(self) -> None:
+        shapes, self._shapes = self._shapes, []
+        for shape in shapes:
+            self.flow.finish()
+            shape()
+            self.flow.finish()
+
+    # Lists.
+
+    def _list(self, element: Any, style: str, level: int, key: str = "") -> None:
+        style = value(element, key="text:style-name") or style
+        if level == 1:
+            key = value(element, key="text:continue-list") or style
+            if value(element, key="text:continue-numbering") != "true" and key == style:
+                self._counts.pop(key, None)
+            if own := value(element, key="xml:id"):
+                self._counts[own] = self._counts.setdefault(key, {})
+        for item in element:
+            label = ""
+            if short(item.tag) == "text:list-item" and any(short(own.tag) in {"text:p", "text:h"} for own in item):
+                label = self._label(style, key, level, item)
             for own in item:
-                if own.tag == "list":
-                    yield from self.items(own, depth + 1)
+                name = short(own.tag)
+                if name == "text:list":
+                    self._list(own, style, level + 1, key)
+                elif name in {"text:p", "text:h"}:
+                    self._paragraph(own, label, level - 1)
+                    label = ""
+                else:
+                    self.blocks([own])
 
-    def table(self, element: Element) -> str:
-        """Return a table whose first row is its header."""
-        rows = []
-        for row in element.iter("table-row"):
-            cells = list[str]()
-            for cell in row:
-                text = " ".join(
-                    filter(None, (squeeze(self.inline(own)) for own in cell.iter() if own.tag in {"p", "h"}))
-                )
-                times = min(_number(cell, "table", "number-columns-repeated"), _MAX_REPEATED if text else 1)
-                cells += [text.replace("|", "\\|")] * times
-            rows.append(cells)
-        width = max(map(len, rows), default=0)
-        lines = [f"| {' | '.join([*cells, *[''] * (width - len(cells))])} |" for cells in rows if any(cells)]
-        return "\n".join([*lines[:1], f"|{' --- |' * width}", *lines[1:]])
+    def _label(self, style: str, key: str, depth: int, item: Any) -> str:
+        """Count an item, or a heading (the style ""), and return its number, or "-" for a bullet."""
+        levels = self._levels.get(style, {})
+        if (level := levels.get(depth)) is None:
+            return "-" if style or short(item.tag) == "text:list-item" else ""
+        if not short(level.tag).endswith(("-number", "outline-level-style")):
+            return bullet(value(level, key="text:bullet-char") or "•")
+        counts = self._counts.setdefault(key, {})
+        start = number(item, key="text:start-value", default=-1)
+        first = number(level, key="text:start-value", default=1)
+        counts[depth] = start if start >= 0 else counts.get(depth, first - 1) + 1
+        for deeper in [own for own in counts if own > depth]:
+            del counts[deeper]
+        if not value(level, key="style:num-format"):
+            return ""
+        shown = range(depth - number(level, key="text:display-levels", default=1) + 1, depth + 1)
+        forms = ((at, value(levels.get(at), key="style:num-format") or "") for at in shown if at > 0)
+        texts = [format_count(counts.get(at, 1), _FORMS.get(form, "decimal")) for at, form in forms if form]
+        before, after = (value(level, key=f"style:num-{side}fix") or "" for side in ("pre", "suf"))
+        return squeeze(f"{before}{'.'.join(texts)}{after}")
 
-    def inline(self, element: Element) -> str:
-        """Return the text in an element, with signs of notes."""
-        parts = [element.text or ""]
+    # Text in paragraphs.
+
+    def _inline(self, element: Any, style: _Style) -> Iterator[tuple[str, str]]:
+        is_hidden = style.is_hidden and self.flow.hides("texts", bool((element.text or "").strip()))
+        if not is_hidden:
+            yield _SPACE.sub(" ", element.text or ""), style.script
         for child in element:
-            if child.tag == "note":
-                body = child.find("note-body")
-                self.notes.append(squeeze("" if body is None else " ".join(map(self.inline, body))))
-                parts.append(f"[^{len(self.notes)}]")
-            elif child.tag in {"annotation", "frame", "image"}:
-                kind = "comment" if child.tag == "annotation" else "picture"
-                self.left_out[kind] = self.left_out.get(kind, 0) + 1
+            yield from self._piece(child, style)
+            if not is_hidden:
+                yield _SPACE.sub(" ", child.tail or ""), style.script
+
+    def _piece(self, child: Any, style: _Style) -> Iterator[tuple[str, str]]:
+        name = short(child.tag)
+        if name == "text:s":
+            yield " " * min(number(child, key="text:c", default=1), 1000), ""
+        elif name in {"text:tab", "text:line-break"}:
+            yield "\t" if name == "text:tab" else "\n", ""
+        elif name == "text:note":
+            yield self.flow.note(self._collect(children(find(child, "text:note-body")))), ""
+        elif name == "text:ruby-text":
+            yield from (("(", ""), *self._inline(child, style), (")", ""))
+        elif name in _COUNTED:
+            self.flow.left_out[_COUNTED[name]] += 1
+        elif name in _SHAPES:
+            if formula := self._formula(child):
+                yield f" {formula} ", "formula"
             else:
-                parts.append(" " * _number(child, "text", "c") if child.tag == "s" else _SPACES.get(child.tag, ""))
-                parts.append(self.inline(child))
-            parts.append(child.tail or "")
-        return "".join(parts)
+                self._shape(child)
+        elif name != "office:annotation-end":
+            own = self._style(value(child, key="text:style-name")) if name == "text:span" else style
+            is_hidden = own.is_hidden or style.is_hidden
+            yield from self._inline(child, own._replace(script=own.script or style.script, is_hidden=is_hidden))
+
+    # Shapes and tables.
+
+    def _formula(self, frame: Any) -> str:
+        """Return the text of a formula that a frame holds."""
+        target = (value(find(frame, "draw:object"), key="xlink:href") or "").removeprefix("./").strip("/")
+        root = self._package.xml(f"{target}/content.xml") if target else find(frame, "draw:object/math:math")
+        if root is None or short(root.tag) != "math:math":
+            return ""
+        source = import_extra("lxml.etree", "office").tostring(root, encoding="unicode", with_tail=False)
+        return formula_text(parse_xml(source, namespaces=False))
+
+    def _shape(self, element: Any) -> None:
+        """Put the text of a shape after the paragraph, or else the description of a picture."""
+        names = {short(child.tag) for child in element}
+        if shapes := [child for child in element if short(child.tag) in _SHAPES]:  # of a group
+            for shape in shapes:
+                self._shape(shape)
+        elif formula := self._formula(element):
+            self._shapes.append(partial(self.flow.add, "formula", formula))
+        elif next(every(element, "text:p", deep=True), None) is not None:
+            contents = [child for child in element if not short(child.tag).startswith("svg:")]
+            self._shapes.append(partial(self.blocks, contents))
+        else:
+            self.flow.left_out["embedded objects"] += any(name.startswith("draw:object") for name in names)
+            self.flow.left_out["pictures"] += names & {"draw:image", "draw:object"} == {"draw:image"}
+            texts = (find(element, f"svg:{name}") for name in ("title", "desc"))
+            about = " ".join(text.text or "" for text in texts if text is not None)
+            self._shapes.append(partial(self.flow.add, "figure", squeeze(about)))
+
+    def _table(self, table: Any) -> None:
+        rows, heads = list[list[TableCell]](), 0
+        for row in _rows(table):
+            if short(row.getparent().tag) == "table:table-header-rows":
+                heads += heads == len(rows)
+            rows.append([])
+            for cell in every(row, "table:table-cell"):
+                blocks = self._collect(cell)
+                times = _repeated(cell, "columns", _MAX_REPEATED if blocks else 1)
+                rows[-1] += [TableCell(blocks, *_spans(cell))] * times
+        add_table(self.flow, [rows], heads)
+
+    # Sheets and slides.
+
+    def sheets(self, parent: Any) -> None:
+        """Write the sheets of a spreadsheet."""
+        for table in every(parent, "table:table"):
+            style = self._elements.get(value(table, key="table:style-name") or "")
+            if not self.flow.hides("sheets", value(style, "style:table-properties", "table:display") == "false"):
+                add_sheet(self.flow, squeeze(value(table, key="table:name") or ""), self._sheet(table))
+                for shapes in every(table, "table:shapes"):
+                    self.blocks(shapes)
+
+    def _sheet(self, table: Any) -> SheetCells:
+        sheet, visible, i = SheetCells({}, {}), list[bool](), 0
+        for column in every(table, "table:table-column", deep=True):
+            is_hidden = value(column, key="table:visibility") in _HIDDEN
+            visible += [not self.flow.hides("columns", is_hidden)] * _repeated(column, "columns", _MAX_COLUMNS)
+        for row in _rows(table):
+            cells = self._cells(row, visible)
+            times = _repeated(row, "rows", _MAX_ROWS)
+            if value(row, key="table:visibility") in _HIDDEN and self.flow.hides("rows", bool(cells)):
+                continue
+            for k in range(min(times, _MAX_REPEATED if cells else 0)):
+                sheet.rows[i + k] = {j: text for j, (text, _) in cells.items()}
+            sheet.spans.update({(i, j): span for j, (_, span) in cells.items()})
+            i += times
+        return sheet
+
+    def _cells(self, row: Any, visible: list[bool]) -> dict[int, tuple[str, tuple[int, int]]]:
+        """Return the text and the spans of the cells of a row that are not empty, by their visible columns."""
+        cells, place = dict[int, tuple[str, tuple[int, int]]](), 0
+        hidden = [place for place, is_shown in enumerate(visible) if not is_shown]
+        for cell in row:
+            if short(cell.tag) in {"table:table-cell", "table:covered-table-cell"}:
+                times = _repeated(cell, "columns", _MAX_COLUMNS)
+                text = self._cell_text(cell)
+                for own in range(place, place + min(times, _MAX_REPEATED if text else 0)):
+                    if own >= len(visible) or visible[own]:
+                        cells[own - bisect_left(hidden, own)] = text, _spans(cell)
+                place += times
+        return cells
+
+    def _cell_text(self, cell: Any) -> str:
+        self.flow.left_out["comments"] += sum(1 for _ in every(cell, "office:annotation"))
+        lines = (join_scripts(self._inline(line, _Style())) for line in every(cell, "text:p"))
+        if text := "\n".join(lines):
+            return text
+        formula = (value(cell, key="table:formula") or "").partition(":=")[2]
+        if formula and value(cell, key="office:value") is None and value(cell, key="office:string-value") is None:
+            self.flow.left_out["values of formulas"] += 1
+            return f"={formula.replace('[.', '').replace(']', '')}"
+        return value(cell, key="office:value") or ""
+
+    def slides(self, parent: Any) -> None:
+        """Write slides, each a page with its notes."""
+        for page, slide in enumerate(every(parent, "draw:page"), 1):
+            style = self._elements.get(value(slide, key="draw:style-name") or "")
+            visibility = value(style, "style:drawing-page-properties", "presentation:visibility")
+            if self.flow.hides("slides", visibility == "hidden"):
+                continue
+            self.flow.places = (Place(page),)
+            kinds = [(value(shape, key="presentation:class") or "", shape) for shape in slide]
+            for kind, shape in sorted(kinds, key=lambda pair: pair[0] != "title"):
+                if kind == "title":
+                    lines = every(shape, "text:p", deep=True)
+                    text = " ".join(join_scripts(self._inline(line, _Style())) for line in lines)
+                    self.flow.paragraph("paragraph", text, level=1)
+                elif kind in _FOOTERS:
+                    self.flow.left_out[_FOOTERS[kind]] += 1
+                else:
+                    self.blocks([shape])
+            notes = children(find(slide, "presentation:notes"))
+            self.flow.add_talk(self._collect(own for own in notes if value(own, key="presentation:class") == "notes"))
 
 
-def _number(element: Element, prefix: str, name: str) -> int:
-    value = element.get(_ATTRIBUTE % (prefix, name), "1")
-    return max(min(int(value), 1000), 1) if value.isdecimal() else 1
+def _rows(table: Any) -> Iterator[Any]:
+    """Yield the rows of a table, also those in groups."""
+    for element in table:
+        name = short(element.tag)
+        if name == "table:table-row":
+            yield element
+        elif name in {"table:table-header-rows", "table:table-rows", "table:table-row-group"}:
+            yield from _rows(element)
+
+
+def _repeated(element: Any, kind: str, most: int) -> int:
+    return max(min(number(element, key=f"table:number-{kind}-repeated", default=1), most), 1)
+
+
+def _spans(cell: Any) -> tuple[int, int]:
+    """Return the rows and the columns that a cell spans."""
+    down, across = (number(cell, key=f"table:number-{side}s-spanned", default=1) for side in ("row", "column"))
+    return max(down, 1), max(across, 1)

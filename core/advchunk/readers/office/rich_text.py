@@ -1,64 +1,289 @@
-"""Write RTF as Markdown, by striprtf."""
+"""Read RTF (version 1.9.1 of its specification)."""
 
+from __future__ import annotations
+
+import codecs
 import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
 
-from advchunk.errors import import_extra
-from advchunk.readers.writing import as_prose, pipe_table
+from advchunk.readers.counting import bullet
+from advchunk.readers.inline import join_scripts
+from advchunk.readers.office.flow import Flow
+from advchunk.readers.office.word_styles import kind_of_style
+from advchunk.readers.table_layout import TableCell, add_table
+from advchunk.readers.writing import TextBlock, squeeze
 
-_OUTLINE = re.compile(r"\\outlinelevel([0-5])(?!\d)")
-_HEADING = "\x01"  # before the mark of a heading, which is none of the text
-_HEADINGS = re.compile(rf"^{_HEADING}(#+)[ \t]*", re.MULTILINE)
-_NOTE = re.compile(r"\{\s*(?:\\\*)?\\footnote(?![a-z])")
-_BRACE = re.compile(r"\\[\\{}]|[{}]")
-_PARAGRAPH = re.compile(r"\\par(?![a-z]) ?")
-_SIGN = re.compile(r"^(\[\^\d+\]:)[ \t]+", re.MULTILINE)
-_PICTURE = re.compile(r"\\pict\b")
-_ROW = re.compile(r"\\trowd(?![a-z]).*?\\row(?![a-z])", re.DOTALL)
-_ROWS = re.compile(r"((?:^[^\n]*\|(?:\n|\Z))+)", re.MULTILINE)
-_BULLET = re.compile(r"^[•·][ \t]*", re.MULTILINE)
-
-
-def read_rich_text(data: bytes) -> tuple[str, dict[str, list[str]]]:
-    """Return the Markdown of a file of RTF, and what is left out.
-
-    Paragraphs with a level of the outline are headings, rows of cells tables, of which the first is the header, and bullets
-    lists. Footnotes are at the end. Pictures are left out.
-    """
-    source = data.decode("latin-1")
-    rows = _ROW.sub(lambda row: _PARAGRAPH.sub(" ", row[0]), _with_notes_last(source))
-    marked = _OUTLINE.sub(lambda level: f"{level[0]}{{{_HEADING}{'#' * (int(level[1]) + 1)} }}", rows)
-    text: str = import_extra("striprtf.striprtf", "office").rtf_to_text(marked, errors="replace").replace("\r\n", "\n")
-    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # characters may be pairs of codes
-    parts = _ROWS.split(_SIGN.sub(r"\1 ", text))  # prose, and the rows of each table
-    text = "".join(_table(part) if place % 2 else _prose(part) for place, part in enumerate(parts))
-    pictures = len(_PICTURE.findall(source))
-    # A paragraph is a line, but items of lists and rows of tables stay together.
-    text = re.sub(r"(?<!\n)\n(?=[^\n])(?!(?:- |\|))|(?<=[^|\n])\n(?=\|)|\n(?=- )(?<!^)", "\n\n", text)
-    return text.strip("\n"), {"left_out": [f"{pictures} picture{'s' * (pictures > 1)}"]} if pictures else {}
-
-
-def _with_notes_last(source: str) -> str:
-    """Return RTF with its footnotes, which the library leaves out, as paragraphs at the end, and a sign for each in the text."""
-    body, notes, at = "", list[str](), 0
-    while note := _NOTE.search(source, at):
-        depth = 0
-        for brace in _BRACE.finditer(source, note.start()):
-            depth += (brace[0] == "{") - (brace[0] == "}")
-            if not depth:
-                break
-        else:  # it is not closed
-            break
-        notes.append(_PARAGRAPH.sub(" ", source[note.end() : brace.start()]))
-        body += f"{source[at : note.start()]}[^{len(notes)}]"
-        at = brace.end()
-    body, end, rest = (body + source[at:]).rpartition("}")
-    paragraphs = "".join(f"\\par\n{{[^{number}]: {note}}}" for number, note in enumerate(notes, 1))
-    return f"{body}{paragraphs}{end}{rest}"
+_TOKEN = re.compile(
+    r"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<hex>[\da-fA-F]{2})|\\(?P<sign>[^a-zA-Z])|(?P<brace>[{}])"
+    r"|[\r\n]+|(?P<text>[^\\{}\r\n]+)",
+    re.DOTALL,
+)
+_CHARSETS = {  # their code pages
+    128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 177: 1255, 178: 1256, 186: 1257, 204: 1251, 222: 874,
+    238: 1250,
+}  # fmt: skip
+_SIGNS = {
+    "tab": "\t", "line": "\n", "softline": "\n", "page": "\f", "emdash": "—", "endash": "–", "lquote": "‘",  # noqa: RUF001
+    "rquote": "’", "ldblquote": "“", "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ", "qmspace": " ", "nestcell": "\t",
+}  # fmt: skip
+_ESCAPED = {"\\": "\\", "{": "{", "}": "}", "~": "\xa0", "_": "-", "\n": "\n", "\r": "\n"}
+_READ = frozenset({"shpinst", "shppict", "footnote", "ud", "shptxt"})  # starred groups that are read
+_PARTS = {  # groups with a text of their own
+    "listtext": "label", "pntext": "label", "footnote": "note", "shptxt": "box", "title": "title", "author": "authors",
+}  # fmt: skip
+_COUNTED = {
+    "pict": "pictures", "annotation": "comments", "objdata": "embedded objects", "moMath": "formulas",
+    **dict.fromkeys(("header", "headerl", "headerr", "headerf"), "headers"),
+    **dict.fromkeys(("footer", "footerl", "footerr", "footerf"), "footers"),
+}  # fmt: skip
+_SKIPPED = frozenset(
+    """fonttbl colortbl fldinst nonshppict info xe tc nonesttables shprslt upr bkmkstart bkmkend ftnsep ftnsepc aftnsep sp
+    themedata filetbl revtbl rxe txe""".split()  # noqa: SIM905
+)
+_LAYOUT = frozenset({"par", "sect", "cell", "row", "trowd", "trhdr", "cellx", "clmgf", "clmrg", "clvmgf", "clvmrg"})
+_BULLET = re.compile(r"[•·][ \t]+")
 
 
-def _prose(text: str) -> str:
-    return _BULLET.sub("- ", _HEADINGS.sub(r"\1 ", as_prose(text)))
+class _State(NamedTuple):
+    """The properties of a group; ``part`` is where its text goes, "" nowhere."""
+
+    part: str = "text"
+    script: str = ""
+    is_hidden: bool = False
+    is_deleted: bool = False
+    fallback: int = 1  # characters that follow \u for readers without Unicode
+    encoding: str = "cp1252"
+    style: int = 0
+    level: int = 0
+    depth: int = 0
+    in_table: bool = False
 
 
-def _table(rows: str) -> str:
-    return pipe_table([line.removesuffix("|").split("|") for line in rows.splitlines()]) + "\n"
+_PROPERTIES: Mapping[str, Callable[[int], dict[str, Any]]] = {  # of the state, by the number of the word
+    "pard": lambda _: {"style": 0, "level": 0, "depth": 0, "in_table": False},
+    "plain": lambda _: {"script": "", "is_hidden": False, "is_deleted": False},
+    "super": lambda on: {"script": "sup" if on else ""},
+    "sub": lambda on: {"script": "sub" if on else ""},
+    "nosupersub": lambda _: {"script": ""},
+    "v": lambda on: {"is_hidden": bool(on)},
+    "deleted": lambda on: {"is_deleted": bool(on)},
+    "s": lambda style: {"style": style},
+    "outlinelevel": lambda level: {"level": level + 1 if 0 <= level < 9 else 0},
+    "ilvl": lambda depth: {"depth": min(max(depth, 0), 8)},
+    "intbl": lambda on: {"in_table": bool(on)},
+    "uc": lambda count: {"fallback": min(max(count, 0), 10)},
+    "stylesheet": lambda _: {"part": "styles"},
+}
+
+
+def read_rich_text(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
+    """Return the blocks of a file of RTF, and its title and authors."""
+    reader = _Reader(Flow(hidden=hidden))
+    reader.read(data.decode("latin-1"))
+    return reader.flow, reader.fields
+
+
+class _Reader:
+    def __init__(self, flow: Flow) -> None:
+        self.flow, self.fields = flow, dict[str, str]()
+        self._state, self._stack = _State(), list[_State]()
+        self._parts = {"text": list[tuple[str, str]]()}  # the pieces of the parts that are open
+        self._bytes, self._ignored = bytearray(), 0  # those to decode; characters to pass over
+        self._shapes, self._seen = list[Callable[[], None]](), set[str]()  # of the open paragraph
+        self._fonts, self._font = dict[int, str](), 0  # encodings; -1 is that of the file
+        self._styles = dict[int, tuple[str, int]]()  # their names, and the levels of their headings
+        self._rows, self._heads, self._above = list[list[TableCell]](), 0, list[TableCell]()  # by column
+        self._cells = list[list[TextBlock]]()
+        self._row_start: int | None = None  # the first block of the open cell
+        self._defined, self._merges = list[set[str]](), set[str]()  # cells of the row, and flags of the next
+
+    def read(self, text: str) -> None:
+        """Read the tokens of a file."""
+        place = 0
+        while match := _TOKEN.match(text, place):
+            place = match.end()
+            word = match["word"]
+            if word == "bin" and match["number"]:
+                place += max(int(match["number"]), 0)
+            elif word or match["brace"] or match["sign"]:
+                self._decode()
+                if match["brace"] == "{":
+                    self._stack.append(self._state)
+                elif match["brace"]:
+                    self._close()
+                elif word:
+                    self._word(word, None if match["number"] is None else int(match["number"]))
+                elif match["sign"] == "*":
+                    following = _TOKEN.match(text, place)
+                    if following and following["word"] not in {None, *_READ}:  # a destination that is not known
+                        self._skip(following["word"])
+                        place = following.end()
+                else:
+                    self._write(_ESCAPED.get(match["sign"], ""))
+            elif match["hex"] or match["text"]:
+                own = bytes.fromhex(match["hex"]) if match["hex"] else match["text"].encode("latin-1")
+                skipped = min(self._ignored, len(own))
+                self._ignored -= skipped
+                self._bytes += own[skipped:]
+        self._decode()
+        self.flow.left_out["damaged parts"] += bool(self._stack)  # groups that are not closed
+        self._end_paragraph()
+        self._end_table()
+        self.flow.write_notes()
+
+    def _skip(self, word: str) -> None:
+        """Read no text of a group, and count it."""
+        if self._state.part and word in _COUNTED:
+            self.flow.left_out[_COUNTED[word]] += 1
+        self._state = self._state._replace(part="")
+
+    def _close(self) -> None:
+        outer = self._stack.pop() if self._stack else self._state
+        inner, self._state = self._state, outer
+        if inner.part == "styles":
+            name = join_scripts(self._parts.pop("styles", []))
+            self._styles.setdefault(inner.style, (name.strip().rstrip(";"), inner.level))
+        if inner.part in {"", "text", "styles", outer.part}:
+            return
+        text = join_scripts(self._parts.pop(inner.part, []))
+        if inner.part == "note":
+            note = self.flow.note([TextBlock("paragraph", text)])
+            self._parts.setdefault(outer.part, []).append((note, ""))
+        elif inner.part == "box":
+            self._shapes.append(partial(self.flow.paragraph, "paragraph", text.replace("\n", "\n\n")))
+        elif inner.part == "label":
+            self._parts["label"] = [(text, "")]  # of the open paragraph
+        elif squeeze(text):
+            self.fields[inner.part] = squeeze(text)
+
+    def _word(self, word: str, number: int | None) -> None:
+        state, value = self._state, 1 if number is None else number
+        if word in _SIGNS:
+            self._write(_SIGNS[word])
+        elif word == "u":
+            self._ignored = state.fallback
+            self._write(chr(value % 65536))
+        elif word in _LAYOUT:
+            if state.part == "text":
+                self._layout(word)
+            elif word == "par":
+                self._write("\n")
+        elif word in _PROPERTIES:
+            self._state = state._replace(**_PROPERTIES[word](value))
+        elif word in {"ansicpg", "f", "fcharset"}:
+            self._set_encoding(word, value)
+        elif word in _PARTS and (state.part or word in {"title", "author"}):
+            self._state = state._replace(part=_PARTS[word], script="", is_hidden=False)
+            self._parts[_PARTS[word]] = []
+        elif word in _COUNTED or word in _SKIPPED:
+            self._skip(word)
+
+    def _set_encoding(self, word: str, value: int) -> None:
+        name = f"cp{_CHARSETS.get(value, 0) if word == 'fcharset' else value}"
+        if word == "f":
+            self._font = value
+            self._state = self._state._replace(encoding=self._fonts.get(value, self._fonts.get(-1, "cp1252")))
+            return
+        try:
+            codecs.lookup(name)
+        except LookupError:
+            return
+        self._fonts[self._font if word == "fcharset" else -1] = name
+        if word == "ansicpg":
+            self._state = self._state._replace(encoding=name)
+            self._stack = [outer._replace(encoding=name) for outer in self._stack]
+
+    def _decode(self) -> None:
+        if self._bytes:
+            text, self._bytes = self._bytes.decode(self._state.encoding, "replace"), bytearray()
+            self._write(text)
+
+    def _write(self, text: str) -> None:
+        state = self._state
+        if not state.part:
+            return
+        if state.is_deleted or (state.is_hidden and not self.flow.hidden):
+            name = "deletions" if state.is_deleted else "hidden texts"
+            self.flow.left_out[name] += bool(text.strip()) and name not in self._seen
+            self._seen.add(name)
+            return
+        self._parts.setdefault(state.part, []).append((text, state.script))
+
+    # Paragraphs and tables.
+
+    def _layout(self, word: str) -> None:
+        if word in {"par", "sect"}:
+            self._end_paragraph()
+        elif word == "trowd":
+            if self._row_start is None:
+                if any(text.strip() for text, _ in self._parts["text"]):
+                    self._end_paragraph()
+                self.flow.finish()
+                self._row_start = len(self.flow.blocks)
+            self._defined, self._merges = [], set()
+        elif word == "trhdr":
+            self._heads += self._heads == len(self._rows)
+        elif word == "cellx":
+            self._defined.append(self._merges)
+            self._merges = set()
+        elif word in {"cell", "row"}:
+            self._end_cell() if word == "cell" else self._end_row()
+        else:
+            self._merges.add(word)
+
+    def _end_paragraph(self, *, in_cell: bool = False) -> None:
+        pieces, self._parts["text"] = self._parts["text"], []
+        label = join_scripts(self._parts.pop("label", [])).strip()
+        shapes, self._shapes, was_left, self._seen = self._shapes, [], bool(self._seen), set()
+        text = join_scripts(pieces).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if not (in_cell or self._row_start is not None or self._state.in_table):
+            self._end_table()
+        if not label and (typed := _BULLET.match(text)):
+            label, text = "•", text[typed.end() :]
+        name, outline = self._styles.get(self._state.style, ("", 0))
+        kind, level, is_contents = kind_of_style(name)
+        level = self._state.level or outline or level
+        if label:
+            label = label if any(map(str.isalnum, label)) and label != "o" else bullet(label)
+        if text.strip() or not was_left:
+            self.flow.paragraph(
+                kind or "paragraph",
+                text,
+                label=label,
+                depth=self._state.depth,
+                level=level if level < 10 else 0,
+                is_contents=is_contents,
+            )
+        for shape in shapes:
+            self.flow.finish()
+            shape()
+
+    def _end_cell(self) -> None:
+        if self._row_start is None:
+            self._row_start = len(self.flow.blocks)
+        self._end_paragraph(in_cell=True)
+        self.flow.finish()
+        self._cells.append(self.flow.blocks[self._row_start :])
+        del self.flow.blocks[self._row_start :]
+
+    def _end_row(self) -> None:
+        row, columns = list[TableCell](), list[TableCell]()
+        for i, blocks in enumerate(self._cells):
+            merges = self._defined[i] if i < len(self._defined) else set()
+            if "clmrg" in merges and row:
+                row[-1].columns += 1
+            elif "clvmrg" in merges and i < len(self._above):
+                self._above[i].rows += 1
+            else:
+                row.append(TableCell([]))
+            columns.append(self._above[i] if "clvmrg" in merges and i < len(self._above) else row[-1])
+            columns[-1].blocks += blocks
+        self._rows.append(row)
+        self._above, self._cells, self._row_start = columns, [], None
+
+    def _end_table(self) -> None:
+        if self._rows:
+            add_table(self.flow, [self._rows], self._heads)
+        self._rows, self._above, self._heads = [], [], 0

@@ -1,44 +1,138 @@
-"""Mark the lists and paragraphs of slides, which markitdown does not."""
+"""Read slides from their XML (ECMA-376, part 1)."""
 
-from copy import deepcopy
-from io import BytesIO
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from advchunk.errors import import_extra
-from advchunk.readers.writing import as_prose
+from advchunk.readers.office.drawings import (
+    add_chart,
+    add_diagram,
+    add_paragraphs,
+    count_drawing,
+    description,
+    drawn_text,
+    visible,
+)
+from advchunk.readers.office.flow import Flow
+from advchunk.readers.office.package import Package, choice, every, find, number, short, value
+from advchunk.readers.table_layout import TableCell, add_table
+from advchunk.readers.writing import squeeze
+from advchunk.records import Place
 
-_BLANK = '<a:p xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"/>'
-_LISTS = frozenset({"BODY", "OBJECT"})  # placeholders whose paragraphs have bullets unless they say otherwise
+_OFF = frozenset({"0", "false"})
+_TITLES, _LISTS = frozenset({"title", "ctrTitle"}), frozenset({"body", "obj"})  # types of placeholders
+_FOOTERS = {"dt": "footers", "ftr": "footers", "sldNum": "footers", "hdr": "headers"}
 
 
-def mark_paragraphs(data: bytes) -> bytes:
-    """Return slides whose items of lists begin with a dash, indented by their level, and whose paragraphs are blank lines apart."""
-    book, marked = import_extra("pptx", "office").Presentation(BytesIO(data)), BytesIO()
-    for slide in book.slides:
-        for shape in slide.shapes:
-            if shape.has_text_frame and shape != slide.shapes.title:
-                _mark(shape)
-    book.save(marked)
-    return marked.getvalue()
-
-
-def _mark(shape: Any) -> None:
-    kind = shape.placeholder_format.type if shape.is_placeholder else None
-    is_list = kind is not None and kind.name in _LISTS
-    blank = import_extra("pptx.oxml", "office").parse_xml(_BLANK)
-    above: bool | None = None  # whether the paragraph above is an item
-    for paragraph in shape.text_frame.paragraphs:
-        if not paragraph.runs or not paragraph.text.strip():
+def read_slides(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
+    """Return the blocks of slides, each a page with its notes, and the properties of the file."""
+    package = Package(data, "ppt/presentation.xml")
+    fields = package.properties()
+    flow = Flow(fields.get("title", ""), hidden=hidden)
+    relations = package.relations(package.main)
+    ids = every(find(package.xml(package.main), "p:sldIdLst"), "p:sldId")
+    parts = [target for id in ids if (target := relations.get(value(id, key="r:id") or "", ("", ""))[1])]
+    parts = parts or [target for kind, target in relations.values() if kind == "slide"]
+    for page, part in enumerate(parts, 1):
+        if (root := package.xml(part)) is None:
+            package.damaged.add(part)
             continue
-        properties, first = paragraph._p.pPr, paragraph.runs[0]
-        bullets = {child.tag.rpartition("}bu")[2] for child in (() if properties is None else properties)}
-        is_item = bool(bullets & {"Char", "AutoNum"}) or (is_list and "None" not in bullets)
-        for run in paragraph.runs:
-            before = run._r.getprevious()
-            if before is None or not before.tag.endswith("}r"):  # it begins a line
-                run.text = as_prose(run.text)
-        if is_item:
-            first.text = f"{'  ' * paragraph.level}- {first.text.lstrip()}"
-        if above is not None and not (above and is_item):
-            paragraph._p.addprevious(deepcopy(blank))
-        above = is_item
+        if not flow.hides("slides", (value(root, key="show") or "1") in _OFF):
+            flow.places = (Place(page),)
+            _Slide(package, part, flow).read(root)
+    flow.left_out["damaged parts"] = len(package.damaged) or not parts
+    return flow, fields
+
+
+class _Slide:
+    def __init__(self, package: Package, part: str, flow: Flow) -> None:
+        self._package, self._part, self._flow = package, part, flow
+        layout = package.related(part, "slideLayout")
+        self._layout = {_placeholder(shape)[1]: shape for shape in every(layout, "p:sp", deep=True)}
+
+    def read(self, root: Any) -> None:
+        """Read the title, the other shapes, and the notes."""
+        shapes = [*_shapes(find(root, "p:cSld/p:spTree"))]
+        for shape in sorted(shapes, key=lambda shape: _placeholder(shape)[0] not in _TITLES):
+            self._shape(shape)
+        notes = self._package.related(self._part, "notesSlide")
+        bodies = [shape for shape in every(notes, "p:sp", deep=True) if _placeholder(shape)[0] == "body"]
+        with self._flow.collect() as blocks:
+            for shape in bodies:
+                add_paragraphs(self._flow, find(shape, "p:txBody"), None)
+        self._flow.add_talk(blocks)
+        comments = self._package.related(self._part, "comments")
+        self._flow.left_out["comments"] += 0 if comments is None else len(comments)
+
+    def _shape(self, shape: Any) -> None:
+        about = next((own for own in shape.iter() if short(own.tag) == "p:cNvPr"), None)
+        if self._flow.hides("shapes", (value(about, key="hidden") or "0") not in _OFF):
+            return
+        kind, index = _placeholder(shape)
+        body = find(shape, "p:txBody")
+        if kind in _FOOTERS:
+            self._flow.left_out[_FOOTERS[kind]] += bool(squeeze("".join(map(drawn_text, every(body, "a:p")))))
+        elif kind in _TITLES:
+            lines = (squeeze(drawn_text(own)) for own in every(body, "a:p"))
+            self._flow.paragraph("paragraph", " ".join(filter(None, lines)), level=1)
+        elif body is not None:
+            add_paragraphs(self._flow, body, self._plain_levels(index) if kind in _LISTS else None)
+        else:
+            self._drawing(shape, about)
+
+    def _plain_levels(self, index: str) -> set[int]:
+        """Return the levels whose paragraphs have no bullets, by the layout of the slide."""
+        style = find(self._layout.get(index), "p:txBody/a:lstStyle")
+        return {depth for depth in range(9) if find(style, f"a:lvl{depth + 1}pPr/a:buNone") is not None}
+
+    def _drawing(self, shape: Any, about: Any) -> None:
+        has_text = False
+        count_drawing(shape, self._flow)
+        for element in visible(shape, ("a:tbl", "a:p")):
+            name = short(element.tag)
+            if name == "a:tbl":
+                self._table(element)
+            elif name == "dgm:relIds":
+                add_diagram(self._flow, self._package, self._part, element)
+            elif name == "c:chart":
+                add_chart(self._flow, self._package, self._part, element)
+            elif name == "a:p":  # of a shape that is not known
+                self._flow.paragraph("paragraph", drawn_text(element))
+            else:
+                count_drawing(element, self._flow)
+                continue
+            has_text = True
+        if not has_text and about is not None:
+            self._flow.add("figure", description(about))
+
+    def _table(self, table: Any) -> None:
+        rows = list[list[TableCell]]()
+        for line in every(table, "a:tr"):
+            rows.append([])
+            for cell in every(line, "a:tc"):
+                if {value(cell, key="hMerge"), value(cell, key="vMerge")} & {"1", "true"}:
+                    continue
+                with self._flow.collect() as blocks:
+                    add_paragraphs(self._flow, find(cell, "a:txBody"), None)
+                down, across = (number(cell, key=f"{side}Span", default=1) for side in ("row", "grid"))
+                rows[-1].append(TableCell(blocks, down, across))
+        add_table(self._flow, [rows])
+
+
+def _shapes(parent: Iterable[Any]) -> Iterator[Any]:
+    """Yield the shapes of a slide, also those in groups."""
+    for shape in () if parent is None else parent:
+        name = short(shape.tag)
+        if name == "p:grpSp":
+            yield from _shapes(shape)
+        elif name == "mc:AlternateContent":
+            yield from _shapes(choice(shape))
+        elif name not in {"p:nvGrpSpPr", "p:grpSpPr", "p:extLst"}:
+            yield shape
+
+
+def _placeholder(shape: Any) -> tuple[str, str]:
+    """Return the type of a placeholder, and its number; "" and "" of another shape."""
+    place = find(shape, "p:nvSpPr/p:nvPr/p:ph")
+    return ("", "") if place is None else (value(place, key="type") or "obj", value(place, key="idx") or "")

@@ -89,7 +89,6 @@ REGISTRATIONS = (
         summary="PDFs with a text layer",
         extra="pdf",
         suffixes=(".pdf",),
-        media_types=("application/pdf",),
         takes="bytes",
     ),
 )

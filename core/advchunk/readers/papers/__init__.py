@@ -13,7 +13,6 @@ REGISTRATIONS = (
         path="advchunk.readers.papers.tei",
         summary="papers as GROBID converts them from PDF",
         shared_suffixes=(".tei", ".xml"),
-        media_types=("application/tei+xml",),
         begins=PROLOGUE + r"<(?:[\w.-]+:)?(?:TEI(?:\.2)?|teiCorpus)(?=[\s/>])",
     ),
     Registration(
@@ -22,7 +21,6 @@ REGISTRATIONS = (
         path="advchunk.readers.papers.jats",
         summary="papers of PubMed Central and publishers",
         shared_suffixes=(".jats", ".nxml", ".xml"),
-        media_types=("application/jats+xml",),
         begins=rf"{PROLOGUE}<(?:{_JATS}|OAI-PMH\b(?s:.)*?<article\b)|{_NLM}",
     ),
 )

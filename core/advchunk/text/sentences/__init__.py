@@ -7,6 +7,8 @@ from functools import cache
 from itertools import chain, islice, pairwise
 from typing import Any
 
+import numpy as np
+
 from advchunk.records import Units
 from advchunk.text.detection import AUTO, language_of, tell_language
 from advchunk.text.sentences.brackets import OPENING_MARK, is_enclosed
@@ -26,6 +28,8 @@ from advchunk.text.sentences.words import Words, get_words
 from advchunk.text.tiling import OWN_SPACE, after, owning_space, paragraph_edges
 
 _PLAIN_SENTENCE_END = re.compile(rf"[.!?]{OWN_SPACE}|[{WIDE_STOPS}]++{CLOSING_MARKS}*+{OWN_SPACE}?")
+_PUBLISHED_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_FULL_WIDTH_SEMICOLON = re.compile(r"；\s*")
 _TELLING = 200  # characters of a paragraph that tell its own language
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # A list item or the header of a message is not the continuation of the line before. To search for "\n" alone is faster.
@@ -48,9 +52,9 @@ _MIN_PHRASES = 40
 
 
 def plain_sentences(text: str) -> Units:
-    """Split after ``.``, ``!`` or ``?`` and white space, the rule of universal chunking, and after the stops of all scripts.
+    """Split after ``.``, ``!`` or ``?`` and white space, and after the stops of all scripts.
 
-    The rule ignores abbreviations and closing quotes. Use it to reproduce that method; otherwise use `sentences`. Thai and Lao,
+    The rule ignores abbreviations and closing quotes. Thai and Lao,
     which have no stops, are split at spaces, as there.
 
     >>> plain_sentences("Dr. Smith left. Why?").strings()
@@ -61,6 +65,21 @@ def plain_sentences(text: str) -> Units:
         return units
     ends = (end for start, stop in pairwise(units.edges.tolist()) for end in (*_phrase_ends(text, start, stop), stop))
     return owning_space(text, ends)
+
+
+def published_sentences(text: str) -> Units:
+    r"""Split at ``(?<=[.!?])\s+`` alone, the rule of universal chunking and of LangChain's SemanticChunker.
+
+    >>> published_sentences("Dr. Smith left. Why?").strings()
+    ['Dr. ', 'Smith left. ', 'Why?']
+    """
+    return after(text, _PUBLISHED_SENTENCE_END)
+
+
+def split_semicolons(units: Units) -> Units:
+    """Return units that also end after each full-width semicolon, as those of Meta-Chunking do in Chinese."""
+    ends = after(units.text, _FULL_WIDTH_SEMICOLON).edges
+    return Units(units.text, np.union1d(units.edges, ends))
 
 
 @cache

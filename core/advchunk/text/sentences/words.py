@@ -34,11 +34,6 @@ class Words:
     continuing: tuple[str, ...]
 
     @cached_property
-    def special(self) -> frozenset[str]:
-        """All words after which a stop may not end the sentence."""
-        return self.abbreviations | self.before_number
-
-    @cached_property
     def openers(self) -> frozenset[str]:
         """All words before which a sentence may end with an abbreviation, except with those that end it before any capital."""
         return self.starters | self.strong_starters

@@ -185,8 +185,6 @@ def test_scores_are_margins():
         ({}, "The word 猫 is cat.", EN),
         ({}, "東京は晴れ。大阪は雨。", EN),
         ({"language": "zh-CN"}, "Cats purr.", ZH),
-        ({"prompt_language": "zh"}, "Cats purr.", ZH),
-        ({"prompt_language": "en"}, "猫在睡觉。", EN),
         ({"prompt": "{before} / {sentence}", "calibrate": False}, "猫在睡觉。", "{before} / {sentence}"),
     ],
 )
@@ -238,7 +236,7 @@ def test_async_results_are_the_same():
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("calibrate", [False, True])
 def test_a_real_model_is_asked_once_per_gap_and_order_and_rereads_little(calibrate, monkeypatch):
     chunker = MarginSamplingChunker(lm=models.smollm2(), combine=False, calibrate=calibrate)

@@ -42,12 +42,6 @@ def groups(minima, n):
     return [list(range(a + 1, b + 1)) for a, b in pairwise(ends)]
 
 
-def overlapping_groups(minima, n):
-    """Its chunks of mode "chongdie": each minimum is in both."""
-    ends = [0, *minima, n - 1]
-    return [list(range(a, b + 1)) for a, b in pairwise(ends)]
-
-
 def merged(groups, words, most):
     """Its dynamic merging, less the empty chunk that it puts before a first one that is too long."""
     joined = [groups[0]]
@@ -83,7 +77,9 @@ def indices(chunks, words):
 
 
 def chunked(surprise, words, **params):
-    chunker = PerplexityChunker(lm=Known(surprise), tokenizer="words", sentence_splitter="plain", **params)
+    chunker = PerplexityChunker(
+        layout_weight=0.0, lm=Known(surprise), tokenizer="words", sentence_splitter="plain", **params
+    )
     return indices(chunker.chunk(text_of(words)), words)
 
 
@@ -111,11 +107,7 @@ documents = st.lists(st.tuples(levels, st.integers(1, 6)), min_size=2, max_size=
 def test_minima_by_the_published_loop(document, threshold):
     surprise, words = map(list, zip(*document, strict=True))
     minima = find_minima(surprise, threshold)
-    n = len(words)
-    assert chunked(surprise, words, threshold=threshold, combine=False) == groups(minima, n)
-    assert chunked(surprise, words, threshold=threshold, combine=False, boundary="overlap") == overlapping_groups(
-        minima, n
-    )
+    assert chunked(surprise, words, threshold=threshold, combine=False) == groups(minima, len(words))
 
 
 @given(documents, st.integers(1, 40))
@@ -129,10 +121,10 @@ def test_merging_by_the_published_loop(document, most):
     assert [list(range(a, b)) for a, b in pairwise(joined.tolist())] == merged(pieces, words, most)
 
 
-@given(documents, st.integers(6, 40), st.sampled_from(["after", "overlap"]))
-def test_no_meta_chunk_that_fits_is_cut(document, most, boundary):
+@given(documents, st.integers(6, 40))
+def test_no_meta_chunk_that_fits_is_cut(document, most):
     surprise, words = map(list, zip(*document, strict=True))
-    chunks = chunked(surprise, words, max_tokens=most, boundary=boundary)
+    chunks = chunked(surprise, words, max_tokens=most)
     assert sorted({i for chunk in chunks for i in chunk}) == list(range(len(words)))
     for piece in groups(find_minima(surprise, 0.0), len(words)):
         if sum(words[i] for i in piece) <= most:

@@ -75,7 +75,13 @@ def llamaindex(text, **params):
 
 def ours(text, **params):
     chunker = SemanticThresholdChunker(
-        embedder=rows, sentence_splitter="plain", markup="plain", embed_buffer=True, max_tokens=10**6, **params
+        embedder=rows,
+        sentence_splitter="plain",
+        markup="plain",
+        embed_buffer=True,
+        max_tokens=10**6,
+        layout_weight=0.0,
+        **params,
     )
     return [chunk.text.strip() for chunk in chunker.chunk(text)]
 

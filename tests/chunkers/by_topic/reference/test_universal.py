@@ -161,13 +161,6 @@ def test_domain_presets(domain, expected):
     assert UniversalSemanticParams(domain=domain).bounds() == expected
 
 
-@pytest.mark.parametrize("domain", ["philosopy", "Philosphy", "phylosophy"])
-def test_a_misspelt_domain_is_an_error(domain):
-    with pytest.raises(ConfigurationError, match="did you mean 'philosophy'"):
-        UniversalSemanticParams(domain=domain)
-    assert UniversalSemanticParams(domain="philology").bounds() == (0.55, 1200)
-
-
 def test_a_domain_decides_where_it_cuts():
     def cut(domain):
         return cuts_of([0.5, 0.9], [300, 300, 300], domain=domain)

@@ -28,19 +28,16 @@ def scatter(x):
     return ((x - x.mean(axis=0)) ** 2).sum()
 
 
-def apart(x, y, linkage):
-    """The distance of two clusters, from the definition."""
-    if linkage == "ward":
-        more = scatter(np.r_[x, y]) - scatter(x) - scatter(y)
-        return round(float(np.sqrt(2 * max(more, 0.0))), 7)
-    pairs = [1 - a @ b for a in x for b in y]
-    return round(float(np.mean(pairs) if linkage == "average" else max(pairs)), 7)
+def apart(x, y):
+    """The distance of two clusters by ward, from the definition."""
+    more = scatter(np.r_[x, y]) - scatter(x) - scatter(y)
+    return round(float(np.sqrt(2 * max(more, 0.0))), 7)
 
 
-def slow_chain(x, linkage, count, threshold):
+def slow_chain(x, count, threshold):
     cuts, gaps = list(range(len(x) + 1)), [np.nan] * (len(x) + 1)
     while len(cuts) > 2:
-        distances = [(apart(x[a:b], x[b:c], linkage), b) for a, b, c in zip(cuts, cuts[1:], cuts[2:], strict=False)]
+        distances = [(apart(x[a:b], x[b:c]), b) for a, b, c in zip(cuts, cuts[1:], cuts[2:], strict=False)]
         for distance, place in distances:
             gaps[place] = distance
         least, place = min(distances)
@@ -50,32 +47,30 @@ def slow_chain(x, linkage, count, threshold):
     return cuts, gaps[1:-1]
 
 
-@given(rows, st.sampled_from(LINKAGES), st.integers(1, 4), st.sampled_from([0.0, 0.5, 1.1, np.inf]))
-def test_chain_is_the_brute_force_over_neighbors(x, linkage, count, threshold):
+@given(rows, st.integers(1, 4), st.sampled_from([0.0, 0.5, 1.1, np.inf]))
+def test_chain_is_the_brute_force_over_neighbors(x, count, threshold):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clusters, "_DIGITS", 7)
-        patch.setattr(clusters, "_BLOCK_PAIRS", 3)
-        cuts, gaps = clusters.agglomerate_chain(x, linkage, clusters=count, threshold=threshold)
-    expected_cuts, expected_gaps = slow_chain(x, linkage, count, threshold)
+        cuts, gaps = clusters.agglomerate_chain(x, clusters=count, threshold=threshold)
+    expected_cuts, expected_gaps = slow_chain(x, count, threshold)
     assert cuts.tolist() == expected_cuts
     assert gaps == pytest.approx(expected_gaps, abs=2e-7)
 
 
-@pytest.mark.parametrize("linkage", LINKAGES)
 @pytest.mark.parametrize("seed", range(5))
-def test_chain_is_unrestricted_clustering_where_the_nearest_are_neighbors(linkage, seed):
+def test_chain_is_unrestricted_clustering_where_the_nearest_are_neighbors(seed):
     angles = np.sort(np.random.default_rng(seed).uniform(0, 1.2, 40))
     x = np.column_stack([np.cos(angles), np.sin(angles)])
-    tree = hierarchy.linkage(x, linkage, "euclidean" if linkage == "ward" else "cosine")
-    cuts, gaps = clusters.agglomerate_chain(x, linkage)
+    tree = hierarchy.linkage(x, "ward", "euclidean")
+    cuts, gaps = clusters.agglomerate_chain(x)
     assert cuts.tolist() == [0, 40]
     assert np.sort(gaps) == pytest.approx(np.sort(tree[:, 2]), abs=1e-8)
     for count in (2, 5, 11):
-        cuts, _ = clusters.agglomerate_chain(x, linkage, clusters=count)
-        assert cutting.run_cuts(clusters.agglomerate(x, linkage, clusters=count)).tolist() == cuts.tolist()
+        cuts, _ = clusters.agglomerate_chain(x, clusters=count)
+        assert cutting.run_cuts(clusters.agglomerate(x, "ward", clusters=count)).tolist() == cuts.tolist()
         middle = (tree[-count, 2] + tree[-count + 1, 2]) / 2
-        assert clusters.agglomerate_chain(x, linkage, threshold=middle)[0].tolist() == cuts.tolist()
-        assert cutting.run_cuts(clusters.agglomerate(x, linkage, threshold=middle)).tolist() == cuts.tolist()
+        assert clusters.agglomerate_chain(x, threshold=middle)[0].tolist() == cuts.tolist()
+        assert cutting.run_cuts(clusters.agglomerate(x, "ward", threshold=middle)).tolist() == cuts.tolist()
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
@@ -92,7 +87,7 @@ def test_chain_by_ward_is_scikit_learns_with_connectivity():
     neighbors = np.eye(80, k=1) + np.eye(80, k=-1)
     for count in (2, 9, 30):
         expected = AgglomerativeClustering(count, connectivity=neighbors).fit_predict(x)
-        assert clusters.agglomerate_chain(x, "ward", clusters=count)[0].tolist() == cutting.run_cuts(expected).tolist()
+        assert clusters.agglomerate_chain(x, clusters=count)[0].tolist() == cutting.run_cuts(expected).tolist()
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
@@ -107,7 +102,7 @@ def test_long_texts_are_merged_along_the_chain_first(linkage):
 def test_identical_rows_are_one_cluster(linkage):
     rounding = np.random.default_rng(0).normal(size=(30, 8)) * 1e-8
     x = np.repeat(np.eye(8)[[0, 1]], 15, axis=0) + rounding
-    assert clusters.agglomerate_chain(x, linkage, clusters=5)[0].tolist() == [0, 15, 30]
+    assert clusters.agglomerate_chain(x, clusters=5)[0].tolist() == [0, 15, 30]
     assert cutting.run_cuts(clusters.agglomerate(x, linkage, clusters=5)).tolist() == [0, 15, 30]
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import jensenshannon
 
-from advchunk.chunkers.experimental import topics as models
 from advchunk.chunkers.experimental.lda import LDATopicChunker
 from advchunk.chunkers.experimental.topics import Topics, train
 from advchunk.chunkers.numerics import cutting
@@ -80,17 +79,6 @@ def test_topics_are_inferred_as_word_by_word():
         slow, mode = inferred_word_by_word(topics, unit)
         assert expected[i] == pytest.approx(slow, abs=0.02)  # where both stop
         assert likeliest[i].tolist() == mode.tolist()
-
-
-@pytest.mark.parametrize("block", [2, 3, 10, 50])
-def test_inference_in_blocks_changes_no_bit(monkeypatch, block):
-    rng = np.random.default_rng(2)
-    model = Topics(rng.dirichlet(np.full(30, 0.1), 20).astype(np.float32) + 1e-4, np.full(20, 0.1))
-    words = terms([rng.integers(0, 30, size) for size in rng.integers(3, 12, 40)], 30)
-    whole = model.infer(words)
-    monkeypatch.setattr(models, "_BLOCK", block)
-    for part, expected in zip(model.infer(words), whole, strict=True):
-        assert part.tolist() == expected.tolist()
 
 
 def test_the_sampler_finds_what_scikit_learn_finds():

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from itertools import combinations
-from math import log2, sqrt
+from math import sqrt
 from pathlib import Path
 
 import pytest
@@ -11,17 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk.chunkers.graphrag.central_sentences import Sentence, summarize
-from advchunk.chunkers.graphrag.communities import (
-    SEED,
-    Community,
-    _components,
-    detect_hierarchy,
-    leiden_version,
-    update_hierarchy,
-)
+from advchunk.chunkers.graphrag.communities import SEED, Community, detect_hierarchy, leiden_version
 from advchunk.chunkers.graphrag.extraction import relate
 from advchunk.chunkers.graphrag.graph import Mention, build_graph
-from advchunk.chunkers.graphrag.tree import build_tree, leaves_below, place_leaves
+from advchunk.chunkers.graphrag.tree import build_tree, place_leaves
 from advchunk.records import Span
 from advchunk.text.counters import WORDS
 
@@ -30,17 +23,15 @@ NAMES = st.sampled_from("abcdefghij")
 EDGES = st.lists(st.tuples(NAMES, NAMES, st.sampled_from([0.5, 1.0, 2.0])).filter(lambda e: e[0] != e[1]), max_size=25)
 
 
-@pytest.mark.parametrize("run", range(12))
+@pytest.mark.parametrize("run", [run for run in GOLDEN["runs"].get(leiden_version(), []) if not run[1][1]], ids=str)
 def test_communities_are_those_of_microsofts_graphrag(run):
-    if leiden_version() not in GOLDEN["runs"]:
-        pytest.skip("communities depend on the version of graspologic-native")
-    name, (max_size, largest_component, seed), expected = GOLDEN["runs"][leiden_version()][run]
+    name, (max_size, _, seed), expected = run
     edges = GOLDEN["edges"][name]
-    result = detect_hierarchy(edges, max_size, seed=seed, largest_component=largest_component)
+    result = detect_hierarchy(edges, max_size, seed=seed)
     assert [[level, number, parent, list(names)] for level, number, parent, names in result] == expected
     backwards = [(b, a, weight) for a, b, weight in edges]
     if name != "repeated":
-        assert detect_hierarchy(backwards[::-1], max_size, seed=seed, largest_component=largest_component) == result
+        assert detect_hierarchy(backwards[::-1], max_size, seed=seed) == result
 
 
 @given(EDGES)
@@ -56,49 +47,10 @@ def test_communities_divide_their_parents_and_lose_no_entity_with_an_edge(edges)
             assert set(community.members) <= set(by_number[community.parent].members)
 
 
-@given(EDGES)
-def test_components_are_those_of_a_search(edges):
-    def reach(start):
-        seen, queue = {start}, [start]
-        while queue:
-            name = queue.pop()
-            near = {b for a, b, _ in edges if a == name} | {a for a, b, _ in edges if b == name}
-            queue += near - seen
-            seen |= near
-        return frozenset(seen)
-
-    slow = {reach(name) for a, b, _ in edges for name in (a, b)}
-    assert {frozenset(names) for names in _components((a, b) for a, b, _ in edges)} == slow
-
-
-@given(EDGES, EDGES)
-def test_an_update_keeps_entities_where_they_are_and_places_the_others(before, after):
-    edges = {(min(a, b), max(a, b)): weight for a, b, weight in after}
-    neighbors = {}
-    for (a, b), weight in edges.items():
-        neighbors.setdefault(a, {})[b] = neighbors.setdefault(b, {})[a] = weight
-    old = detect_hierarchy(before, 3)
-    new = update_hierarchy(old, neighbors, 3)
-    for community in old:
-        kept = [other for other in new if other.number == community.number]
-        left = set(community.members) & neighbors.keys()
-        assert [left <= set(other.members) for other in kept] == [True] * bool(left)
-    tops = Counter(name for community in new if community.level == 0 for name in community.members)
-    assert tops == Counter(neighbors.keys())
-    by_number = {community.number: community for community in new}
-    for community in new:
-        parent = by_number.get(community.parent)
-        assert community.level == (0 if parent is None else parent.level + 1)
-        assert parent is None or set(community.members) <= set(parent.members)
-    siblings = Counter((community.parent, name) for community in new for name in community.members)
-    assert set(siblings.values()) <= {1}
-    assert update_hierarchy(new, neighbors, 3) == new
-
-
 SENTENCES = st.lists(st.lists(NAMES, max_size=4), max_size=6)
 
 
-@given(st.lists(SENTENCES, max_size=4), st.integers(1, 3), st.sampled_from(["association", "pmi", "sum"]))
+@given(st.lists(SENTENCES, max_size=4), st.integers(1, 3), st.sampled_from(["association", "sum"]))
 def test_weights_are_their_formulas(leaves, least, weighting):
     def spans(sentences):
         return [(Span(i, i + 1), [Mention(name, i, i + 1) for name in names]) for i, names in enumerate(sentences)]
@@ -109,15 +61,11 @@ def test_weights_are_their_formulas(leaves, least, weighting):
     frequency = Counter(name for names in every for name in names)
     frequency = {name: n for name, n in frequency.items() if n >= least}
     together = Counter(pair for names in every for pair in combinations(sorted(set(names) & frequency.keys()), 2))
-    mentions, pairs = sum(frequency.values()), sum(together.values())
 
     def weight(a, b):
         if weighting == "sum":
             return together[a, b]
-        if weighting == "association":
-            return together[a, b] / sqrt(frequency[a] * frequency[b])
-        p = together[a, b] / pairs
-        return p * log2(p / (frequency[a] / mentions * frequency[b] / mentions))
+        return together[a, b] / sqrt(frequency[a] * frequency[b])
 
     expected = {pair: weight(*pair) for pair in together}
     assert {pair: edge.weight for pair, edge in graph.edges.items()} == pytest.approx(
@@ -177,25 +125,12 @@ def test_a_tree_has_all_leaves_below_the_communities_of_most_of_their_mentions(e
 
     assert places == [smallest(mentions) for mentions in leaves]
     members = {community.number: set(community.members) for community in communities}
-    for i, below in enumerate(leaves_below(tree)):
-        assert set(tree[i].members) <= {name for leaf in below for name in leaves[leaf]}
+    for i, node in enumerate(tree):
+        assert set(node.members) <= {name for leaf in node.below for name in leaves[leaf]}
+        assert node.below == tuple(sorted([*node.leaves, *(j for n in tree if n.parent == i for j in n.below)]))
     for leaf, number in enumerate(places):
         if number >= 0 and parents[leaf]:
             assert members[number] & leaves[leaf].keys() <= set(tree[parents[leaf]].members)
-
-
-@given(EDGES, st.lists(st.dictionaries(NAMES, st.integers(1, 3), max_size=4), max_size=12), st.data())
-def test_leaves_stay_where_they_were_while_they_mention_an_entity_of_it(edges, leaves, data):
-    communities = detect_hierarchy(edges, 2)
-    homes = data.draw(st.lists(st.integers(-1, 12), min_size=len(leaves), max_size=len(leaves)))
-    places = place_leaves(communities, leaves, homes)
-    assert place_leaves(communities, leaves, places) == places
-    members = {community.number: set(community.members) for community in communities}
-    for mentions, home, place, first in zip(leaves, homes, places, place_leaves(communities, leaves), strict=True):
-        if members.get(home, set()) & mentions.keys():
-            assert members[place] <= members[home]
-        else:
-            assert place == first
 
 
 def test_seed_is_microsofts():

@@ -1,8 +1,7 @@
 """MST semantic chunking: paragraphs grouped by a minimum spanning tree."""
 
-import logging
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -12,20 +11,13 @@ from advchunk.building.layout import fit_to_blocks, keep_headings, protected, ti
 from advchunk.building.sizes import Limits
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.by_topic.mst.distances import MSTSemanticParams, document_stats, edges_within, pair_distances
-from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.numerics import graphs, runs
 from advchunk.chunkers.numerics.graphs import Edges
-from advchunk.chunkers.params import RESOURCE
-from advchunk.engine import Plan
 from advchunk.models import signals
 from advchunk.records import Document, Floats, Ints, Segmentation, Span, Strength, Units
-from advchunk.text import splitters, tiling
-from advchunk.text.splitters import SplitterLike
+from advchunk.text import tiling
 from advchunk.text.tiling import Tiler
 
-_log = logging.getLogger("advchunk")
-
-_MANY, _DOMINANT = 50, 0.5  # pieces of a document, and the share of them in one component, from which a warning is due
 _HARD_WRAP = 120  # characters: if no line of a paragraph is longer, its line breaks carry no meaning
 
 
@@ -33,37 +25,16 @@ _HARD_WRAP = 120  # characters: if no line of a paragraph is longer, its line br
 class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
     r"""Group paragraphs by a minimum spanning tree (`MSTSemanticParams`).
 
-    Parameters
-    ----------
-    prechunker : splitter of the text into pieces, instead of ``granularity`` (see `text.splitters.as_tiler`).
-
     >>> text = "Cats purr and nap all day.\n\nJudges sit in court.\n\nCats nap and cats purr."
     >>> [c.spans for c in MSTSemanticChunker(n_segments=2).chunk(text)]
     [(Span(start=0, end=28), Span(start=50, end=73)), (Span(start=28, end=50),)]
     """
 
-    prechunker: SplitterLike = field(default=None, repr=False, metadata=RESOURCE)
-
-    def plan(self, document: Document) -> Plan[Explanation]:
-        """Warn if one component holds most of the pieces."""
-        explanation = yield from super().plan(document)
-        share, pieces = explanation.figures.get("largest_component", 0.0), len(explanation.units or ())
-        if pieces < _MANY or share <= _DOMINANT:
-            return explanation
-        _log.warning(
-            "document %r: %.0f %% of %d pieces are one component of %s",
-            document.source, 100 * share, pieces, self.algorithm,
-        )  # fmt: skip
-        status = {"component_status": "dominant"}
-        chunks = [replace(chunk, metadata={**chunk.metadata, **status}) for chunk in explanation.chunks]
-        return replace(explanation, chunks=chunks)
-
     def tile(self, document: Document, limits: Limits) -> Units:
-        """Return pieces: paragraphs or sentences, or those of ``prechunker``."""
-        if self.prechunker is not None:
-            return self.fit_units(document, splitters.as_tiler(self.prechunker)(document.text), limits)
-        units = self.fit_units(document, tile_pieces(document, self.granularity, self.sentence_tiler, limits), limits)
-        return _weaken_lists(units, document)
+        """Return pieces: paragraphs or sentences."""
+        pieces = tile_pieces(document, self.granularity, self.sentence_tiler, limits)
+        units = _weaken_lists(self.fit_units(document, pieces, limits), document)
+        return units if self.structure else Units(units.text, units.edges, units.sizes)
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:
         """Return a segmentation whose cuts are where the layout is strong, unless components are filled to the limit."""
@@ -91,8 +62,6 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
         elif self.n_segments is not None:
             labels = graphs.components(n, [tree().lightest(n - self.n_segments)])
         else:
-            if self.lambda_percentile is not None:
-                stats = stats._replace(lambda_=float(np.percentile(tree().weight, self.lambda_percentile)))
             # Adjacent pieces within lambda form runs; the remaining edges connect runs.
             run = np.r_[0, np.cumsum(adjacent > stats.lambda_)]
             begin = np.flatnonzero(np.diff(run, prepend=-1))

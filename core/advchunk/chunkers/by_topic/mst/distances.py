@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from advchunk.chunkers.numerics.graphs import Edges
-from advchunk.chunkers.params import GroupedParams, at_least, one_at_most
+from advchunk.chunkers.params import Bounds, GroupedParams, one_at_most
 from advchunk.errors import require
 from advchunk.models.signals import prefix_sums
 from advchunk.records import Floats, Ints
@@ -30,10 +30,9 @@ class MSTSemanticParams(GroupedParams):
     The published ``scaling_factor`` is .03. The mean distance, from which lambda is computed, then grows with the
     document, and from some 300 pieces on everything is connected: chunks are paragraphs packed in order. The default, 0,
     gives the same result below 200 pieces, and a lambda that does not depend on the number of pieces. On 1,000 paragraphs
-    of interleaved papers the V measure of the components is .77 instead of 0 (benchmarks/CUTS.md).
-    ``preset="published"`` restores .03. If one component holds more than half of at least 50 pieces, a warning is logged,
-    ``component_status`` in the metadata is "dominant", and `explain` shows the share as ``largest_component``, beside
-    ``labels``, the component of each piece before headings join the text below them.
+    of interleaved papers the V measure of the components is .77 instead of 0 (benchmarks/CUTS.md). `explain` shows
+    ``labels``, the component of each piece before headings join the text below them, and the share of the largest as
+    ``largest_component``.
 
     ``preset="even"`` needs no lambda: it connects the nearest pieces first (Kruskal's order), as long as the component
     fits into ``max_tokens`` with its context, so no component has to be divided by size.
@@ -43,9 +42,11 @@ class MSTSemanticParams(GroupedParams):
     thresholds do not transfer between embedders; the adaptive one transfers better, and ``center`` and ``n_segments``
     are alternatives.
 
-    Departs from the published code: the default ``scaling_factor``; sizes are enforced; text is verbatim; list items that
-    lambda leaves in short components join the nearest of the items beside them; the edges within lambda are connected
-    directly, which gives the same components without building the tree (it is built on request). Where the formulas are
+    Departs from the published code by default: components grow to the layout (``layout_weight``, ``outline``); a heading stays
+    with the piece below it, and list items that lambda leaves in short components join the nearest of the items beside them
+    (``structure``); and ``scaling_factor``. ``preset="published"`` sets all of this back. Always: pieces are the blocks of the
+    text, not those of the original's splitter; pieces over ``max_tokens`` are split; text is
+    verbatim; the edges within lambda are connected directly, which gives the same components without building the tree (it is built on request). Where the formulas are
     undefined: one piece is one chunk; identical pieces are one chunk; at a mean distance <= 0 lambda is its limit, 0
     (the original's is nan, which cuts everything).
 
@@ -53,12 +54,12 @@ class MSTSemanticParams(GroupedParams):
     ----------
     max_tokens : maximum tokens of a chunk, context included, >= 1; the published default is 400.
     contiguous : True makes chunks passages; False, as published, groups distant pieces.
-    preset : "published" (``scaling_factor`` .03) or "even" (``rule`` "capacity").
+    preset : "published" for the original, or "even" (``rule`` "capacity").
     granularity : pieces: "paragraph" (every heading, list item, quote, code block, table and paragraph) or "sentence".
+    structure : True keeps headings and lists together; False treats them like any pieces.
     center : True subtracts the document's mean vector first.
     rule : "lambda" connects pieces within a distance; "capacity" the nearest pieces that fit into one chunk.
     lambda_ : maximum distance that connects, instead of the adaptive one.
-    lambda_percentile : percentile (0..100) of the tree's edges to use as lambda instead.
     n_segments : number of components before packing, >= 1, instead of lambda.
     base_threshold, scaling_factor : pieces max(base_threshold, scaling_factor * n) or more apart are never compared.
     short_factor : multiple of the mean length below which a piece counts as a fragment.
@@ -78,20 +79,20 @@ class MSTSemanticParams(GroupedParams):
 
     algorithm: ClassVar[str] = "mst-semantic"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "published": {"scaling_factor": 0.03},
+        "published": {"outline": False, "layout_weight": 0.0, "structure": False, "scaling_factor": 0.03},
         "even": {"rule": "capacity"},
     }
     max_tokens: int = 400
     contiguous: bool = False
     preset: Literal["published", "even"] | None = None
     granularity: Literal["paragraph", "sentence"] = "paragraph"
+    structure: bool = True
     center: bool = False
     rule: Literal["lambda", "capacity"] = "lambda"
     lambda_: float | None = None
-    lambda_percentile: float | None = None
-    n_segments: int | None = None
-    base_threshold: int = 5
-    scaling_factor: float = 0.0
+    n_segments: Annotated[int | None, Bounds(1)] = None
+    base_threshold: Annotated[int, Bounds(2)] = 5
+    scaling_factor: Annotated[float, Bounds(0)] = 0.0
     short_factor: float = 1.55
     semantic_base: float = 0.85
     semantic_density: float = 0.75
@@ -102,28 +103,21 @@ class MSTSemanticParams(GroupedParams):
     vicinity_scale: float = 0.60
     vicinity_pivot: float = 0.8
     vicinity_rate: float = 0.85
-    gamma: float = 0.0275
-    min_len: int = 5
-    short_threshold: int = 80
-    long_term_window: int = 2
-    immediate_window: int = 1
-    vicinity_reward: float = 0.275
-    heading_reward: float = 0.85
+    gamma: Annotated[float, Bounds(0)] = 0.0275
+    min_len: Annotated[int, Bounds(1)] = 5
+    short_threshold: Annotated[int, Bounds(1)] = 80
+    long_term_window: Annotated[int, Bounds(0)] = 2
+    immediate_window: Annotated[int, Bounds(0)] = 1
+    vicinity_reward: Annotated[float, Bounds(0)] = 0.275
+    heading_reward: Annotated[float, Bounds(0)] = 0.85
     alpha_slope: float = 1.8
     alpha_base: float = 0.85
     lambda_decay: float = 0.15
 
     def check(self) -> None:
-        """Check the ranges of the parameters too."""
+        """Check what excludes each other, and the weight of the cosine distance, too."""
         super().check()
-        at_least(1, self, "n_segments", "min_len", "short_threshold")
-        at_least(2, self, "base_threshold")
-        percentile = self.lambda_percentile
-        require(percentile is None or 0 <= percentile <= 100, "lambda_percentile must be in 0..100 or None", percentile)
-        rule = ["rule"] * (self.rule != "lambda")
-        one_at_most(self, *rule, "lambda_", "lambda_percentile", "n_segments")
-        windows, rewards = ("long_term_window", "immediate_window"), ("vicinity_reward", "heading_reward")
-        at_least(0, self, "scaling_factor", "gamma", *windows, *rewards)
+        one_at_most(self, *["rule"] * (self.rule != "lambda"), "lambda_", "n_segments")
         base, slope = self.semantic_base, self.semantic_density
         # The density is in -1..1, and the weight must not be negative.
         require(base >= slope >= 0, "semantic_base must be >= semantic_density, and both >= 0", (base, slope))

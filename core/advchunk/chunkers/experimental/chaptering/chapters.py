@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from advchunk.models.prompts import single_line
 from advchunk.records import Floats, Ints
 
 _MIN_UNITS = 4  # per window; two are repeated, so each window advances
+_MIN_WIDTH = 4  # units of the smallest window that is compared
 _MAX_TITLE = 120  # characters
 _MAX_QUOTE = 80  # characters of an answer in an error
 _HEADING = re.compile(
@@ -122,13 +123,58 @@ def merge_windows(windows: Sequence[ChapterWindow], chapters: Sequence[Iterable[
     return [chapter for proposed, (start, end) in windowed for chapter in proposed if start <= chapter.unit < end]
 
 
-def gap_coherence(rows: Floats, width: int) -> Floats:
-    """Return the (n - 1,) cosines of the centered sums of up to ``width`` unit rows before each gap and after it.
+class Coherence:
+    """The similarity of the units before and after a gap, in windows of several widths.
 
-    With a width of 1 this is universal-semantic's similarity, centered.
+    Parameters
+    ----------
+    rows : (n, d) rows of the units.
+    width : largest window, in units; the smallest is 4, or ``width`` if that is less.
     """
-    before, after = signals.window_sums(signals.center_rows(rows).astype(np.float64), width)
-    return np.asarray(np.einsum("ij,ij->i", signals.unit_rows(before), signals.unit_rows(after)))
+
+    def __init__(self, rows: Floats, width: int) -> None:
+        centered = signals.center_rows(rows).astype(np.float64)
+        self._sums = np.vstack([np.zeros_like(centered[:1]), np.cumsum(centered, axis=0)])
+        self._widths = np.arange(min(width, _MIN_WIDTH), width + 1)
+
+    def between(self, start: int, unit: int, end: int) -> float:
+        """Return the mean over the widths of the cosine of the centered sums before ``unit`` and from it on.
+
+        The windows stay between the units ``start`` and ``end``.
+        """
+        before = self._sums[unit] - self._sums[np.maximum(unit - self._widths, start)]
+        after = self._sums[np.minimum(unit + self._widths, end)] - self._sums[unit]
+        cosines = np.einsum("ij,ij->i", signals.unit_rows(before), signals.unit_rows(after))
+        return round(float(cosines.mean()), signals.DIGITS)
+
+    def gaps(self) -> Floats:
+        """Return the (n - 1,) coherence at each gap."""
+        n = len(self._sums) - 1
+        return np.array([self.between(0, unit, n) for unit in range(1, n)])
+
+    def discard(self, boundaries: Sequence[int], kept: Set[int], threshold: float) -> dict[int, float]:
+        """Return the coherence at each boundary (ascending units) within the sections that it divides.
+
+        Boundaries above the threshold are discarded one by one, that with the most coherent sections first, so a wrong one
+        does not hide that the sections beside it belong together. Those in ``kept`` are not.
+        """
+        places, coherence = [0, *boundaries, len(self._sums) - 1], dict[int, float]()
+
+        def measure(at: int) -> None:
+            if 0 < at < len(places) - 1:
+                coherence[places[at]] = self.between(*places[at - 1 : at + 2])
+
+        for at in range(len(places)):
+            measure(at)
+        while True:
+            left = [unit for unit in places[1:-1] if unit not in kept]
+            unit = max(left, key=coherence.__getitem__, default=None)
+            if unit is None or coherence[unit] <= threshold:
+                return coherence
+            at = bisect_left(places, unit)
+            del places[at]
+            measure(at - 1)
+            measure(at)
 
 
 def snap_to_headings(chapters: Sequence[Chapter], headings: Sequence[int], reach: int) -> list[Chapter]:

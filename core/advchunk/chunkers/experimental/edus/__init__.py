@@ -6,9 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from advchunk.chunkers.experimental.edus.lexicon import get_lexicon
-from advchunk.chunkers.experimental.edus.parsed import parsed_edus
 from advchunk.chunkers.experimental.edus.rules import clause_ends
-from advchunk.errors import require
 from advchunk.records import Units
 from advchunk.text.detection import AUTO, language_of
 from advchunk.text.splitters import as_tiler
@@ -29,16 +27,14 @@ class Edus:
     second predicates of one subject, are not units.
 
     On 26 of our English sentences, annotated by hand, connectives and punctuation have a recall of .91 and a precision of
-    .95; parses of spaCy's small model .96 and 1. Without a parser, 1 to 2 million characters take a second. Verbs are
-    recognized in English only: in other languages any two words count as a clause, and commas decide.
+    .95. 1 to 2 million characters take a second. Verbs are recognized in English only: in other languages any two words count
+    as a clause, and commas decide.
 
     Parameters
     ----------
     language : code of the language whose connectives are used, "auto" that of each text; without a lexicon, only sentences and semicolons count.
-    connectives, lexicon : changes to the language's lexicon, or another lexicon (see `get_lexicon`).
+    connectives : changes to the language's lexicon (see `get_lexicon`).
     sentences : splitter into the sentences that contain the units (see `as_tiler`).
-    nlp : a spaCy ``Language`` with a parser, to find sentences and clauses by its parses instead of by connectives and
-        punctuation.
 
     See Carlson & Marcu 2001, "Discourse Tagging Reference Manual", ISI-TR-545. Carlson, Marcu & Okurowski 2001, "Building a
     discourse-tagged corpus in the framework of Rhetorical Structure Theory", SIGdial. Mann & Thompson 1988, "Rhetorical
@@ -50,20 +46,12 @@ class Edus:
 
     language: str = AUTO
     connectives: Mapping[str, Any] | None = None
-    lexicon: Mapping[str, Any] | None = None
     sentences: Any = None
-    nlp: Any = None
-
-    def __post_init__(self) -> None:
-        valid = self.nlp is None or hasattr(self.nlp, "pipe_names")
-        require(valid, "nlp must be a spaCy Language with a parser, or None", self.nlp)
 
     def __call__(self, text: str) -> Units:
         """Tile a text."""
         language = language_of(text, self.language)
-        lexicon = get_lexicon(language, self.connectives, self.lexicon)
-        if self.nlp is not None:
-            return parsed_edus(text, self.nlp, lexicon)
+        lexicon = get_lexicon(language, self.connectives)
         edges = as_tiler(self.sentences, language)(text).edges.tolist()
         inner = (start + i for start, end in pairwise(edges) for i in clause_ends(text[start:end], lexicon))
         return from_ends(text, [*edges, *(unit_end(text, end) for end in inner)])

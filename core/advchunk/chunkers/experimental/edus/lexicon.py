@@ -3,13 +3,13 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from itertools import dropwhile
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from advchunk.errors import ConfigurationError, did_you_mean, require
+from advchunk.errors import require
 from advchunk.text.sentences import language_code
 
 Strength: TypeAlias = Literal["strong", "weak"]
@@ -39,7 +39,7 @@ class Token(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Connective:
     """A word or phrase that relates the text after it to other text.
 
@@ -60,15 +60,6 @@ class Connective:
     comma: Mark = ""
     not_before: Sequence[str] = ()
     not_after: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        for name, options in (("strength", Strength), ("kind", Kind), ("comma", Mark)):
-            value = getattr(self, name)
-            rule = f"{name} of connective {self.words!r} must be one of {', '.join(map(repr, get_args(options)))}"
-            require(value in get_args(options), rule, value)
-        for words in (self.not_before, self.not_after):
-            rule = f"not_before and not_after of connective {self.words!r} must be lists of words"
-            require(_are_words(words), rule, words)
 
 
 @dataclass(frozen=True)
@@ -204,77 +195,41 @@ def load_lexicon(language: str = "en") -> Lexicon:
     ('strong', 0)
     """
     path = files("advchunk.chunkers.experimental.edus").joinpath("lexicons", f"{language_code(language)}.json")
-    return parse_lexicon(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else Lexicon()
+    if not path.is_file():
+        return Lexicon()
+    data = json.loads(path.read_text(encoding="utf-8"))
+    connectives, elision = data.pop("connectives"), data.pop("elision", False)
+    lists: dict[str, Any] = {
+        name: (tuple if name in {"past", "participle"} else frozenset)(own) for name, own in data.items()
+    }
+    return Lexicon({words: Connective(words, **own) for words, own in connectives.items()}, elision=elision, **lists)
 
 
-def parse_lexicon(data: Mapping[str, Any]) -> Lexicon:
-    """Build a lexicon from the data of a lexicon file, fields of `Lexicon`; raise `ConfigurationError` for other data.
+def get_lexicon(language: str = "en", connectives: Mapping[str, Any] | None = None) -> Lexicon:
+    """Return the lexicon of a language, in which some connectives have other strengths.
 
-    >>> parse_lexicon({"connectives": {"but": {"strength": "strong", "kind": "conjunction"}}}).opening("But he came.").kind
-    'conjunction'
-    """
-    names = [f.name for f in fields(Lexicon)]
-    for name in data:
-        rule = f"a lexicon has no {name!r}{did_you_mean(str(name), names)}; it has {', '.join(names)}"
-        require(name in names, rule, name)
-    values: dict[str, Any] = {"elision": bool(data.get("elision"))}
-    for name in data.keys() - {"connectives", "elision"}:
-        require(_are_words(data[name]), f"{name} of a lexicon must be a list of words", data[name])
-        values[name] = (tuple if name in {"past", "participle"} else frozenset)(data[name])
-    return update_connectives(Lexicon(**values), data.get("connectives", {}))
-
-
-def _are_words(value: object) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(word, str) for word in value)
-
-
-def update_connectives(lexicon: Lexicon, changes: Mapping[str, Any]) -> Lexicon:
-    """Return a lexicon with connectives added, changed or removed.
-
-    Changes are, by words, a strength, "none" to remove the connective, or a mapping of fields of `Connective`. Other
-    fields keep their values; a new connective is an adverb by default.
-
-    >>> update_connectives(load_lexicon("en"), {"however": "weak", "by the by": "strong"}).connectives["however"].strength
-    'weak'
-    """
-    require(isinstance(changes, Mapping), "connectives must be a mapping", changes)
-    connectives = dict(lexicon.connectives)
-    names = [f.name for f in fields(Connective)]
-    for key, value in changes.items():
-        words = str(key).lower().replace("’", "'").strip()
-        require(words[:1].isalnum(), "a connective must begin with a letter", key)
-        if value == "none":
-            connectives.pop(words, None)
-            continue
-        new = {"strength": value} if isinstance(value, str) else value
-        rule = f"connective {key!r} must be 'strong', 'weak', 'none' or a mapping of {', '.join(names[1:])}"
-        valid = isinstance(new, Mapping) and set(new) <= set(names[1:])
-        require(valid and (not isinstance(value, str) or value in get_args(Strength)), rule, value)
-        old = connectives.get(words)
-        defaults = {name: getattr(old, name) for name in names} if old else {"strength": "weak"}
-        connectives[words] = Connective(**{**defaults, **new, "words": words})
-    return replace(lexicon, connectives=connectives)
-
-
-def get_lexicon(
-    language: str = "en", connectives: Mapping[str, Any] | None = None, lexicon: Mapping[str, Any] | None = None
-) -> Lexicon:
-    """Return the lexicon of a language, or that of some data (`parse_lexicon`), with changes (`update_connectives`).
+    Parameters
+    ----------
+    connectives : "strong" or "weak" by words, or "none" to remove a connective; a new one is an adverb.
 
     >>> get_lexicon("en", {"by the by": "strong"}).opening("By the by, he came.").strength
     'strong'
     """
-    if connectives is None and lexicon is None:
-        return load_lexicon(language)
-    try:
-        return _build_lexicon(language, json.dumps(connectives or {}), json.dumps(lexicon))
-    except TypeError as error:
-        msg = f"connectives and lexicon must be JSON-able: {error}"
-        raise ConfigurationError(msg) from None
+    for words, strength in (connectives or {}).items():
+        require(words.strip()[:1].isalnum(), "a connective must begin with a letter", words)
+        require(
+            strength in ("strong", "weak", "none"), f"connective {words!r} must be 'strong', 'weak' or 'none'", strength
+        )
+    return _changed_lexicon(language, tuple((connectives or {}).items()))
 
 
 @lru_cache(maxsize=64)  # building one takes longer than chunking most documents
-def _build_lexicon(language: str, connectives: str, lexicon: str) -> Lexicon:
-    data = json.loads(lexicon)
-    base = load_lexicon(language) if data is None else parse_lexicon(data)
-    return update_connectives(base, json.loads(connectives))
+def _changed_lexicon(language: str, strengths: tuple[tuple[str, Any], ...]) -> Lexicon:
+    lexicon = load_lexicon(language)
+    connectives = dict(lexicon.connectives)
+    for key, strength in strengths:
+        words = key.lower().replace("’", "'").strip()
+        old = connectives.pop(words, Connective(words, "weak"))
+        if strength != "none":
+            connectives[words] = replace(old, strength=strength)
+    return replace(lexicon, connectives=connectives) if strengths else lexicon

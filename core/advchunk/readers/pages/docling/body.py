@@ -334,7 +334,7 @@ def _join_inline(items: Iterable[Object]) -> str:
     for text, script in map(_inline_text, items):
         if text:
             closed = script or last.isspace() or last in _OPENING or text[0].isspace() or text[0] in _CLOSING
-            parts.append(format_script(script, text, last, "") if closed else f" {text}")
+            parts.append(format_script(script, text, parts[-1] if parts else "", "") if closed else f" {text}")
             last = text[-1]
     return "".join(parts)
 

@@ -40,11 +40,11 @@ def child_text(child: Element, before: str, touching: bool = False) -> str:
     tag = child.tag
     if tag in _INVISIBLE:
         return ""
-    text = formula_line(child) if tag in _FORMULAS else line_text(child, before if tag in _CLOSE else "")
+    text = formula_line(child) if tag in _FORMULAS else line_text(child, before)
     if tag in _SPACED:
         return f" {text} "
     if tag in _CLOSE:
-        return format_script(tag, text, before[-1:], (child.tail or "")[:1])
+        return format_script(tag, text, before, (child.tail or "")[:1])
     if tag == "etal":
         text = text or "et al."
     return f" {text}" if touching and before[-1:].strip() else text

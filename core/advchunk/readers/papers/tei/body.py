@@ -206,7 +206,7 @@ class Paper:
         elif element.tag == "math":
             block.add(formula_text(element))
         elif element.tag == "hi" and not len(element) and (script := _SCRIPT.search(element.get("rend") or "")):
-            before, after = block.parts[-1][-1] if block.parts else "", (element.tail or "")[:1]
+            before, after = block.parts[-1] if block.parts else "", (element.tail or "")[:1]
             block.add(format_script(script[0], element.text or "", before, after))
         else:
             return False

@@ -1,0 +1,108 @@
+"""Context-aware summaries: say in one sentence what each chunk says, and what its reader needs from the document."""
+
+import json
+import logging
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
+
+from advchunk.engine import ChatRequest, Plan
+from advchunk.enrich.base import Enricher, check_placeholders, get_property
+from advchunk.enrich.document_context import DocumentContext
+from advchunk.enrich.estimates import Estimate
+from advchunk.enrich.prompts import SummaryPrompts
+from advchunk.errors import BadModelOutput, is_integer, require
+from advchunk.models.prompts import TEXT, fill_prompt, object_schema, single_line
+from advchunk.records import Chunk
+
+_NOTES, _SUMMARY = object_schema(needs=TEXT, says=TEXT), object_schema(summary=TEXT)
+_NOTES_TOKENS, _SUMMARY_TOKENS = 768, 256  # maximum of an answer
+_WORDS_PER_TOKEN: Final = 0.7
+_log = logging.getLogger("advchunk")
+
+
+@dataclass(kw_only=True)
+class Summaries(Enricher):
+    r"""Add a context-aware summary of one sentence to each chunk's ``context``, in two stages.
+
+    First the model sees the document and the chunk, and says in two sentences what the chunk lacks and what it says. Then it
+    condenses these to one sentence, without the document. The sentence follows titles and headings in ``context``, so
+    it is embedded and searched with the text and counts in ``tokens``; it is also in ``metadata["summary"]``. The text does
+    not change.
+
+    The prompt of the first stage has the whole document if it fits into ``max_context``. Otherwise it has the outline of its
+    headings, and half of the rest is for the beginning of the document, where names are introduced, and half for the
+    text nearest to the chunk.
+
+    A sentence of more than ``summary_tokens`` is asked for again. If ``max_tokens`` leaves no room for it, it is left out,
+    with a warning, and ``metadata["summary_status"]`` is "over max_tokens".
+
+    Parameters
+    ----------
+    summary_tokens : maximum tokens of the sentence, 8..256.
+    prompts : prompts of the two stages, and their version.
+
+    References
+    ----------
+    Zhao et al. 2024, "Meta-Chunking: Learning text segmentation and semantic completion via logical perception", two-stage
+    context-aware summary generation. The prompts are ours, and so is what is shown of a document that does not fit.
+
+    Examples
+    --------
+    >>> from advchunk import RecursiveChunker
+    >>> def llm(prompt):
+    ...     if "<needs>" in prompt:
+    ...         return '{"summary": "How courts rule, from a text on cats and courts."}'
+    ...     return '{"needs": "The text is on cats and courts.", "says": "Courts rule on law."}'
+    >>> text = "Cats nap all day. Courts rule on law."
+    >>> chunks = RecursiveChunker(max_tokens=6).chunk(text)
+    >>> Summaries(llm=llm).enrich(text, chunks)[1].embed_text
+    'How courts rule, from a text on cats and courts.\n\nCourts rule on law.'
+    >>> Summaries(llm=llm).estimate([(text, chunks)]).requests
+    4
+    """
+
+    writes: ClassVar[str] = "summary"
+    summary_tokens: int = 64
+    prompts: SummaryPrompts = field(default=SummaryPrompts(), repr=False)
+
+    def check(self) -> None:
+        """Raise `ConfigurationError` if a parameter is invalid."""
+        valid = is_integer(self.summary_tokens, 8) and self.summary_tokens <= _SUMMARY_TOKENS
+        require(valid, f"summary_tokens must be a whole number in 8..{_SUMMARY_TOKENS}", self.summary_tokens)
+        check_placeholders(self.prompts, SummaryPrompts, survey=("document", "passage"), condense=("needs", "says"))
+
+    def plan(self, chunk: Chunk, context: DocumentContext) -> Plan[Chunk]:
+        """Ask what a chunk lacks and says, then for one sentence."""
+        survey = self.fill_in_document(self.prompts.survey, chunk, context, _NOTES_TOKENS)
+        needs, says = yield from self.ask(survey, _NOTES, _parse_notes, _NOTES_TOKENS)
+        condense = self._condense(needs or "nothing", says)
+        summary = yield from self.ask(condense, _SUMMARY, self._parse_summary, _SUMMARY_TOKENS)
+        if self.has_room(chunk, summary):
+            return self.add_context(chunk, summary)
+        _log.warning("chunk %d has no room for a summary: over max_tokens", chunk.index)
+        return self.add_context(chunk, "", "over max_tokens")
+
+    def later(self, request: ChatRequest, chunk: Chunk) -> Estimate:  # noqa: ARG002
+        """Return the cost of the second stage for a request of the first, with the longest notes."""
+        if request.schema != json.dumps(_NOTES):
+            return Estimate()
+        return Estimate(1, self.counter(self._condense("", "")) + _NOTES_TOKENS, 0, _SUMMARY_TOKENS)
+
+    def _condense(self, needs: str, says: str) -> str:
+        words = str(int(self.summary_tokens * _WORDS_PER_TOKEN))
+        return fill_prompt(self.prompts.condense, needs=needs, says=says, words=words)
+
+    def _parse_summary(self, answer: Any) -> str:
+        summary = single_line(get_property(answer, "summary", str))
+        if not summary or self.counter(summary) > self.summary_tokens:
+            msg = f"a summary must have 1..{self.summary_tokens} tokens, got {self.counter(summary)}: {summary[:80]!r}"
+            raise BadModelOutput(msg)
+        return summary
+
+
+def _parse_notes(answer: Any) -> tuple[str, str]:
+    needs, says = (single_line(get_property(answer, name, str)) for name in ("needs", "says"))
+    if not says:
+        msg = "an answer must have 'says', a text that is not empty"
+        raise BadModelOutput(msg)
+    return needs, says

@@ -1,0 +1,137 @@
+"""The drawings of Word files, slides, and sheets: their paragraphs, SmartArt, charts, and pictures."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from advchunk.readers.counting import format_count
+from advchunk.readers.inline import join_scripts
+from advchunk.readers.office.flow import Flow
+from advchunk.readers.office.formulas import read_formula
+from advchunk.readers.office.package import Package, children, choice, every, find, number, short, value
+from advchunk.readers.writing import pipe_table, squeeze
+
+_LEFT_OUT = {
+    **dict.fromkeys(("pic:pic", "p:pic", "xdr:pic", "v:imagedata"), "pictures"),
+    **dict.fromkeys(("o:OLEObject", "p:oleObj"), "embedded objects"),
+}
+_FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|[ew]mf|bmp|tiff?|svg)", re.IGNORECASE)
+# The note of Office below its own description of a picture.
+_GENERATED = re.compile(r"\n\s*\n[^\n]{0,60}(?:AI\b|AI.generated|automatic|生成|自动|自動)[^\n]*\Z")
+_AUTOMATIC = re.compile("(arabic|alphaLc|alphaUc|romanLc|romanUc)(Period|ParenR|ParenBoth|Plain)")
+_FORMS = {"alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerRoman", "romanUc": "upperRoman"}
+_AROUND = {"Period": ("", "."), "ParenR": ("", ")"), "ParenBoth": ("(", ")"), "Plain": ("", "")}
+
+
+def visible(drawing: Any, stop: Collection[str]) -> Iterator[Any]:
+    """Yield the elements of a drawing, of alternatives only one, without those in elements of the names ``stop``."""
+    for element in children(drawing):
+        if (name := short(element.tag)) == "mc:AlternateContent":
+            yield from visible(choice(element), stop)
+        else:
+            yield element
+            if name not in stop:
+                yield from visible(element, stop)
+
+
+def count_drawing(element: Any, flow: Flow) -> None:
+    """Count an element of a drawing that is no text as left out."""
+    if kind := _LEFT_OUT.get(short(element.tag)):
+        flow.left_out[kind] += 1
+
+
+def description(element: Any) -> str:
+    r"""Return the description of a picture, or "" if it is none, such as the name of a file.
+
+    >>> description({"descr": "A cup\n\nAI-generated content may be incorrect."}), description({"descr": "cup.png"})
+    ('A cup', '')
+    """
+    text = squeeze(_GENERATED.sub("", element.get("descr") or element.get("alt") or ""))
+    return "" if _FILE_NAME.fullmatch(text) else text
+
+
+def add_diagram(flow: Flow, package: Package, part: str, element: Any) -> None:
+    """Add the texts of SmartArt (``dgm:relIds``), line by line."""
+    _, target = package.relations(part).get(value(element, key="r:dm") or "", ("", ""))
+    lines = (drawn_text(own) for own in every(package.xml(target), "a:p", deep=True))
+    flow.add("figure", "\n".join(filter(None, map(squeeze, lines))))
+
+
+def add_chart(flow: Flow, package: Package, part: str, element: Any) -> None:
+    """Add the title of a chart (``c:chart``), and the values of its series as a table."""
+    _, target = package.relations(part).get(value(element, key="r:id") or "", ("", ""))
+    root = package.xml(target)
+    title = " ".join(map(drawn_text, every(find(root, "c:chart/c:title"), "a:p", deep=True)))
+    heads, columns = [""], list[dict[int, str]]()
+    for series in every(root, "c:ser", deep=True):
+        if not columns:
+            columns.append(_points(find(series, "c:cat")) or _points(find(series, "c:xVal")))
+        heads.append(squeeze(" ".join(_points(find(series, "c:tx")).values())))
+        columns.append(_points(find(series, "c:val")) or _points(find(series, "c:yVal")))
+    rows = sorted({index for column in columns for index in column})
+    flow.add("caption", squeeze(title))
+    if rows:
+        flow.add("table", pipe_table([heads, *([column.get(i, "") for column in columns] for i in rows)]))
+    elif not title:
+        flow.left_out["charts"] += 1
+
+
+def _points(element: Any) -> dict[int, str]:
+    found = {
+        number(point, key="idx"): value_text
+        for point in every(element, "c:pt", deep=True)
+        if (value_text := "".join(v.text or "" for v in every(point, "c:v")))
+    }
+    return found or {i: v.text or "" for i, v in enumerate(every(element, "c:v", deep=True))}
+
+
+def drawn_text(paragraph: Any) -> str:
+    """Return the text of a paragraph of DrawingML (``a:p``), with its formulas."""
+    return join_scripts(_pieces(paragraph))
+
+
+def _pieces(parent: Any) -> Iterator[tuple[str, str]]:
+    for element in children(parent):
+        name = short(element.tag)
+        if name in {"a:r", "a:fld"}:
+            raised = number(element, "a:rPr", key="baseline")
+            text = "".join(t.text or "" for t in every(element, "a:t")).replace("\v", "\n")
+            yield text, "sup" if raised > 0 else "sub" if raised < 0 else ""
+        elif name == "a:br":
+            yield "\n", ""
+        elif name in {"m:oMath", "m:oMathPara"}:
+            yield f" {read_formula(element)} ", ""
+        elif name == "mc:AlternateContent":
+            yield from _pieces(choice(element))
+        elif name not in {"a:pPr", "a:endParaRPr"}:
+            yield from _pieces(element)
+
+
+def add_paragraphs(flow: Flow, body: Any, plain: Collection[int] | None) -> None:
+    """Add the paragraphs of a shape or a cell.
+
+    Parameters
+    ----------
+    plain : levels whose paragraphs have no bullets unless they say so; None if no paragraph has.
+    """
+    counts = Counter[int]()
+    for paragraph in every(body, "a:p"):
+        text, properties = drawn_text(paragraph), find(paragraph, "a:pPr")
+        if not text.strip():
+            continue
+        depth = min(max(number(properties, key="lvl"), 0), 8)
+        label = "-" if plain is not None and depth not in plain else ""
+        if find(properties, "a:buNone") is not None:
+            label = ""
+        elif find(properties, "a:buChar") is not None:
+            label = "-"
+        elif (automatic := find(properties, "a:buAutoNum")) is not None:
+            start = number(automatic, key="startAt", default=1)
+            counts[depth] += 1
+            known = _AUTOMATIC.fullmatch(value(automatic, key="type") or "")
+            form, (before, after) = (known[1], _AROUND[known[2]]) if known else ("arabic", ("", "."))
+            label = f"{before}{format_count(start + counts[depth] - 1, _FORMS.get(form, 'decimal'))}{after}"
+        for deeper in [own for own in counts if own > depth or (own == depth and not label)]:
+            del counts[deeper]
+        flow.paragraph("paragraph", text, label=label, depth=depth)

@@ -1,0 +1,95 @@
+"""Write the numbers of spreadsheets as they are displayed (ECMA-376, part 1, 18.8.31)."""
+
+import re
+from datetime import datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+
+BUILT_IN = {
+    1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 37: "#,##0 ;(#,##0)", 38: "#,##0 ;(#,##0)",
+    39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;(#,##0.00)", 16: "d-mmm", 17: "mmm-yy", 18: "h:mm", 19: "h:mm:ss", 20: "h:mm",
+    21: "h:mm:ss", 22: "yyyy-mm-dd h:mm", 45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss",
+    **dict.fromkeys((14, 15, *range(27, 37), *range(50, 59)), "yyyy-mm-dd"),
+}  # fmt: skip
+_LITERAL = re.compile(r'"([^"]*)"|\\(.)|_.|\*.|\[\$([^\]-]*)[^\]]*\]|\[[^\]hms][^\]]*\]', re.IGNORECASE)
+_SECTION = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')
+_DIGITS = re.compile(r"[#0?][#0?,]*(?:\.([#0?]*))?(,*)")
+_MARK = "\ue000"
+
+
+def format_number(number: float, code: str, *, from_1904: bool = False) -> str:
+    """Write a number in the format of its cell; a date or a time is in ISO 8601, as precise as the format.
+
+    Fractions, exponents, and unknown formats are written as plain numbers.
+
+    >>> format_number(0.125, "0.0%"), format_number(-1234.5, "#,##0.00;(#,##0.00)"), format_number(12, '0" kg"')
+    ('12.5%', '(1,234.50)', '12 kg')
+    >>> format_number(46082, "dd.mm.yyyy"), format_number(46082.5, "mmm yyyy"), format_number(1.5, "[h]:mm")
+    ('2026-03-01', '2026-03', '36:00')
+    """
+    if code in {"", "General"}:
+        return _plain(number)
+    sections = _SECTION.split(code)
+    section = sections[1] if number < 0 and len(sections) > 1 else sections[0]
+    if number == 0 and len(sections) > 2:
+        section = sections[2]
+    literals = list[str]()
+
+    def keep(match: re.Match[str]) -> str:
+        literals.append(match[1] or match[2] or match[3] or "")
+        return _MARK if literals[-1] else " " * match[0].startswith("_")
+
+    plain = _LITERAL.sub(keep, section)
+    texts = iter(filter(None, literals))
+    if re.search("[ymdhs]", plain, re.IGNORECASE) and not re.fullmatch("(?i)general", plain.strip()):
+        return _format_date(number, plain.lower(), from_1904)
+    if not (digits := _DIGITS.search(plain)) or re.search(r"E[+-]|[#0?] *\S*/", plain):
+        return _plain(number) if digits or not literals else "".join(literals).strip()
+    if number < 0 and len(sections) > 1:
+        number = -number
+    text = _format_digits(number * 100 ** plain.count("%") / 1000 ** len(digits[2]), digits)
+    written = plain[: digits.start()] + text + plain[digits.end() :]
+    return re.sub(_MARK, lambda _: next(texts, ""), written).strip()
+
+
+def _format_digits(number: float, digits: re.Match[str]) -> str:
+    places = digits[1] or ""
+    least = len(places.rstrip("#"))
+    try:
+        exact = Decimal(repr(number)).quantize(Decimal(1).scaleb(-len(places)), ROUND_HALF_UP)
+    except ArithmeticError:
+        return _plain(number)
+    text = f"{exact:,f}" if "," in digits[0].partition(".")[0].rstrip(",") else f"{exact:f}"
+    whole, _, decimals = text.partition(".")
+    decimals = decimals[:least] + decimals[least:].rstrip("0")
+    pad = re.match("[#?,]*(0*)", digits[0])
+    whole = whole.zfill(len(pad[1])) if pad and len(pad[1]) > 1 else whole
+    return f"{whole}.{decimals}" if decimals else whole
+
+
+def _format_date(number: float, code: str, from_1904: bool) -> str:
+    days = number + (1462 if from_1904 else 1 if 0 < number < 60 else 0)
+    try:
+        moment = datetime(1899, 12, 30) + timedelta(seconds=round(days * 86400))
+    except OverflowError:
+        return _plain(number)
+    if elapsed := re.search(r"\[(h+|m+|s+)\]", code):
+        seconds = round(number * 86400)
+        hours, rest = divmod(seconds, 3600)
+        return (
+            f"{hours}:{rest // 60:02}{f':{rest % 60:02}' if 's' in code else ''}"
+            if elapsed[1][0] == "h"
+            else str(seconds // {"m": 60, "s": 1}[elapsed[1][0]])
+        )
+    has_time, has_year, has_day = bool(re.search("[hs]", code)), "y" in code, "d" in code
+    day = ""
+    if has_year and not has_day:
+        day = moment.strftime("%Y-%m" if "m" in code and not has_time else "%Y")
+    elif has_day or not has_time:
+        day = moment.strftime("%Y-%m-%d")
+    is_midnight = day and moment.hour == moment.minute == moment.second == 0
+    time = moment.strftime("%H:%M:%S" if "s" in code else "%H:%M") if has_time and not is_midnight else ""
+    return " ".join(filter(None, (day, time)))
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else f"{number:.15g}"

@@ -1,0 +1,198 @@
+"""The parts of an Office file (ECMA-376, part 2), and their XML, by names such as "w:p"."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from functools import cache
+from io import BytesIO
+from typing import Any
+from urllib.parse import unquote
+from zipfile import ZipFile
+
+from advchunk.errors import import_extra
+from advchunk.readers.writing import squeeze
+
+_OPEN_XML = "http://schemas.openxmlformats.org/"
+_SPACES = {
+    "w": f"{_OPEN_XML}wordprocessingml/2006/main",
+    "p": f"{_OPEN_XML}presentationml/2006/main",
+    "x": f"{_OPEN_XML}spreadsheetml/2006/main",
+    "m": f"{_OPEN_XML}officeDocument/2006/math",
+    "r": f"{_OPEN_XML}officeDocument/2006/relationships",
+    "mc": f"{_OPEN_XML}markup-compatibility/2006",
+    "a": f"{_OPEN_XML}drawingml/2006/main",
+    "xdr": f"{_OPEN_XML}drawingml/2006/spreadsheetDrawing",
+    "pic": f"{_OPEN_XML}drawingml/2006/picture",
+    "c": f"{_OPEN_XML}drawingml/2006/chart",
+    "dgm": f"{_OPEN_XML}drawingml/2006/diagram",
+    "v": "urn:schemas-microsoft-com:vml",
+    "o": "urn:schemas-microsoft-com:office:office",
+    "opf": "http://www.idpf.org/2007/opf",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "math": "http://www.w3.org/1998/Math/MathML",
+    "xlink": "http://www.w3.org/1999/xlink",
+    "xml": "http://www.w3.org/XML/1998/namespace",
+    "svg": "urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0",
+    **{
+        name: f"urn:oasis:names:tc:opendocument:xmlns:{kind}:1.0"
+        for name, kind in (
+            ("draw", "drawing"),
+            *((same, same) for same in ("office", "presentation", "style", "table", "text")),
+        )
+    },
+}
+_PREFIXES = {space: prefix for prefix, space in _SPACES.items()}
+_STRICT = re.compile(rb'(?<=")http://purl\.oclc\.org/ooxml/(\w+)/(\w+)(?=")')  # the strict form of the standard
+_PARSER = {"resolve_entities": False, "no_network": True, "recover": True, "remove_comments": True, "remove_pis": True}
+_OFF = frozenset({"0", "false", "off"})
+_NO_TITLE = re.compile(
+    r"(?i)\s*|untitled.*|powerpoint presentation|(?:word )?(?:document|presentation|book|workbook)\s?\d*"
+)
+
+
+class Package:
+    """The parts of a file, whose names are compared without case; ``damaged`` has those that are not well-formed."""
+
+    def __init__(self, data: bytes, main: str) -> None:
+        self._archive, self.damaged = ZipFile(BytesIO(data)), set[str]()
+        self._names = {name.replace("\\", "/").strip("/").lower(): name for name in self._archive.namelist()}
+        declared = next((target for kind, target in self.relations("").values() if kind == "officeDocument"), "")
+        self.main = declared if declared.lower() in self._names else main
+
+    def xml(self, name: str) -> Any:
+        """Return the root of a part, or None if it is missing or beyond repair."""
+        if (key := name.lower()) not in self._names:
+            return None
+        etree, root = import_extra("lxml.etree", "office"), None
+        parser = etree.XMLParser(**_PARSER)
+        try:
+            root = etree.fromstring(self._read(key), parser)
+        except Exception:  # noqa: BLE001  # of zipfile, zlib, or lxml
+            self.damaged.add(key)
+        if root is None or _lost(parser.error_log):
+            self.damaged.add(key)
+        return root
+
+    def stream(self, name: str, *tags: str) -> Iterator[Any]:
+        """Yield the elements of these names in a part, and forget each, to read large sheets in little memory."""
+        if (key := name.lower()) not in self._names:
+            self.damaged |= {key} if key else set()
+            return
+        etree = import_extra("lxml.etree", "office")
+        parser = etree.iterparse(BytesIO(self._read(key)), tag=[*map(full, tags)], **_PARSER)
+        for _, element in parser:
+            yield element
+            element.clear()
+            while element.getprevious() is not None:
+                del element.getparent()[0]
+        if _lost(parser.error_log):
+            self.damaged.add(key)
+
+    def read(self, name: str) -> bytes | None:
+        """Return the bytes of a part, or None if it is missing."""
+        return self._archive.read(self._names[name.lower()]) if name.lower() in self._names else None
+
+    def find(self, suffix: str) -> str:
+        """Return the name of the first part with a suffix, or ""."""
+        return next((name for name in self._names if name.endswith(suffix)), "")
+
+    def _read(self, key: str) -> bytes:
+        data = self._archive.read(self._names[key])
+        if b"//purl.oclc.org/ooxml/" in data:
+            data = _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/\2", data)
+        return data
+
+    def relations(self, part: str) -> dict[str, tuple[str, str]]:
+        """Return the kind and the target of each relationship of a part that does not lead outside the file."""
+        folder, name = posixpath.split(part)
+        found = dict[str, tuple[str, str]]()
+        for relation in children(self.xml(posixpath.join(folder, "_rels", f"{name}.rels"))):
+            if relation.get("TargetMode") != "External":
+                target = posixpath.normpath(posixpath.join("/", folder, unquote(relation.get("Target", ""))))
+                found[relation.get("Id", "")] = posixpath.basename(relation.get("Type", "")), target.strip("/")
+        return found
+
+    def related(self, part: str, kind: str) -> Any:
+        """Return the root of the first part of a kind to which a part refers."""
+        return self.xml(next((target for own, target in self.relations(part).values() if own == kind), ""))
+
+    def properties(self) -> dict[str, str]:
+        """Return the title and the authors that a file declares."""
+        targets = dict(self.relations("").values())
+        root = self.xml(targets.get("core-properties", "docProps/core.xml"))
+        own = {str(child.tag).rpartition("}")[2]: squeeze(child.text or "") for child in children(root)}
+        title, authors = own.get("title", ""), own.get("creator", "")
+        return {
+            **({} if _NO_TITLE.fullmatch(title) else {"title": title}),
+            **({"authors": "; ".join(map(squeeze, authors.split(";")))} if authors else {}),
+        }
+
+
+def _lost(errors: Any) -> bool:
+    """Return True if errors of the parser may have lost text; a prefix without a namespace has not."""
+    return any(error.domain_name != "NAMESPACE" for error in errors)
+
+
+@cache
+def short(tag: Any) -> str:
+    """Return a name with the prefix of its namespace, as "w:p"; "" of an entity."""
+    if not isinstance(tag, str):
+        return ""
+    space, _, local = tag[1:].rpartition("}") if tag[:1] == "{" else ("", "", tag)
+    return f"{_PREFIXES.get(space, '')}:{local}"
+
+
+@cache
+def full(name: str) -> str:
+    """Return a name such as "w:p" in Clark notation."""
+    prefix, _, local = name.rpartition(":")
+    return f"{{{_SPACES[prefix]}}}{local}" if prefix else local
+
+
+def children(element: Any) -> Any:
+    """Return the children of an element; () of None."""
+    return () if element is None else element
+
+
+def every(element: Any, name: str, *, deep: bool = False) -> Iterator[Any]:
+    """Return the children of a name, or if ``deep`` all elements of that name in an element."""
+    if element is None:
+        return iter(())
+    found: Iterator[Any] = element.iter(full(name)) if deep else element.iterchildren(full(name))
+    return found
+
+
+def find(element: Any, path: str) -> Any:
+    """Return the first child of the first child ... of these names, or None; far faster than the method of lxml."""
+    for name in path.split("/"):
+        element = next(every(element, name), None)
+    return element
+
+
+def value(element: Any, path: str = "", key: str = "w:val", default: str | None = None) -> str | None:
+    """Return an attribute of an element, or of one below it, or the default."""
+    found = find(element, path) if path else element
+    return default if found is None else found.get(full(key), default)
+
+
+def number(element: Any, path: str = "", default: int = 0, key: str = "w:val") -> int:
+    """Return an attribute that is a number."""
+    text = value(element, path, key) or ""
+    return int(text) if re.fullmatch(r"-?\d{1,9}", text) else default
+
+
+def is_on(element: Any, path: str) -> bool | None:
+    """Return whether a property is set, or None if it is not mentioned."""
+    return None if find(element, path) is None else (value(element, path) or "1") not in _OFF
+
+
+def choice(element: Any) -> Any:
+    """Return the branch of ``mc:AlternateContent`` that is read: the first with text, or else the first."""
+    with_text = (
+        branch
+        for branch in element
+        if any((next(every(branch, t, deep=True), None) is not None) for t in ("w:t", "a:t"))
+    )
+    return next(with_text, element[0] if len(element) else ())

@@ -1,0 +1,311 @@
+"""Read Word files from their XML (ECMA-376, part 1).
+
+What Word shows is read: numbers that it sets, text boxes after their paragraph, results of fields, and notes at the end.
+What it does not print, such as comments, deletions, and hidden text, is left out and counted, as are pictures, headers, and
+footers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from advchunk.errors import Unreadable
+from advchunk.readers.inline import join_scripts
+from advchunk.readers.office.drawings import add_chart, add_diagram, count_drawing, description, drawn_text, visible
+from advchunk.readers.office.flow import Flow
+from advchunk.readers.office.formulas import read_formula
+from advchunk.readers.office.package import Package, children, choice, every, find, is_on, number, short, value
+from advchunk.readers.office.word_styles import Numbering, Style, Styles
+from advchunk.readers.table_layout import TableCell, add_table
+from advchunk.readers.writing import TextBlock
+
+_SIGNS = {"w:tab": "\t", "w:ptab": "\t", "w:cr": "\n", "w:noBreakHyphen": "-"}
+_SCRIPTS = {"superscript": "sup", "subscript": "sub"}
+_SYMBOL = dict(zip(range(0x41, 0x7B), "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ", strict=True))
+_SYMBOL |= dict(
+    zip(b"\xa3\xa5\xae\xb0\xb1\xb3\xb4\xb6\xb7\xb9\xba\xbb\xce\xd6\xd7\xe5\xf2", "≤∞→°±≥×∂•≠≡≈∈√⋅∑∫", strict=True)
+)
+_DINGS = dict(zip(b"\x6f\x71\xa8\xfb\xfc\xfd\xfe\xe0", "☐☐☐✗✓☒☑→", strict=True))
+_PRIVATE = re.compile("[\ue000-\uf8ff]")
+_MAX_COLUMNS = 1000
+
+
+def read_word(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
+    """Return the blocks of a Word file, and its properties."""
+    package = Package(data, "word/document.xml")
+    fields = package.properties()
+    reader = _Reader(package, Flow(fields.get("title", ""), hidden=hidden))
+    reader.read()
+    return reader.flow, fields
+
+
+class _Line:
+    """A paragraph that is being read: pieces of text (`join_scripts`), and the shapes after it."""
+
+    def __init__(self, style: Style, pieces: list[tuple[str, str]]) -> None:
+        self.style, self.pieces, self.shapes = style, pieces, list[Callable[[], None]]()
+        self.has_hidden, self.has_text = False, False  # text other than formulas
+
+    def add(self, text: str, script: str = "") -> None:
+        self.has_text |= bool(text.strip())
+        self.pieces.append((text, script))
+
+
+class _Field(NamedTuple):
+    """A field that is open: whether its result has begun, and its instruction."""
+
+    has_result: bool = False
+    instruction: str = ""
+
+
+class _Reader:
+    def __init__(self, package: Package, flow: Flow) -> None:
+        self._package, self.flow = package, flow
+        self._styles = Styles(self._part("styles"))
+        self._numbering = Numbering(self._part("numbering"), self._styles)
+        self._notes, self._open = dict[tuple[str, str], int](), list[_Field]()
+        self._carried = list[tuple[str, str]]()  # the start of the next paragraph
+
+    def read(self) -> None:
+        """Read the body, and the notes that it refers to."""
+        bodies = [*every(self._package.xml(self._package.main), "w:body")]
+        if not bodies:
+            msg = "must not be damaged, got none of its text"
+            raise Unreadable(msg)
+        for body in bodies:
+            self._blocks(body)
+        notes = {
+            (kind, value(note, key="w:id")): note
+            for kind in ("footnote", "endnote")
+            for note in every(self._part(f"{kind}s"), f"w:{kind}")
+        }
+        for key in [*self._notes]:
+            self.flow.note(self._collect(notes.get(key, ())))
+        self.flow.write_notes()
+        counts = self.flow.left_out
+        counts["comments"] = sum(1 for _ in every(self._part("comments"), "w:comment"))
+        for kind, target in self._package.relations(self._package.main).values():
+            if kind in {"header", "footer"}:
+                texts = every(self._package.xml(target), "w:t", deep=True)
+                counts[f"{kind}s"] += any((text.text or "").strip() for text in texts)
+        counts["damaged parts"] = len(self._package.damaged)
+
+    def _part(self, kind: str) -> Any:
+        return self._package.related(self._package.main, kind)
+
+    # Blocks.
+
+    def _blocks(self, parent: Any) -> None:
+        for element in parent:
+            name = short(element.tag)
+            if name == "w:p":
+                self._paragraph(element)
+            elif name == "w:tbl":
+                self._table(element)
+            elif name == "mc:AlternateContent":
+                self._blocks(choice(element))
+            elif name in {"m:oMath", "m:oMathPara"}:
+                self.flow.add("formula", read_formula(element))
+            elif name in {"w:altChunk", "w:subDoc"}:
+                self.flow.left_out["embedded documents"] += 1
+            elif name not in {"w:del", "w:moveFrom", "w:sdtPr", "w:tcPr", "w:sectPr"}:
+                self._blocks(element)  # of content controls, insertions ...
+
+    def _collect(self, parent: Any) -> list[TextBlock]:
+        with self.flow.collect() as blocks:
+            self._blocks(parent)
+        return blocks
+
+    def _paragraph(self, paragraph: Any) -> None:
+        properties = find(paragraph, "w:pPr")
+        line = _Line(self._styles[value(properties, "w:pStyle") or self._styles.default], self._carried)
+        self._carried = []
+        self._inline(paragraph, line)
+        self._open = [field for field in self._open if field.has_result]  # others must not swallow what follows
+        following, is_deleted = paragraph.getnext(), find(properties, "w:rPr/w:del") is not None
+        is_moved = find(properties, "w:rPr/w:moveFrom") is not None
+        is_start = is_deleted or value(properties, "w:framePr", "w:dropCap") in {"drop", "margin"}
+        if is_start and following is not None and short(following.tag) == "w:p":
+            self._carried = line.pieces
+        elif any(text.strip() for text, _ in line.pieces) or not (is_deleted or line.has_hidden or is_moved):
+            self._write(properties, line)  # one without text counts, too
+        for shape in line.shapes:
+            self.flow.finish()
+            shape()
+            self.flow.finish()
+
+    def _write(self, properties: Any, line: _Line) -> None:
+        style, (label, depth) = line.style, self._label(properties, line.style)
+        outline = number(properties, "w:outlineLvl", style.level - 1) + 1
+        self.flow.paragraph(
+            "formula" if line.pieces and not line.has_text else style.kind,
+            join_scripts(line.pieces),
+            label=label,
+            depth=depth,
+            level=outline if 0 < outline < 10 else 0,
+            is_contents=style.is_contents,
+        )
+
+    def _label(self, properties: Any, style: Style) -> tuple[str, int]:
+        """Return the number of a paragraph, and its level from 0."""
+        num, depth = value(properties, "w:numPr/w:numId", default=style.num), number(properties, "w:numPr/w:ilvl", -1)
+        if depth < 0:
+            linked = self._numbering.depth(num or "", style.numbered_by)
+            depth = style.depth if linked is None else linked
+        return self._numbering.label(num or "", depth), depth
+
+    # Text in paragraphs.
+
+    def _inline(self, parent: Any, line: _Line) -> None:
+        for element in children(parent):
+            name = short(element.tag)
+            if name == "w:r":
+                self._run(element, line)
+            elif name in {"m:oMath", "m:oMathPara"}:
+                line.pieces.append((f" {read_formula(element)} ", ""))
+            elif name == "w:del":
+                self.flow.left_out["deletions"] += next(every(element, "w:delText", deep=True), None) is not None
+            elif name == "mc:AlternateContent":
+                self._inline(choice(element), line)
+            elif name not in {"w:pPr", "w:moveFrom", "w:sdtPr"}:
+                self._inline(element, line)  # of links, insertions, content controls, simple fields ...
+
+    def _run(self, run: Any, line: _Line) -> None:
+        properties = find(run, "w:rPr")
+        own = self._styles[value(properties, "w:rStyle") or ""] if properties is not None else Style()
+        said = (is_on(properties, "w:vanish"), own.hidden, line.style.hidden)
+        is_hidden = not self.flow.hidden and bool(next((hidden for hidden in said if hidden is not None), False))
+        script = _SCRIPTS.get(value(properties, "w:vertAlign") or own.align, "")
+        font = value(properties, "w:rFonts", "w:ascii") or ""
+        for child in run:
+            self._piece(child, line, script, font, is_hidden)
+
+    def _piece(self, child: Any, line: _Line, script: str, font: str, is_hidden: bool) -> None:
+        name, text = short(child.tag), child.text or ""
+        if name == "w:fldChar":
+            self._field(child, line)
+        elif name == "w:instrText":
+            self._open[-1:] = [field._replace(instruction=field.instruction + text) for field in self._open[-1:]]
+        elif name == "w:rPr" or not all(field.has_result for field in self._open):
+            return
+        elif is_hidden:
+            is_new = bool(text.strip()) and not line.has_hidden
+            self.flow.left_out["hidden texts"] += is_new
+            line.has_hidden |= is_new
+        elif name == "w:t":
+            line.add(_PRIVATE.sub(lambda sign: _symbol(font, ord(sign[0])), text), script)
+        elif name == "w:sym":
+            code = value(child, key="w:char") or ""
+            is_code = re.fullmatch("[0-9A-Fa-f]{1,5}", code)
+            line.add(_symbol(value(child, key="w:font") or "", int(code, 16)) if is_code else "", script)
+        elif name == "mc:AlternateContent":
+            for inner in choice(child):
+                self._piece(inner, line, script, font, is_hidden)
+        else:
+            self._other(name, child, line)
+
+    def _other(self, name: str, child: Any, line: _Line) -> None:
+        """Read what a run has besides text."""
+        if name in _SIGNS:
+            line.pieces.append((_SIGNS[name], ""))
+        elif name == "w:br":
+            line.pieces.append(("\f" if value(child, key="w:type") in {"page", "column"} else "\n", ""))
+        elif name in {"w:footnoteReference", "w:endnoteReference"}:
+            key = name[2:].removesuffix("Reference"), value(child, key="w:id") or ""
+            line.add(f"[^{self._notes.setdefault(key, len(self._notes) + 1)}]")
+        elif name == "w:ruby":
+            self._inline(find(child, "w:rubyBase"), line)
+            line.add("(")
+            self._inline(find(child, "w:rt"), line)
+            line.add(")")
+        elif name in {"w:drawing", "w:pict", "w:object"}:
+            self._drawing(child, line)
+
+    def _field(self, sign: Any, line: _Line) -> None:
+        """Follow the signs of a field: its instruction is not text, its result is."""
+        kind = value(sign, key="w:fldCharType")
+        if kind == "begin":
+            self._open.append(_Field())
+            if (box := find(sign, "w:ffData/w:checkBox")) is not None:
+                checked = is_on(box, "w:checked")
+                line.add("☒" if (is_on(box, "w:default") if checked is None else checked) else "☐")
+        elif kind == "separate" and self._open:
+            self._open[-1] = self._open[-1]._replace(has_result=True)
+        elif kind == "end" and self._open:
+            has_result, instruction = self._open.pop()
+            if not has_result and (button := re.match(r"\s*MACROBUTTON\s+\S+\s+(.+)", instruction, re.DOTALL)):
+                line.add(button[1].rstrip())
+
+    def _drawing(self, drawing: Any, line: _Line) -> None:
+        """Put the texts of shapes after the paragraph, or else the descriptions of pictures."""
+        about, part = dict[str, None](), self._package.main
+        for element in visible(drawing, ("w:txbxContent", "a:p")):
+            name = short(element.tag)
+            if name == "w:txbxContent":
+                line.shapes.append(partial(self._blocks, element))
+            elif name == "a:p":
+                line.shapes.append(partial(self.flow.paragraph, "paragraph", drawn_text(element)))
+            elif name == "v:textpath":
+                line.shapes.append(partial(self.flow.add, "figure", element.get("string", "")))
+            elif name in {"dgm:relIds", "c:chart"}:
+                add = add_diagram if name == "dgm:relIds" else add_chart
+                line.shapes.append(partial(add, self.flow, self._package, part, element))
+            count_drawing(element, self.flow)
+            about[description(element)] = None
+        if not line.shapes:
+            line.shapes += (partial(self.flow.add, "figure", text) for text in about)
+
+    # Tables.
+
+    def _table(self, table: Any) -> None:
+        rows, heads = list[list[TableCell]](), 0
+        merged = dict[int, TableCell]()  # the cells that go on below, by column
+        for line in _inside(table, "w:tr"):
+            properties = find(line, "w:trPr")
+            if find(properties, "w:del") is not None:
+                self.flow.left_out["deletions"] += 1
+                continue
+            before = min(number(properties, "w:gridBefore"), _MAX_COLUMNS)
+            heads += heads == len(rows) and bool(is_on(properties, "w:tblHeader"))
+            rows.append([TableCell([], columns=before)] if before > 0 else [])
+            column, grown = max(before, 0), set[int]()
+            for cell in _inside(line, "w:tc"):
+                width, blocks = min(max(number(cell, "w:tcPr/w:gridSpan", 1), 1), _MAX_COLUMNS), self._collect(cell)
+                vertical, horizontal = (_merge(cell, f"w:tcPr/w:{kind}Merge") for kind in "vh")
+                if vertical and (above := merged.get(column)):
+                    above.rows += id(above) not in grown
+                    grown.add(id(above))
+                    above.blocks += blocks
+                elif horizontal and rows[-1]:
+                    rows[-1][-1].columns += width
+                    rows[-1][-1].blocks += blocks
+                else:
+                    merged[column] = TableCell(blocks, columns=width)
+                    rows[-1].append(merged[column])
+                column += width
+        add_table(self.flow, [rows], heads)
+
+
+def _merge(cell: Any, path: str) -> bool:
+    """Return True if a cell belongs to the one above or before."""
+    return find(cell, path) is not None and value(cell, path, default="continue") == "continue"
+
+
+def _symbol(font: str, code: int) -> str:
+    """Return a sign of a font of symbols; "" if it is not known."""
+    table = _DINGS if font.lower().startswith("wingdings") else _SYMBOL
+    if 0xF000 <= code <= 0xF0FF or font.lower() in {"symbol", "wingdings"}:
+        return table.get(code & 0xFF, "")
+    return "" if 0xE000 <= code <= 0xF8FF or 0xD800 <= code < 0xE000 else chr(code)
+
+
+def _inside(parent: Any, name: str) -> Iterator[Any]:
+    """Yield rows or cells, also those in content controls."""
+    for element in parent:
+        if (own := short(element.tag)) == name:
+            yield element
+        elif own in {"w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo"}:
+            yield from _inside(element, name)
