@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from advchunk.errors import import_extra
 from advchunk.readers.counting import bullet, format_count
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.mathml import formula_text
-from advchunk.readers.office.flow import Flow
-from advchunk.readers.office.package import Package, children, every, find, number, short, value
+from advchunk.readers.office.flow import Flow, Table
+from advchunk.readers.office.package import Package, child_at, children, every, number, short, value
 from advchunk.readers.office.sheets import SheetCells, add_sheet
-from advchunk.readers.office.word_styles import kind_of_style
-from advchunk.readers.table_layout import TableCell, add_table
+from advchunk.readers.office.word_styles import Style, kind_of_style
+from advchunk.readers.table_layout import TableCell
 from advchunk.readers.writing import TextBlock, squeeze
 from advchunk.readers.xml import parse_xml
-from advchunk.records import BlockKind, Place
+from advchunk.records import Place
 
 _FORMS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 _INDEXES = frozenset({"text:table-of-content", "text:illustration-index", "text:table-index", "text:object-index"})
@@ -39,37 +39,28 @@ _SPACE = re.compile(r"[ \t\r\n]+")
 _MAX_REPEATED = 100  # columns and rows; spreadsheets repeat empty ones up to their size
 
 
-class _Style(NamedTuple):
-    kind: BlockKind = "paragraph"
-    level: int = 0
-    script: str = ""
-    is_hidden: bool = False
-
-
-def read_open_document(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
-    """Return the blocks of a text, of sheets, or of slides of OpenDocument, and the title and the author."""
-    package, fields = Package(data, "content.xml"), dict[str, str]()
+def read_open_document(data: bytes, flow: Flow) -> None:
+    """Read a text, sheets, or slides of OpenDocument."""
+    package = Package(data, "content.xml")
     about, content, styles = map(package.xml, ("meta.xml", "content.xml", "styles.xml"))
     for name, tag in ("title", "dc:title"), ("authors", "dc:creator"):
         if text := next((squeeze(own.text or "") for own in every(about, tag, deep=True)), ""):
-            fields[name] = text
-    flow = Flow(fields.get("title", ""), hidden=hidden)
+            flow.fields[name] = text
     reader = _Reader(package, flow, [styles, content])
-    for part in children(find(content, "office:body")):
+    for part in children(child_at(content, "office:body")):
         readers = {"office:spreadsheet": reader.sheets, "office:presentation": reader.slides}
         readers.get(short(part.tag), reader.blocks)(part)
     flow.write_notes()
     for kind in "header", "footer":
         texts = (squeeze("".join(own.itertext())) for own in every(styles, f"style:{kind}", deep=True))
         flow.left_out[f"{kind}s"] += sum(map(bool, texts))
-    flow.left_out["damaged parts"] = len(package.damaged) or find(content, "office:body") is None
-    return flow, fields
+    flow.left_out["damaged parts"] = len(package.damaged) or child_at(content, "office:body") is None
 
 
 class _Reader:
     def __init__(self, package: Package, flow: Flow, roots: list[Any]) -> None:
         self.flow, self._package = flow, package
-        self._elements, self._levels, self._known = dict[str, Any](), dict[str, dict[int, Any]](), dict[str, _Style]()
+        self._elements, self._levels, self._styles = dict[str, Any](), dict[str, dict[int, Any]](), {"": Style()}
         for root in roots:
             self._elements |= {value(own, key="style:name") or "": own for own in every(root, "style:style", deep=True)}
             for kind in "text:list-style", "text:outline-style":
@@ -77,27 +68,22 @@ class _Reader:
                     name = (value(style, key="style:name") or "") if kind == "text:list-style" else ""
                     self._levels[name] = {number(level, key="text:level", default=1): level for level in style}
         self._counts = dict[str, dict[int, int]]()  # of lists by their ids, else by their styles
-        self._shapes = list[Callable[[], None]]()  # after the open paragraph
 
-    def _style(self, name: str | None) -> _Style:
-        """Return what a style and those that it is based on say; one that is not defined is known by its name."""
-        chain, name = list[str](), name or ""
-        while name and name not in self._known and name not in chain:
-            chain.append(name)
-            name = value(self._elements.get(name), key="style:parent-style-name") or ""
-        style = self._known.get(name, _Style())
-        for own in reversed(chain):
-            element = self._elements.get(own)
-            shown = (value(element, key="style:display-name") or own).replace("_20_", " ").lower()
+    def _style(self, name: str) -> Style:
+        """Return a style; the kind of one that is not defined follows from its name."""
+        if name not in self._styles:
+            self._styles[name] = Style()  # if it is based on itself
+            element = self._elements.get(name)
+            base = self._style(value(element, key="style:parent-style-name") or "")
+            shown = (value(element, key="style:display-name") or name).replace("_20_", " ").lower()
             kind, level, _ = kind_of_style(_NAMES.get(shown, shown))
-            text = find(element, "style:text-properties")
+            text = child_at(element, "style:text-properties")
             position = (value(text, key="style:text-position") or "").split(" ")[0].lstrip("0%")
-            script = "sub" if position.startswith(("-", "sub")) else "sup" if position else style.script
+            script = "sub" if position.startswith(("-", "sub")) else "sup" if position else base.script
             display = value(text, key="text:display")
-            is_hidden = style.is_hidden if display is None else display == "none"
-            style = _Style(kind or style.kind, (shown == "title" and level) or style.level, script, is_hidden)
-            self._known[own] = style
-        return style
+            hidden = base.hidden if display is None else display == "none"
+            self._styles[name] = Style(kind or base.kind, (shown == "title" and level) or base.level, script, hidden)
+        return self._styles[name]
 
     # Blocks.
 
@@ -113,38 +99,31 @@ class _Reader:
                 self._table(element)
             elif name in _SHAPES:
                 self._shape(element)
-                self._write_shapes()
+                self.flow.write_shapes()
             elif name in _COUNTED:
                 self.flow.left_out[_COUNTED[name]] += 1
             elif name not in _SKIPPED and not self.flow.hides("texts", value(element, key="text:display") == "none"):
                 self.blocks(element, is_contents=is_contents or name in _INDEXES)
 
     def _collect(self, parent: Any) -> list[TextBlock]:
-        outer, self._shapes = self._shapes, []
+        outer, self.flow.shapes = self.flow.shapes, []
         with self.flow.collect() as blocks:
             self.blocks(parent)
-        self._shapes = outer
+        self.flow.shapes = outer
         return blocks
 
     def _paragraph(self, element: Any, label: str = "", depth: int = 0, *, is_contents: bool = False) -> None:
-        style = self._style(value(element, key="text:style-name"))
+        style = self._style(value(element, key="text:style-name") or "")
         pieces, level = [*self._inline(element, style)], style.level
         if short(element.tag) == "text:h":
             level = number(element, key="text:outline-level", default=1)
             label = label or self._label("", "", level, element)
         is_formula = {kind for text, kind in pieces if text.strip()} == {"formula"}
         text = join_scripts(pieces)
-        if text.strip() or not self._shapes:
+        if text.strip() or not self.flow.shapes:
             kind = "formula" if is_formula else style.kind
             self.flow.paragraph(kind, text, label=label, depth=depth, level=level, is_contents=is_contents)
-        self._write_shapes()
-
-    def _write_shapes(self) -> None:
-        shapes, self._shapes = self._shapes, []
-        for shape in shapes:
-            self.flow.finish()
-            shape()
-            self.flow.finish()
+        self.flow.write_shapes()
 
     # Lists.
 
@@ -193,8 +172,8 @@ class _Reader:
 
     # Text in paragraphs.
 
-    def _inline(self, element: Any, style: _Style) -> Iterator[tuple[str, str]]:
-        is_hidden = style.is_hidden and self.flow.hides("texts", bool((element.text or "").strip()))
+    def _inline(self, element: Any, style: Style) -> Iterator[tuple[str, str]]:
+        is_hidden = bool(style.hidden) and self.flow.hides("texts", bool((element.text or "").strip()))
         if not is_hidden:
             yield _SPACE.sub(" ", element.text or ""), style.script
         for child in element:
@@ -202,14 +181,14 @@ class _Reader:
             if not is_hidden:
                 yield _SPACE.sub(" ", child.tail or ""), style.script
 
-    def _piece(self, child: Any, style: _Style) -> Iterator[tuple[str, str]]:
+    def _piece(self, child: Any, style: Style) -> Iterator[tuple[str, str]]:
         name = short(child.tag)
         if name == "text:s":
             yield " " * min(number(child, key="text:c", default=1), 1000), ""
         elif name in {"text:tab", "text:line-break"}:
             yield "\t" if name == "text:tab" else "\n", ""
         elif name == "text:note":
-            yield self.flow.note(self._collect(children(find(child, "text:note-body")))), ""
+            yield self.flow.note(self._collect(children(child_at(child, "text:note-body")))), ""
         elif name == "text:ruby-text":
             yield from (("(", ""), *self._inline(child, style), (")", ""))
         elif name in _COUNTED:
@@ -220,16 +199,16 @@ class _Reader:
             else:
                 self._shape(child)
         elif name != "office:annotation-end":
-            own = self._style(value(child, key="text:style-name")) if name == "text:span" else style
-            is_hidden = own.is_hidden or style.is_hidden
-            yield from self._inline(child, own._replace(script=own.script or style.script, is_hidden=is_hidden))
+            own = self._style(value(child, key="text:style-name") or "") if name == "text:span" else style
+            hidden = own.hidden or style.hidden
+            yield from self._inline(child, own._replace(script=own.script or style.script, hidden=hidden))
 
     # Shapes and tables.
 
     def _formula(self, frame: Any) -> str:
         """Return the text of a formula that a frame holds."""
-        target = (value(find(frame, "draw:object"), key="xlink:href") or "").removeprefix("./").strip("/")
-        root = self._package.xml(f"{target}/content.xml") if target else find(frame, "draw:object/math:math")
+        target = (value(child_at(frame, "draw:object"), key="xlink:href") or "").removeprefix("./").strip("/")
+        root = self._package.xml(f"{target}/content.xml") if target else child_at(frame, "draw:object/math:math")
         if root is None or short(root.tag) != "math:math":
             return ""
         source = import_extra("lxml.etree", "office").tostring(root, encoding="unicode", with_tail=False)
@@ -242,28 +221,26 @@ class _Reader:
             for shape in shapes:
                 self._shape(shape)
         elif formula := self._formula(element):
-            self._shapes.append(partial(self.flow.add, "formula", formula))
+            self.flow.shapes.append(partial(self.flow.add, "formula", formula))
         elif next(every(element, "text:p", deep=True), None) is not None:
             contents = [child for child in element if not short(child.tag).startswith("svg:")]
-            self._shapes.append(partial(self.blocks, contents))
+            self.flow.shapes.append(partial(self.blocks, contents))
         else:
             self.flow.left_out["embedded objects"] += any(name.startswith("draw:object") for name in names)
             self.flow.left_out["pictures"] += names & {"draw:image", "draw:object"} == {"draw:image"}
-            texts = (find(element, f"svg:{name}") for name in ("title", "desc"))
+            texts = (child_at(element, f"svg:{name}") for name in ("title", "desc"))
             about = " ".join(text.text or "" for text in texts if text is not None)
-            self._shapes.append(partial(self.flow.add, "figure", squeeze(about)))
+            self.flow.shapes.append(partial(self.flow.add, "figure", squeeze(about)))
 
-    def _table(self, table: Any) -> None:
-        rows, heads = list[list[TableCell]](), 0
-        for row in _rows(table):
-            if short(row.getparent().tag) == "table:table-header-rows":
-                heads += heads == len(rows)
-            rows.append([])
+    def _table(self, source: Any) -> None:
+        table = Table()
+        for row in _rows(source):
+            table.begin_row(is_head=short(row.getparent().tag) == "table:table-header-rows")
             for cell in every(row, "table:table-cell"):
                 blocks = self._collect(cell)
-                times = _repeated(cell, "columns", _MAX_REPEATED if blocks else 1)
-                rows[-1] += [TableCell(blocks, *_spans(cell))] * times
-        add_table(self.flow, [rows], heads)
+                for _ in range(_repeated(cell, "columns", _MAX_REPEATED if blocks else 1)):
+                    table.add(TableCell(blocks, *_spans(cell)))
+        table.write(self.flow)
 
     # Sheets and slides.
 
@@ -308,7 +285,7 @@ class _Reader:
 
     def _cell_text(self, cell: Any) -> str:
         self.flow.left_out["comments"] += sum(1 for _ in every(cell, "office:annotation"))
-        lines = (join_scripts(self._inline(line, _Style())) for line in every(cell, "text:p"))
+        lines = (join_scripts(self._inline(line, Style())) for line in every(cell, "text:p"))
         if text := "\n".join(lines):
             return text
         formula = (value(cell, key="table:formula") or "").partition(":=")[2]
@@ -329,13 +306,13 @@ class _Reader:
             for kind, shape in sorted(kinds, key=lambda pair: pair[0] != "title"):
                 if kind == "title":
                     lines = every(shape, "text:p", deep=True)
-                    text = " ".join(join_scripts(self._inline(line, _Style())) for line in lines)
+                    text = " ".join(join_scripts(self._inline(line, Style())) for line in lines)
                     self.flow.paragraph("paragraph", text, level=1)
                 elif kind in _FOOTERS:
                     self.flow.left_out[_FOOTERS[kind]] += 1
                 else:
                     self.blocks([shape])
-            notes = children(find(slide, "presentation:notes"))
+            notes = children(child_at(slide, "presentation:notes"))
             self.flow.add_talk(self._collect(own for own in notes if value(own, key="presentation:class") == "notes"))
 
 

@@ -107,12 +107,12 @@ class Package:
     def relations(self, part: str) -> dict[str, tuple[str, str]]:
         """Return the kind and the target of each relationship of a part that does not lead outside the file."""
         folder, name = posixpath.split(part)
-        found = dict[str, tuple[str, str]]()
+        relations = dict[str, tuple[str, str]]()
         for relation in children(self.xml(posixpath.join(folder, "_rels", f"{name}.rels"))):
             if relation.get("TargetMode") != "External":
                 target = posixpath.normpath(posixpath.join("/", folder, unquote(relation.get("Target", ""))))
-                found[relation.get("Id", "")] = posixpath.basename(relation.get("Type", "")), target.strip("/")
-        return found
+                relations[relation.get("Id", "")] = posixpath.basename(relation.get("Type", "")), target.strip("/")
+        return relations
 
     def related(self, part: str, kind: str) -> Any:
         """Return the root of the first part of a kind to which a part refers."""
@@ -158,13 +158,11 @@ def children(element: Any) -> Any:
 
 def every(element: Any, name: str, *, deep: bool = False) -> Iterator[Any]:
     """Return the children of a name, or if ``deep`` all elements of that name in an element."""
-    if element is None:
-        return iter(())
-    found: Iterator[Any] = element.iter(full(name)) if deep else element.iterchildren(full(name))
-    return found
+    if element is not None:
+        yield from element.iter(full(name)) if deep else element.iterchildren(full(name))
 
 
-def find(element: Any, path: str) -> Any:
+def child_at(element: Any, path: str) -> Any:
     """Return the first child of the first child ... of these names, or None; far faster than the method of lxml."""
     for name in path.split("/"):
         element = next(every(element, name), None)
@@ -173,8 +171,8 @@ def find(element: Any, path: str) -> Any:
 
 def value(element: Any, path: str = "", key: str = "w:val", default: str | None = None) -> str | None:
     """Return an attribute of an element, or of one below it, or the default."""
-    found = find(element, path) if path else element
-    return default if found is None else found.get(full(key), default)
+    element = child_at(element, path) if path else element
+    return default if element is None else element.get(full(key), default)
 
 
 def number(element: Any, path: str = "", default: int = 0, key: str = "w:val") -> int:
@@ -184,8 +182,8 @@ def number(element: Any, path: str = "", default: int = 0, key: str = "w:val") -
 
 
 def is_on(element: Any, path: str) -> bool | None:
-    """Return whether a property is set, or None if it is not mentioned."""
-    return None if find(element, path) is None else (value(element, path) or "1") not in _OFF
+    """Return True if a property is set, False if it is unset, and None if it is not there."""
+    return None if child_at(element, path) is None else (value(element, path) or "1") not in _OFF
 
 
 def choice(element: Any) -> Any:
