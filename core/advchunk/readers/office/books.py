@@ -3,7 +3,7 @@
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 
-from advchunk.errors import ConfigurationError, Unreadable
+from advchunk.errors import ConfigurationError
 from advchunk.readers import formats
 from advchunk.readers.encodings import decode
 from advchunk.readers.office.flow import Flow
@@ -20,10 +20,7 @@ def read_book(data: bytes, flow: Flow) -> None:
     root = package.xml("META-INF/container.xml")
     files = () if root is None else root.iter("{*}rootfile")
     main = next((value(file, key="full-path") or "" for file in files), "") or package.find(".opf")
-    if (book := package.xml(main)) is None:
-        msg = "must not be damaged, got none of its text"
-        raise Unreadable(msg)
-    fields, reader = flow.fields, formats.find_reader("html")
+    book, fields, reader = package.xml(main), flow.fields, formats.find_reader("html")
     for element in children(child_at(book, "opf:metadata")):
         name, text = _FIELDS.get(short(element.tag).removeprefix("dc:"), ""), squeeze(element.text or "")
         if name and text:

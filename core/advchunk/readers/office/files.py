@@ -60,14 +60,8 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
         reason = first_line(error)
         if not isinstance(error, ConfigurationError):
             reason = f"must not be damaged, got {type(error).__name__}: {reason}"
-        msg = (
-            reason
-            if reason.startswith(name)
-            else f"{name} {reason}"
-            if reason.startswith("must")
-            else f"{name}: {reason}"
-        )
-        raise Unreadable(msg) from error
+        before = "" if reason.startswith(name) else f"{name} " if reason.startswith("must") else f"{name}: "
+        raise Unreadable(before + reason) from error
     document = flow.document(id, {**flow.fields, **(metadata or {})})
     if left_out := document.metadata.get("left_out"):
         _log.info("%s: left out %s", name, left_out)

@@ -108,7 +108,7 @@ class Flow(Writer):
                 self.add("footnote", f"[^{number}]: {text}")
 
 
-class Table:
+class TableRows:
     """The rows of a table as they are read, in which a cell may continue the one above or the one before."""
 
     def __init__(self) -> None:

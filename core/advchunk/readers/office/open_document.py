@@ -12,8 +12,8 @@ from advchunk.errors import import_extra
 from advchunk.readers.counting import bullet, format_count
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.mathml import formula_text
-from advchunk.readers.office.flow import Flow, Table
-from advchunk.readers.office.package import Package, child_at, children, every, number, short, value
+from advchunk.readers.office.flow import Flow, TableRows
+from advchunk.readers.office.package import Package, child_at, children, every, number, short, value, wrapped
 from advchunk.readers.office.sheets import SheetCells, add_sheet
 from advchunk.readers.office.word_styles import Style, kind_of_style
 from advchunk.readers.table_layout import TableCell
@@ -34,6 +34,7 @@ _HIDDEN = frozenset({"collapse", "filter"})
 _COUNTED = {"office:annotation": "comments", "text:deletion": "deletions", "text:hidden-text": "hidden texts"}
 _FOOTERS = {"footer": "footers", "date-time": "footers", "page-number": "footers", "header": "headers"}
 _NAMES = {"quotations": "quote", "illustration": "caption", "table": "caption", "figure": "caption"}  # of styles
+_ROW_GROUPS = frozenset({"table:table-header-rows", "table:table-rows", "table:table-row-group"})
 _MAX_ROWS, _MAX_COLUMNS = 2**20, 2**14
 _SPACE = re.compile(r"[ \t\r\n]+")
 _MAX_REPEATED = 100  # columns and rows; spreadsheets repeat empty ones up to their size
@@ -233,8 +234,8 @@ class _Reader:
             self.flow.shapes.append(partial(self.flow.add, "figure", squeeze(about)))
 
     def _table(self, source: Any) -> None:
-        table = Table()
-        for row in _rows(source):
+        table = TableRows()
+        for row in wrapped(source, "table:table-row", _ROW_GROUPS):
             table.begin_row(is_head=short(row.getparent().tag) == "table:table-header-rows")
             for cell in every(row, "table:table-cell"):
                 blocks = self._collect(cell)
@@ -258,7 +259,7 @@ class _Reader:
         for column in every(table, "table:table-column", deep=True):
             is_hidden = value(column, key="table:visibility") in _HIDDEN
             visible += [not self.flow.hides("columns", is_hidden)] * _repeated(column, "columns", _MAX_COLUMNS)
-        for row in _rows(table):
+        for row in wrapped(table, "table:table-row", _ROW_GROUPS):
             cells = self._cells(row, visible)
             times = _repeated(row, "rows", _MAX_ROWS)
             if value(row, key="table:visibility") in _HIDDEN and self.flow.hides("rows", bool(cells)):
@@ -314,16 +315,6 @@ class _Reader:
                     self.blocks([shape])
             notes = children(child_at(slide, "presentation:notes"))
             self.flow.add_talk(self._collect(own for own in notes if value(own, key="presentation:class") == "notes"))
-
-
-def _rows(table: Any) -> Iterator[Any]:
-    """Yield the rows of a table, also those in groups."""
-    for element in table:
-        name = short(element.tag)
-        if name == "table:table-row":
-            yield element
-        elif name in {"table:table-header-rows", "table:table-rows", "table:table-row-group"}:
-            yield from _rows(element)
 
 
 def _repeated(element: Any, kind: str, most: int) -> int:

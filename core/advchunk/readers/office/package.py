@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from io import BytesIO
 from typing import Any
@@ -14,7 +14,7 @@ from zipfile import ZipFile
 from advchunk.errors import import_extra
 from advchunk.readers.writing import squeeze
 
-_OPEN_XML = "http://schemas.openxmlformats.org/"
+_OPEN_XML, _OPEN_DOCUMENT = "http://schemas.openxmlformats.org/", "urn:oasis:names:tc:opendocument:xmlns:"
 _SPACES = {
     "w": f"{_OPEN_XML}wordprocessingml/2006/main",
     "p": f"{_OPEN_XML}presentationml/2006/main",
@@ -34,14 +34,9 @@ _SPACES = {
     "math": "http://www.w3.org/1998/Math/MathML",
     "xlink": "http://www.w3.org/1999/xlink",
     "xml": "http://www.w3.org/XML/1998/namespace",
-    "svg": "urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0",
-    **{
-        name: f"urn:oasis:names:tc:opendocument:xmlns:{kind}:1.0"
-        for name, kind in (
-            ("draw", "drawing"),
-            *((same, same) for same in ("office", "presentation", "style", "table", "text")),
-        )
-    },
+    "draw": f"{_OPEN_DOCUMENT}drawing:1.0",
+    "svg": f"{_OPEN_DOCUMENT}svg-compatible:1.0",
+    **{name: f"{_OPEN_DOCUMENT}{name}:1.0" for name in ("office", "presentation", "style", "table", "text")},
 }
 _PREFIXES = {space: prefix for prefix, space in _SPACES.items()}
 _STRICT = re.compile(rb'(?<=")http://purl\.oclc\.org/ooxml/(\w+)/(\w+)(?=")')  # the strict form of the standard
@@ -58,7 +53,7 @@ class Package:
     def __init__(self, data: bytes, main: str) -> None:
         self._archive, self.damaged = ZipFile(BytesIO(data)), set[str]()
         self._names = {name.replace("\\", "/").strip("/").lower(): name for name in self._archive.namelist()}
-        declared = next((target for kind, target in self.relations("").values() if kind == "officeDocument"), "")
+        declared = self.target("", "officeDocument")
         self.main = declared if declared.lower() in self._names else main
 
     def xml(self, name: str) -> Any:
@@ -114,14 +109,17 @@ class Package:
                 relations[relation.get("Id", "")] = posixpath.basename(relation.get("Type", "")), target.strip("/")
         return relations
 
+    def target(self, part: str, kind: str) -> str:
+        """Return the name of the first part of a kind to which a part refers, or ""."""
+        return next((target for own, target in self.relations(part).values() if own == kind), "")
+
     def related(self, part: str, kind: str) -> Any:
         """Return the root of the first part of a kind to which a part refers."""
-        return self.xml(next((target for own, target in self.relations(part).values() if own == kind), ""))
+        return self.xml(self.target(part, kind))
 
     def properties(self) -> dict[str, str]:
         """Return the title and the authors that a file declares."""
-        targets = dict(self.relations("").values())
-        root = self.xml(targets.get("core-properties", "docProps/core.xml"))
+        root = self.xml(self.target("", "core-properties") or "docProps/core.xml")
         own = {str(child.tag).rpartition("}")[2]: squeeze(child.text or "") for child in children(root)}
         title, authors = own.get("title", ""), own.get("creator", "")
         return {
@@ -160,6 +158,15 @@ def every(element: Any, name: str, *, deep: bool = False) -> Iterator[Any]:
     """Return the children of a name, or if ``deep`` all elements of that name in an element."""
     if element is not None:
         yield from element.iter(full(name)) if deep else element.iterchildren(full(name))
+
+
+def wrapped(element: Any, name: str, wrappers: Collection[str]) -> Iterator[Any]:
+    """Yield the children of a name, also those in elements of the names ``wrappers``."""
+    for child in element:
+        if (own := short(child.tag)) == name:
+            yield child
+        elif own in wrappers:
+            yield from wrapped(child, name, wrappers)
 
 
 def child_at(element: Any, path: str) -> Any:

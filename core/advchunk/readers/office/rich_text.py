@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from advchunk.readers.counting import bullet
 from advchunk.readers.inline import join_scripts
-from advchunk.readers.office.flow import Flow, Table
+from advchunk.readers.office.flow import Flow, TableRows
 from advchunk.readers.office.word_styles import kind_of_style
 from advchunk.readers.table_layout import TableCell
 from advchunk.readers.writing import TextBlock, squeeze
@@ -92,7 +92,7 @@ class _Reader:
         self._counted = set[str]()  # kinds of text that the open paragraph leaves out
         self._fonts, self._font = dict[int, str](), 0  # encodings; -1 is that of the file
         self._styles = dict[int, tuple[str, int]]()  # their names, and the levels of their headings
-        self._table, self._cells, self._is_head = Table(), list[list[TextBlock]](), False
+        self._table, self._cells, self._is_head = TableRows(), list[list[TextBlock]](), False
         self._row_start: int | None = None  # the first block of the open cell
         self._defined, self._merges = list[set[str]](), set[str]()  # cells of the row, and flags of the next
 
@@ -273,4 +273,4 @@ class _Reader:
     def _end_table(self) -> None:
         if self._table.rows:
             self._table.write(self.flow)
-        self._table = Table()
+        self._table = TableRows()

@@ -97,7 +97,7 @@ def _add_run(flow: Flow, sheet: SheetCells, numbers: list[int]) -> None:
 class _Reader:
     def __init__(self, package: Package, flow: Flow, from_1904: bool) -> None:
         self._package, self._flow, self._from_1904, self._room = package, flow, from_1904, _MAX_CELLS
-        strings = package.stream(self._related("sharedStrings"), "x:si")
+        strings = package.stream(package.target(package.main, "sharedStrings"), "x:si")
         self._strings = [_rich_text(item) for item in strings]
         styles = package.related(package.main, "styles")
         codes = {
@@ -106,9 +106,6 @@ class _Reader:
         }
         ids = (number(own, key="numFmtId") for own in every(child_at(styles, "x:cellXfs"), "x:xf"))
         self._codes = [codes.get(id) or BUILT_IN.get(id, "") for id in ids]
-
-    def _related(self, kind: str) -> str:
-        return next((target for own, target in self._package.relations(self._package.main).values() if own == kind), "")
 
     def read(self, part: str) -> SheetCells:
         """Return the cells of a sheet, without those that are hidden."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from advchunk.readers.office.drawings import add_paragraphs, description, drawn_text, read_drawing
-from advchunk.readers.office.flow import Flow, Table
+from advchunk.readers.office.flow import Flow, TableRows
 from advchunk.readers.office.package import Package, child_at, choice, every, number, short, value
 from advchunk.readers.table_layout import TableCell
 from advchunk.readers.writing import squeeze
@@ -85,7 +85,7 @@ class _Slide:
             self._flow.add("figure", description(about))
 
     def _table(self, source: Any) -> None:
-        table = Table()
+        table = TableRows()
         for line in every(source, "a:tr"):
             table.begin_row()
             for cell in every(line, "a:tc"):

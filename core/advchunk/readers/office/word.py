@@ -8,16 +8,25 @@ footers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from advchunk.errors import Unreadable
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.office.drawings import description, read_drawing, visible
-from advchunk.readers.office.flow import Flow, Table
+from advchunk.readers.office.flow import Flow, TableRows
 from advchunk.readers.office.formulas import read_formula
-from advchunk.readers.office.package import Package, child_at, children, choice, every, is_on, number, short, value
+from advchunk.readers.office.package import (
+    Package,
+    child_at,
+    children,
+    choice,
+    every,
+    is_on,
+    number,
+    short,
+    value,
+    wrapped,
+)
 from advchunk.readers.office.word_styles import SCRIPTS, Numbering, Style, Styles
 from advchunk.readers.table_layout import TableCell
 from advchunk.readers.writing import TextBlock
@@ -29,6 +38,7 @@ _SYMBOL |= dict(
 )
 _DINGS = dict(zip(b"\x6f\x71\xa8\xfb\xfc\xfd\xfe\xe0", "☐☐☐✗✓☒☑→", strict=True))
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
+_WRAPPERS = frozenset({"w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo"})  # of rows and cells
 _MAX_COLUMNS = 1000
 
 
@@ -69,9 +79,6 @@ class _Reader:
     def read(self) -> None:
         """Read the body, and the notes that it refers to."""
         bodies = [*every(self._package.xml(self._package.main), "w:body")]
-        if not bodies:
-            msg = "must not be damaged, got none of its text"
-            raise Unreadable(msg)
         for body in bodies:
             self._blocks(body)
         notes = {
@@ -88,7 +95,7 @@ class _Reader:
             if kind in {"header", "footer"}:
                 texts = every(self._package.xml(target), "w:t", deep=True)
                 counts[f"{kind}s"] += any((text.text or "").strip() for text in texts)
-        counts["damaged parts"] = len(self._package.damaged)
+        counts["damaged parts"] = len(self._package.damaged) or not bodies
 
     def _part(self, kind: str) -> Any:
         return self._package.related(self._package.main, kind)
@@ -242,8 +249,8 @@ class _Reader:
             self.flow.shapes += (partial(self.flow.add, "figure", text) for text in texts)
 
     def _table(self, source: Any) -> None:
-        table = Table()
-        for line in _inside(source, "w:tr"):
+        table = TableRows()
+        for line in wrapped(source, "w:tr", _WRAPPERS):
             properties = child_at(line, "w:trPr")
             if child_at(properties, "w:del") is not None:
                 self.flow.left_out["deletions"] += 1
@@ -251,7 +258,7 @@ class _Reader:
             table.begin_row(is_head=bool(is_on(properties, "w:tblHeader")))
             if (before := min(number(properties, "w:gridBefore"), _MAX_COLUMNS)) > 0:
                 table.add(TableCell([], columns=before))
-            for cell in _inside(line, "w:tc"):
+            for cell in wrapped(line, "w:tc", _WRAPPERS):
                 width = min(max(number(cell, "w:tcPr/w:gridSpan", 1), 1), _MAX_COLUMNS)
                 is_below, is_after = (_merge(cell, f"w:tcPr/w:{kind}Merge") for kind in "vh")
                 table.add(TableCell(self._collect(cell), columns=width), is_below=is_below, is_after=is_after)
@@ -269,12 +276,3 @@ def _symbol(font: str, code: int) -> str:
     if 0xF000 <= code <= 0xF0FF or font.lower() in {"symbol", "wingdings"}:
         return table.get(code & 0xFF, "")
     return "" if 0xE000 <= code <= 0xF8FF or 0xD800 <= code < 0xE000 else chr(code)
-
-
-def _inside(parent: Any, name: str) -> Iterator[Any]:
-    """Yield rows or cells, also those in content controls."""
-    for element in parent:
-        if (own := short(element.tag)) == name:
-            yield element
-        elif own in {"w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo"}:
-            yield from _inside(element, name)
