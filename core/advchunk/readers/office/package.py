@@ -39,7 +39,10 @@ _SPACES = {
     **{name: f"{_OPEN_DOCUMENT}{name}:1.0" for name in ("office", "presentation", "style", "table", "text")},
 }
 _PREFIXES = {space: prefix for prefix, space in _SPACES.items()}
-_STRICT = re.compile(rb'(?<=")http://purl\.oclc\.org/ooxml/(\w+)/(\w+)(?=")')  # the strict form of the standard
+_STRICT, _STRICT_SIGN = (
+    re.compile(rb'(?<=")http://purl\.oclc\.org/ooxml/(\w+)/(\w+)(?=")'),
+    b"//purl.oclc.org/ooxml/",
+)  # the strict form of the standard
 _PARSER = {"resolve_entities": False, "no_network": True, "recover": True, "remove_comments": True, "remove_pis": True}
 _OFF = frozenset({"0", "false", "off"})
 _NO_TITLE = re.compile(
@@ -63,7 +66,7 @@ class Package:
         etree, root = import_extra("lxml.etree", "office"), None
         parser = etree.XMLParser(**_PARSER)
         try:
-            root = etree.fromstring(self._read(key), parser)
+            root = etree.fromstring(self.read(key), parser)
         except Exception:  # noqa: BLE001  # of zipfile, zlib, or lxml
             self.damaged.add(key)
         if root is None or _lost(parser.error_log):
@@ -76,7 +79,7 @@ class Package:
             self.damaged |= {key} if key else set()
             return
         etree = import_extra("lxml.etree", "office")
-        parser = etree.iterparse(BytesIO(self._read(key)), tag=[*map(full, tags)], **_PARSER)
+        parser = etree.iterparse(BytesIO(self.read(key) or b""), tag=[*map(full, tags)], **_PARSER)
         for _, element in parser:
             yield element
             element.clear()
@@ -86,18 +89,15 @@ class Package:
             self.damaged.add(key)
 
     def read(self, name: str) -> bytes | None:
-        """Return the bytes of a part, or None if it is missing."""
-        return self._archive.read(self._names[name.lower()]) if name.lower() in self._names else None
+        """Return the bytes of a part, with the usual names of namespaces, or None if it is missing."""
+        if (member := self._names.get(name.lower())) is None:
+            return None
+        data = self._archive.read(member)
+        return _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/\2", data) if _STRICT_SIGN in data else data
 
     def find(self, suffix: str) -> str:
         """Return the name of the first part with a suffix, or ""."""
         return next((name for name in self._names if name.endswith(suffix)), "")
-
-    def _read(self, key: str) -> bytes:
-        data = self._archive.read(self._names[key])
-        if b"//purl.oclc.org/ooxml/" in data:
-            data = _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/\2", data)
-        return data
 
     def relations(self, part: str) -> dict[str, tuple[str, str]]:
         """Return the kind and the target of each relationship of a part that does not lead outside the file."""

@@ -1,9 +1,4 @@
-"""Read Word files from their XML (ECMA-376, part 1).
-
-What Word shows is read: numbers that it sets, text boxes after their paragraph, results of fields, and notes at the end.
-What it does not print, such as comments, deletions, and hidden text, is left out and counted, as are pictures, headers, and
-footers.
-"""
+"""Read Word files from their XML (ECMA-376, part 1)."""
 
 from __future__ import annotations
 
