@@ -44,7 +44,8 @@ def read_drawing(
             yield partial(flow.add, "figure", element.get("string", ""))
         elif name in _RELATED:
             yield partial(_RELATED[name], flow, package, part, element)
-        flow.left_out[_LEFT_OUT.get(name, "")] += name in _LEFT_OUT
+        if name in _LEFT_OUT:
+            flow.left_out[_LEFT_OUT[name]] += 1
 
 
 def visible(drawing: Any, stop: Collection[str]) -> Iterator[Any]:
