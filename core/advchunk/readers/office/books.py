@@ -19,7 +19,7 @@ def read_book(data: bytes, flow: Flow) -> None:
     package = Package(data, "")
     root = package.xml("META-INF/container.xml")
     files = () if root is None else root.iter("{*}rootfile")
-    main = next((value(file, key="full-path") or "" for file in files), "") or package.find(".opf")
+    main = next((value(file, key="full-path") for file in files), "") or package.find(".opf")
     book, fields, reader = package.xml(main), flow.fields, formats.find_reader("html")
     for element in children(child_at(book, "opf:metadata")):
         name, text = _FIELDS.get(short(element.tag).removeprefix("dc:"), ""), squeeze(element.text or "")
@@ -30,7 +30,7 @@ def read_book(data: bytes, flow: Flow) -> None:
     for item in spine if any(own is not None for own in spine) else items.values():
         if value(item, key="media-type") not in _PAGES:
             continue
-        name = normpath(join(dirname(main), unquote(value(item, key="href") or "")))
+        name = normpath(join(dirname(main), unquote(value(item, key="href"))))
         if (page := package.read(name)) is None:
             flow.left_out["missing pages"] += 1
         else:

@@ -71,14 +71,14 @@ def description(element: Any) -> str:
 
 def _add_diagram(flow: Flow, package: Package, part: str, element: Any) -> None:
     """Add the texts of SmartArt, line by line."""
-    _, target = package.relations(part).get(value(element, key="r:dm") or "", ("", ""))
+    _, target = package.relations(part).get(value(element, key="r:dm"), ("", ""))
     lines = (drawn_text(own) for own in every(package.xml(target), "a:p", deep=True))
     flow.add("figure", "\n".join(filter(None, map(squeeze, lines))))
 
 
 def _add_chart(flow: Flow, package: Package, part: str, element: Any) -> None:
     """Add the title of a chart, and the values of its series as a table."""
-    _, target = package.relations(part).get(value(element, key="r:id") or "", ("", ""))
+    _, target = package.relations(part).get(value(element, key="r:id"), ("", ""))
     root = package.xml(target)
     title = " ".join(map(drawn_text, every(child_at(root, "c:chart/c:title"), "a:p", deep=True)))
     heads, columns = [""], list[dict[int, str]]()
@@ -150,7 +150,7 @@ def add_paragraphs(flow: Flow, body: Any, plain: Collection[int] | None) -> None
         elif (automatic := child_at(properties, "a:buAutoNum")) is not None:
             start = number(automatic, key="startAt", default=1)
             counts[depth] += 1
-            match = _AUTOMATIC.fullmatch(value(automatic, key="type") or "")
+            match = _AUTOMATIC.fullmatch(value(automatic, key="type"))
             form, (before, after) = (match[1], _AROUND[match[2]]) if match else ("arabic", ("", "."))
             label = f"{before}{format_count(start + counts[depth] - 1, _FORMS.get(form, 'decimal'))}{after}"
         for deeper in [own for own in counts if own > depth or (own == depth and not label)]:

@@ -44,7 +44,7 @@ def _part(element: Any, name: str) -> Element:
 
 
 def _sign(element: Any, path: str, default: str) -> str:
-    return default if child_at(element, path) is None else value(element, path, "m:val") or ""
+    return default if child_at(element, path) is None else value(element, path, "m:val")
 
 
 def _run(run: Any) -> Element:

@@ -13,7 +13,7 @@ from advchunk.readers.counting import bullet, format_count
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.mathml import formula_text
 from advchunk.readers.office.flow import Flow, TableRows
-from advchunk.readers.office.package import Package, child_at, children, every, number, short, value, wrapped
+from advchunk.readers.office.package import Package, child_at, children, every, full, number, short, value, wrapped
 from advchunk.readers.office.sheets import SheetCells, add_sheet
 from advchunk.readers.office.word_styles import Style, kind_of_style
 from advchunk.readers.table_layout import TableCell
@@ -63,10 +63,10 @@ class _Reader:
         self.flow, self._package = flow, package
         self._elements, self._levels, self._styles = dict[str, Any](), dict[str, dict[int, Any]](), {"": Style()}
         for root in roots:
-            self._elements |= {value(own, key="style:name") or "": own for own in every(root, "style:style", deep=True)}
+            self._elements |= {value(own, key="style:name"): own for own in every(root, "style:style", deep=True)}
             for kind in "text:list-style", "text:outline-style":
                 for style in every(root, kind, deep=True):
-                    name = (value(style, key="style:name") or "") if kind == "text:list-style" else ""
+                    name = value(style, key="style:name") if kind == "text:list-style" else ""
                     self._levels[name] = {number(level, key="text:level", default=1): level for level in style}
         self._counts = dict[str, dict[int, int]]()  # of lists by their ids, else by their styles
 
@@ -75,14 +75,14 @@ class _Reader:
         if name not in self._styles:
             self._styles[name] = Style()  # if it is based on itself
             element = self._elements.get(name)
-            base = self._style(value(element, key="style:parent-style-name") or "")
+            base = self._style(value(element, key="style:parent-style-name"))
             shown = (value(element, key="style:display-name") or name).replace("_20_", " ").lower()
             kind, level, _ = kind_of_style(_NAMES.get(shown, shown))
             text = child_at(element, "style:text-properties")
-            position = (value(text, key="style:text-position") or "").split(" ")[0].lstrip("0%")
+            position = value(text, key="style:text-position").split(" ")[0].lstrip("0%")
             script = "sub" if position.startswith(("-", "sub")) else "sup" if position else base.script
             display = value(text, key="text:display")
-            hidden = base.hidden if display is None else display == "none"
+            hidden = base.hidden if not display else display == "none"
             self._styles[name] = Style(kind or base.kind, (shown == "title" and level) or base.level, script, hidden)
         return self._styles[name]
 
@@ -114,7 +114,7 @@ class _Reader:
         return blocks
 
     def _paragraph(self, element: Any, label: str = "", depth: int = 0, *, is_contents: bool = False) -> None:
-        style = self._style(value(element, key="text:style-name") or "")
+        style = self._style(value(element, key="text:style-name"))
         pieces, level = [*self._inline(element, style)], style.level
         if short(element.tag) == "text:h":
             level = number(element, key="text:outline-level", default=1)
@@ -166,9 +166,9 @@ class _Reader:
         if not value(level, key="style:num-format"):
             return ""
         shown = range(depth - number(level, key="text:display-levels", default=1) + 1, depth + 1)
-        forms = ((at, value(levels.get(at), key="style:num-format") or "") for at in shown if at > 0)
+        forms = ((at, value(levels.get(at), key="style:num-format")) for at in shown if at > 0)
         texts = [format_count(counts.get(at, 1), _FORMS.get(form, "decimal")) for at, form in forms if form]
-        before, after = (value(level, key=f"style:num-{side}fix") or "" for side in ("pre", "suf"))
+        before, after = (value(level, key=f"style:num-{side}fix") for side in ("pre", "suf"))
         return squeeze(f"{before}{'.'.join(texts)}{after}")
 
     # Text in paragraphs.
@@ -200,7 +200,7 @@ class _Reader:
             else:
                 self._shape(child)
         elif name != "office:annotation-end":
-            own = self._style(value(child, key="text:style-name") or "") if name == "text:span" else style
+            own = self._style(value(child, key="text:style-name")) if name == "text:span" else style
             hidden = own.hidden or style.hidden
             yield from self._inline(child, own._replace(script=own.script or style.script, hidden=hidden))
 
@@ -208,7 +208,7 @@ class _Reader:
 
     def _formula(self, frame: Any) -> str:
         """Return the text of a formula that a frame holds."""
-        target = (value(child_at(frame, "draw:object"), key="xlink:href") or "").removeprefix("./").strip("/")
+        target = value(child_at(frame, "draw:object"), key="xlink:href").removeprefix("./").strip("/")
         root = self._package.xml(f"{target}/content.xml") if target else child_at(frame, "draw:object/math:math")
         if root is None or short(root.tag) != "math:math":
             return ""
@@ -248,9 +248,9 @@ class _Reader:
     def sheets(self, parent: Any) -> None:
         """Write the sheets of a spreadsheet."""
         for table in every(parent, "table:table"):
-            style = self._elements.get(value(table, key="table:style-name") or "")
+            style = self._elements.get(value(table, key="table:style-name"))
             if not self.flow.hides("sheets", value(style, "style:table-properties", "table:display") == "false"):
-                add_sheet(self.flow, squeeze(value(table, key="table:name") or ""), self._sheet(table))
+                add_sheet(self.flow, squeeze(value(table, key="table:name")), self._sheet(table))
                 for shapes in every(table, "table:shapes"):
                     self.blocks(shapes)
 
@@ -289,21 +289,21 @@ class _Reader:
         lines = (join_scripts(self._inline(line, Style())) for line in every(cell, "text:p"))
         if text := "\n".join(lines):
             return text
-        formula = (value(cell, key="table:formula") or "").partition(":=")[2]
-        if formula and value(cell, key="office:value") is None and value(cell, key="office:string-value") is None:
+        formula = value(cell, key="table:formula").partition(":=")[2]
+        if formula and not {full("office:value"), full("office:string-value")} & {*cell.keys()}:
             self.flow.left_out["values of formulas"] += 1
             return f"={formula.replace('[.', '').replace(']', '')}"
-        return value(cell, key="office:value") or ""
+        return value(cell, key="office:value")
 
     def slides(self, parent: Any) -> None:
         """Write slides, each a page with its notes."""
         for page, slide in enumerate(every(parent, "draw:page"), 1):
-            style = self._elements.get(value(slide, key="draw:style-name") or "")
+            style = self._elements.get(value(slide, key="draw:style-name"))
             visibility = value(style, "style:drawing-page-properties", "presentation:visibility")
             if self.flow.hides("slides", visibility == "hidden"):
                 continue
             self.flow.places = (Place(page),)
-            kinds = [(value(shape, key="presentation:class") or "", shape) for shape in slide]
+            kinds = [(value(shape, key="presentation:class"), shape) for shape in slide]
             for kind, shape in sorted(kinds, key=lambda pair: pair[0] != "title"):
                 if kind == "title":
                     lines = every(shape, "text:p", deep=True)

@@ -176,15 +176,16 @@ def child_at(element: Any, path: str) -> Any:
     return element
 
 
-def value(element: Any, path: str = "", key: str = "w:val", default: str | None = None) -> str | None:
+def value(element: Any, path: str = "", key: str = "w:val", default: str = "") -> str:
     """Return an attribute of an element, or of one below it, or the default."""
     element = child_at(element, path) if path else element
-    return default if element is None else element.get(full(key), default)
+    text: str = default if element is None else element.get(full(key), default)
+    return text
 
 
 def number(element: Any, path: str = "", default: int = 0, key: str = "w:val") -> int:
     """Return an attribute that is a number."""
-    text = value(element, path, key) or ""
+    text = value(element, path, key)
     return int(text) if re.fullmatch(r"-?\d{1,9}", text) else default
 
 

@@ -47,9 +47,9 @@ def read_sheets(data: bytes, flow: Flow) -> None:
     reader = _Reader(package, flow, value(child_at(book, "x:workbookPr"), key="date1904") in _ON)
     sheets = [*every(child_at(book, "x:sheets"), "x:sheet")]
     for sheet in sheets:
-        _, part = relations.get(value(sheet, key="r:id") or "", ("", ""))
+        _, part = relations.get(value(sheet, key="r:id"), ("", ""))
         if not flow.hides("sheets", (value(sheet, key="state") or "visible") != "visible"):
-            add_sheet(flow, squeeze(value(sheet, key="name") or ""), reader.read(part or "a sheet"))
+            add_sheet(flow, squeeze(value(sheet, key="name")), reader.read(part or "a sheet"))
             reader.read_drawings(part)
     flow.left_out["damaged parts"] = len(package.damaged) or not sheets
 
@@ -101,7 +101,7 @@ class _Reader:
         self._strings = [_rich_text(item) for item in strings]
         styles = package.related(package.main, "styles")
         codes = {
-            number(own, key="numFmtId"): value(own, key="formatCode") or ""
+            number(own, key="numFmtId"): value(own, key="formatCode")
             for own in every(child_at(styles, "x:numFmts"), "x:numFmt")
         }
         ids = (number(own, key="numFmtId") for own in every(child_at(styles, "x:cellXfs"), "x:xf"))
@@ -114,7 +114,7 @@ class _Reader:
         for element in self._package.stream(part, "x:row", "x:mergeCell", "x:col"):
             name, is_hidden = short(element.tag), value(element, key="hidden") in _ON and not self._flow.hidden
             if name == "x:mergeCell":
-                merged.append(value(element, key="ref") or "")
+                merged.append(value(element, key="ref"))
             elif name == "x:col":
                 first, last = (number(element, key=key, default=1) for key in ("min", "max"))
                 hidden_columns |= {*range(first - 1, min(last, 16384))} if is_hidden else set()

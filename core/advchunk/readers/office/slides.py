@@ -23,7 +23,7 @@ def read_slides(data: bytes, flow: Flow) -> None:
     flow.fields = package.properties()
     relations = package.relations(package.main)
     ids = every(child_at(package.xml(package.main), "p:sldIdLst"), "p:sldId")
-    parts = [target for id in ids if (target := relations.get(value(id, key="r:id") or "", ("", ""))[1])]
+    parts = [target for id in ids if (target := relations.get(value(id, key="r:id"), ("", ""))[1])]
     parts = parts or [target for kind, target in relations.values() if kind == "slide"]
     for page, part in enumerate(parts, 1):
         if (root := package.xml(part)) is None:
@@ -113,4 +113,4 @@ def _shapes(parent: Iterable[Any]) -> Iterator[Any]:
 def _placeholder(shape: Any) -> tuple[str, str]:
     """Return the type of a placeholder, and its number; "" and "" of another shape."""
     place = child_at(shape, "p:nvSpPr/p:nvPr/p:ph")
-    return ("", "") if place is None else (value(place, key="type") or "obj", value(place, key="idx") or "")
+    return ("", "") if place is None else (value(place, key="type") or "obj", value(place, key="idx"))

@@ -149,9 +149,9 @@ class _Reader:
         """Return the number of a paragraph, and its level from 0."""
         num, depth = value(properties, "w:numPr/w:numId", default=style.num), number(properties, "w:numPr/w:ilvl", -1)
         if depth < 0:
-            linked = self._numbering.depth(num or "", style.numbered_by)
+            linked = self._numbering.depth(num, style.numbered_by)
             depth = style.depth if linked is None else linked
-        return self._numbering.label(num or "", depth), depth
+        return self._numbering.label(num, depth), depth
 
     # Text in paragraphs.
 
@@ -171,11 +171,11 @@ class _Reader:
 
     def _run(self, run: Any, line: _Line) -> None:
         properties = child_at(run, "w:rPr")
-        own = self._styles[value(properties, "w:rStyle") or ""] if properties is not None else Style()
+        own = self._styles[value(properties, "w:rStyle")] if properties is not None else Style()
         hidden = (is_on(properties, "w:vanish"), own.hidden, line.style.hidden)
         is_hidden = not self.flow.hidden and bool(next((is_set for is_set in hidden if is_set is not None), False))
-        script = SCRIPTS.get(value(properties, "w:vertAlign") or "", own.script)
-        font = value(properties, "w:rFonts", "w:ascii") or ""
+        script = SCRIPTS.get(value(properties, "w:vertAlign"), own.script)
+        font = value(properties, "w:rFonts", "w:ascii")
         for child in run:
             self._piece(child, line, script, font, is_hidden)
 
@@ -194,9 +194,9 @@ class _Reader:
         elif name == "w:t":
             line.add(_PRIVATE.sub(lambda sign: _symbol(font, ord(sign[0])), text), script)
         elif name == "w:sym":
-            code = value(child, key="w:char") or ""
+            code = value(child, key="w:char")
             is_code = re.fullmatch("[0-9A-Fa-f]{1,5}", code)
-            line.add(_symbol(value(child, key="w:font") or "", int(code, 16)) if is_code else "", script)
+            line.add(_symbol(value(child, key="w:font"), int(code, 16)) if is_code else "", script)
         elif name == "mc:AlternateContent":
             for inner in choice(child):
                 self._piece(inner, line, script, font, is_hidden)
@@ -210,7 +210,7 @@ class _Reader:
         elif name == "w:br":
             line.pieces.append(("\f" if value(child, key="w:type") in {"page", "column"} else "\n", ""))
         elif name in {"w:footnoteReference", "w:endnoteReference"}:
-            key = name[2:].removesuffix("Reference"), value(child, key="w:id") or ""
+            key = name[2:].removesuffix("Reference"), value(child, key="w:id")
             line.add(f"[^{self._notes.setdefault(key, len(self._notes) + 1)}]")
         elif name == "w:ruby":
             self._inline(child_at(child, "w:rubyBase"), line)

@@ -58,7 +58,7 @@ class Styles(dict[str, Style]):
 
     def __init__(self, root: Any) -> None:
         super().__init__({"": Style()})
-        self._elements = {value(style, key="w:styleId") or "": style for style in every(root, "w:style")}
+        self._elements = {value(style, key="w:styleId"): style for style in every(root, "w:style")}
         ids = (
             id
             for id, style in self._elements.items()
@@ -69,14 +69,14 @@ class Styles(dict[str, Style]):
     def __missing__(self, id: str) -> Style:
         self[id] = Style()  # if it is based on itself
         element = self._elements.get(id)
-        base, name = self[value(element, "w:basedOn") or ""], value(element, "w:name") or id
+        base, name = self[value(element, "w:basedOn")], value(element, "w:name") or id
         kind, level, is_contents = kind_of_style(name)
         outline = number(element, "w:pPr/w:outlineLvl", -1)
         hidden, list_ = is_on(element, "w:rPr/w:vanish"), child_at(element, "w:pPr/w:numPr")
         self[id] = Style(
             kind or base.kind,
             (level or base.level * (not base.is_title)) if outline < 0 else (outline + 1) % 10,  # 9 is no heading
-            SCRIPTS.get(value(element, "w:rPr/w:vertAlign") or "", base.script),
+            SCRIPTS.get(value(element, "w:rPr/w:vertAlign"), base.script),
             base.hidden if hidden is None else hidden,
             value(list_, "w:numId", default=base.num) or base.num,
             number(list_, "w:ilvl", base.depth),
@@ -95,7 +95,7 @@ class _Level(NamedTuple):
     text: str
     restart: int
     is_legal: bool
-    style: str | None
+    style: str
 
 
 class Numbering:
@@ -104,15 +104,15 @@ class Numbering:
     def __init__(self, root: Any, styles: Styles) -> None:
         definitions, links = dict[str, dict[int, _Level]](), dict[str, str]()
         for element in every(root, "w:abstractNum"):
-            id = value(element, key="w:abstractNumId") or ""
+            id = value(element, key="w:abstractNumId")
             definitions[id] = dict(map(_level, every(element, "w:lvl")))
             if link := value(element, "w:numStyleLink"):
                 links[id] = link
-        nums = {value(num, key="w:numId") or "": num for num in every(root, "w:num")}
+        nums = {value(num, key="w:numId"): num for num in every(root, "w:num")}
         self._lists = dict[str, tuple[str, dict[int, _Level], dict[int, int]]]()  # definition, levels, own starts
         self._counts, self._begun = dict[str, dict[int, int]](), set[tuple[str, int]]()
         for id, num in nums.items():
-            definition = value(num, "w:abstractNumId") or ""
+            definition = value(num, "w:abstractNumId")
             if definition in links:
                 definition = value(nums.get(styles[links[definition]].num), "w:abstractNumId") or definition
             levels, starts = dict(definitions.get(definition, {})), dict[int, int]()
@@ -155,6 +155,6 @@ class Numbering:
 
 def _level(level: Any) -> tuple[int, _Level]:
     form = value(level, "w:numFmt") or value(level, "mc:AlternateContent/mc:Fallback/w:numFmt") or "decimal"
-    depth, text, is_legal = number(level, key="w:ilvl"), value(level, "w:lvlText") or "", bool(is_on(level, "w:isLgl"))
+    depth, text, is_legal = number(level, key="w:ilvl"), value(level, "w:lvlText"), bool(is_on(level, "w:isLgl"))
     restart = number(level, "w:lvlRestart", depth)
     return depth, _Level(number(level, "w:start"), form, text, restart, is_legal, value(level, "w:pStyle"))
