@@ -14,9 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import bm25s
 import numpy as np
-import Stemmer
 from runner import argument_parser, difference
 
 from advchunk import HybridEmbedder, create
@@ -27,7 +25,7 @@ from advchunk.models.embedders import as_embedder
 from advchunk.models.hashed_words import HashedWords
 from advchunk.models.static import StaticEmbedder, default_embedder
 from advchunk.records import Floats, Ints
-from advchunk.text.terms import stop_words
+from advchunk.retrieval import LexicalIndex
 
 SETS = ("chroma", "covidqa", "qmsum", "xquad/en", "xquad/de")
 MEAN, BUDGET = 90, 1000  # tokens of a chunk, tokens retrieved
@@ -92,16 +90,9 @@ def rank_by_vectors(embedder: Callable[[str], Any], texts: Texts) -> Ints:
 
 
 def rank_by_bm25(texts: Texts) -> Ints:
-    """Rank by BM25 with stems and stop words."""
-    stemmer = Stemmer.Stemmer(NAMES[texts.language]) if texts.language in NAMES else None
-    options = {
-        "stopwords": list(stop_words("snowball", texts.language)), "stemmer": stemmer, "show_progress": False
-    }  # fmt: skip
-    index = bm25s.BM25()
-    index.index(bm25s.tokenize(list(texts.chunks), **options), show_progress=False)
-    asked = bm25s.tokenize(list(texts.questions), return_ids=False, **options)
-    scores = np.stack([index.get_scores(words) if words else np.zeros(len(texts.chunks)) for words in asked])
-    return np.argsort(-scores, axis=1, kind="stable")
+    """Rank by BM25 (`LexicalIndex`)."""
+    index = LexicalIndex(texts.chunks)
+    return np.argsort(-np.stack([index.scores(question) for question in texts.questions]), axis=1, kind="stable")
 
 
 def rankers(first: StaticEmbedder, *, minilm: bool) -> dict[str, Ranker]:

@@ -12,6 +12,7 @@ import html
 import json
 import re
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -27,7 +28,7 @@ from advchunk import Chunk, OptimalSemanticChunker, RecursiveChunker, SemanticTh
 from advchunk.evaluation import pk
 from advchunk.models.embedders import as_embedder
 from advchunk.models.hashed_words import HashedWords
-from advchunk.retrieval import Retriever
+from advchunk.retrieval import LexicalIndex, Retriever
 from advchunk.text.detection import tell_language
 from advchunk.text.sentences import sentences
 
@@ -46,10 +47,12 @@ FILES = {
 SETS = {"de_gsd": "de", "en_ewt": "en", "en_gum": "en", "ja_gsd": "ja"}
 XQUAD = ("en", "de", "ru", "zh")
 _KIN = {"ms": "id", "nb": "no", "nn": "no", "bs": "hr", "zh-cn": "zh", "zh-hant": "zh", "iw": "he", "fil": "tl"}
+_ARTICLE = re.compile(r'<article data-number="(\d+)">(.*?)</article>', re.DOTALL)
 _PARAGRAPH = re.compile(r"<(?:p|li)[^>]*>(.*?)</(?:p|li)>", re.DOTALL)
 _FIRST = 3  # hits of a question
 _DIMENSIONS = 2048  # of vectors of words, as in `chunkers.base`
 _UNLIMITED, _TEXTS = 10**6, 10
+KNOWN_WORDS = Path(__file__).with_name("known_words.toml")
 
 LIBRARIES: dict[str, Callable[[], Callable[[str], str]]] = {
     "py3langid": lambda: lambda text: import_module("py3langid").classify(text)[0],
@@ -108,11 +111,28 @@ def print_retrieval(data: Path) -> None:
     alone: dict[str, Any] = {"mode": "lexical", "neighbors": False}
     every = {name: own for of_code in chunks.values() for name, own in of_code.items()}
     for code in XQUAD:
-        row = [
-            f"{_share(chunks[code], questions[code], code, language, **alone):.1f}" for language in ("en", code, "auto")
-        ]
-        row += [f"{_share(every, questions[code], code, language, **alone):.1f}" for language in ("en", "auto")]
+        row = [f"{_share(own, questions[code], code, code, **alone):.1f}" for own in (chunks[code], every)]
         print(f"| {code} | {' | '.join(row)} |")
+
+
+def print_known_words(declarations: Path) -> None:
+    """Print for each language how many words in their dictionary form find an article that has them first, and among the first three."""
+    table, rows = tomllib.loads(KNOWN_WORDS.read_text(encoding="utf-8")), list[tuple[int, int]]()
+    for code, words in table["words"].items():
+        articles = read_articles(declarations / f"{FILES[code]}.html")
+        index, numbers = LexicalIndex(articles.values()), [*articles]
+        hits = [[numbers[i] for i in index.search(word, _FIRST).chunks.tolist()] for word in words]
+        pairs = [*zip(table["articles"], hits, strict=True)]
+        rows.append((sum(own[:1] == [number] for number, own in pairs), sum(number in own for number, own in pairs)))
+        print(f"| {code} | {rows[-1][0]} | {rows[-1][1]} | {len(pairs)} |")
+    first, among_three = np.sum(rows, axis=0).tolist()
+    print(f"| all | {first} | {among_three} | {len(rows) * len(table['articles'])} |")
+
+
+def read_articles(path: Path) -> dict[int, str]:
+    """Return the text of each article of a declaration by its number."""
+    articles = _ARTICLE.findall(path.read_text(encoding="utf-8"))
+    return {int(number): " ".join(html.unescape(re.sub(r"<[^>]+>", " ", own)).split()) for number, own in articles}
 
 
 def _share(chunks: dict[str, list[Chunk]], questions: list[Any], code: str, language: str, **way: Any) -> float:
@@ -171,13 +191,15 @@ def main() -> None:
     parser.add_argument("--declarations", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--library", choices=LIBRARIES)
-    parser.add_argument("--only", choices=("exactness", "retrieval", "embedders"))
+    parser.add_argument("--only", choices=("exactness", "retrieval", "known", "embedders"))
     args = parser.parse_args()
     if args.only in (None, "exactness"):
         tell = LIBRARIES[args.library]() if args.library else tell_language
         print_exactness(tell, args.declarations, args.data)
     if args.library is None and args.only in (None, "retrieval"):
         print_retrieval(args.data)
+    if args.library is None and args.only in (None, "known"):
+        print_known_words(args.declarations)
     if args.library is None and args.only in (None, "embedders"):
         print_embedders(args.data)
 

@@ -68,8 +68,7 @@ def read_set(folder: Path, name: str, embedder: str | None, overlap: int) -> Set
         "units": VectorIndex([chunk.rows for chunk in chunks if chunk.rows is not None]),
     }
     rankings = {kind: [index.search(vector) for vector in task.question_vectors] for kind, index in indexes.items()}
-    language = name.rpartition("/")[2] if name.startswith("xquad") else "en"
-    words = LexicalIndex(texts, language)
+    words = LexicalIndex(texts)
     rankings["words"] = [words.search(question.text) for question in questions]
     for kind in ("plain", "units"):
         rankings[f"{kind} + words"] = _fused(rankings, kind)

@@ -248,7 +248,7 @@ class Store:
     def by_words(self, i: int) -> Ranking:
         """Rank the hits of a question by BM25."""
         numbers = np.sort(self.ranking(i).chunks)
-        words = LexicalIndex([self.chunks[n].text for n in numbers.tolist()], self.data.language)
+        words = LexicalIndex([self.chunks[n].text for n in numbers.tolist()])
         ranking = Ranking.from_scores(words.scores(self.data.questions[i].text))
         return Ranking(numbers[ranking.chunks], ranking.scores)
 
@@ -292,7 +292,7 @@ def store_rows(data: Set) -> dict[str, Row]:
 
     def by_bm25(i: int) -> list[Hit]:
         parts = store.sentences(i)
-        scores = LexicalIndex([part.chunk.text for part in parts], data.language).scores(data.questions[i].text)
+        scores = LexicalIndex(part.chunk.text for part in parts).scores(data.questions[i].text)
         return [Hit(parts[n].chunk, parts[n].document, float(scores[n])) for n in np.argsort(-scores, kind="stable")]
 
     def seeds(i: int) -> list[Hit]:

@@ -36,7 +36,7 @@ from speed import peak_mb
 from advchunk import Chunk, Document, RecursiveChunker, Span
 from advchunk.evaluation import Question, read_corpus, read_questions
 from advchunk.retrieval import Hit, Neighborhood, PassageCutter, Retriever, StoredRetriever
-from advchunk.retrieval.lexical_index import index_terms
+from advchunk.text.search_terms import is_counted, query_words, split_words, word_terms
 
 SETS = ("chroma", "covidqa", "qmsum", "ohr/law", "ohr/manual", "ohr/textbook", "ohr/finance")
 SIZE, HITS, BUDGET = 130, 50, 1000
@@ -230,7 +230,7 @@ class PostgresClient:
         return Answer(hits, passages, middle - start, [backend], around, end - middle - around, end - start)
 
     def _find(self, question: str) -> list[Hit]:
-        (terms,) = index_terms([question], "en")
+        terms = [word_terms(word).stem for word in query_words(question) if word_terms(word).stem]
         rows = self._connection.execute(SEARCH, (" | ".join(dict.fromkeys(map(_quoted, terms))), HITS)).fetchall()
         return [
             Hit(Chunk(text, (Span(start, end),), 0, id=own_id), document, score)
@@ -290,9 +290,9 @@ def build_postgres(corpus: Corpus, folder: Path, chunks: int) -> dict[str, Any]:
                 cursor.execute("INSERT INTO copies VALUES (%s)", (number,))
                 with cursor.copy("COPY chunks FROM STDIN") as out:
                     for document, group in groups.items():
-                        terms = index_terms([chunk.text for chunk in group], "en")
-                        for chunk, own in zip(group, terms, strict=True):
-                            words = " ".join(f"{_quoted(term)}:{i}" for i, term in enumerate(own, 1))
+                        for chunk in group:
+                            stems = (word_terms(word).stem for word in split_words(chunk.text) if is_counted(word))
+                            words = " ".join(f"{_quoted(stem)}:{i}" for i, stem in enumerate(stems, 1))
                             row = (document, chunk.start, chunk.end, chunk.text.replace("\0", " "), chunk.id, words)
                             out.write_row(row)
             report(number, start)

@@ -51,9 +51,9 @@ Engine = Callable[[Sequence[str], str], Search]
 """Indexes texts in a language, and returns how a question is searched."""
 
 
-def lexical_index(texts: Sequence[str], language: str) -> Search:
+def lexical_index(texts: Sequence[str], _language: str) -> Search:
     """Search by our own index."""
-    index = LexicalIndex(texts, language)
+    index = LexicalIndex(texts)
 
     def search(question: str) -> Hits:
         ranking = index.search(question, DEPTH)
@@ -65,11 +65,11 @@ def lexical_index(texts: Sequence[str], language: str) -> Search:
 # Our words as sparse vectors.
 
 
-def qdrant(texts: Sequence[str], language: str) -> Search:
+def qdrant(texts: Sequence[str], _language: str) -> Search:
     """Search our sparse vectors in Qdrant, which weights them."""
     from qdrant_client import QdrantClient, models
 
-    words = SparseWords.of(texts, rarity="store", language=language)
+    words = SparseWords.of(texts, rarity="store")
     client = QdrantClient(":memory:")
     params = models.SparseVectorParams(modifier=models.Modifier.IDF)
     client.create_collection("chunks", vectors_config={}, sparse_vectors_config={"words": params})
@@ -145,9 +145,9 @@ def tsvector(server: Postgres, rank: str, any_word: bool, texts: Sequence[str], 
     )
 
 
-def sparsevec(server: Postgres, texts: Sequence[str], language: str) -> Search:
+def sparsevec(server: Postgres, texts: Sequence[str], _language: str) -> Search:
     """Search our sparse vectors in pgvector."""
-    words = SparseWords.of(texts, language=language, dimensions=MANY_DIMENSIONS)
+    words = SparseWords.of(texts, dimensions=MANY_DIMENSIONS)
     run = server.connection.execute
     run("DROP TABLE IF EXISTS chunks")
     run(f"CREATE TABLE chunks (number INTEGER, words sparsevec({MANY_DIMENSIONS}))")

@@ -26,7 +26,7 @@ from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, as_cutter
 from advchunk.retrieval.neighbors import FARTHEST
 from advchunk.retrieval.passages import PassageOrder, check_sizes
-from advchunk.retrieval.query_language import fit_to_language
+from advchunk.retrieval.query_language import Languages, fit_to_language
 from advchunk.retrieval.rankings import DEPTH
 from advchunk.retrieval.search import Search, SearchMode
 from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood, characters_of
@@ -151,9 +151,10 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         self._table = ChunkTable(self._collection, self._name)
         language = self.cutter.language or AUTO
         if self._search.mode != "dense":
-            words = LexicalIndex((chunk.page_content for chunk in self._collection.items), language)
-            self._collection = self._collection.with_words(words)
-            self._collection.rank("", None, Search("lexical"))  # computes the scores of all words
+            contents = [chunk.page_content for chunk in self._collection.items]
+            words, languages = LexicalIndex(contents), Languages(contents, language)
+            self._collection = self._collection.with_words(words, languages)
+            words.scores("")  # makes the matrix of all words before the first search
         self._cutter = self.cutter.within(language, self._counter)
         self._cutter.cut("", ())  # loads the tokenizer at once, and in one thread
 
@@ -290,7 +291,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         """Return the results of a search from the hits of the store."""
         search = call.search
         if self._model is not None:
-            search = fit_to_language(search, query, self._collection.words, self._model, self._warnings)
+            search = fit_to_language(search, query, self._collection.languages, self._model, self._warnings)
         if search.mode == "lexical":
             hits = []
         collection, dense = self._rank(hits, call)

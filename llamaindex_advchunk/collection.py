@@ -33,6 +33,7 @@ from advchunk.retrieval.hierarchies import ChunkHierarchy
 from advchunk.retrieval.locating import Finder, place_in_text
 from advchunk.retrieval.neighbors import FARTHEST
 from advchunk.retrieval.passages import PassageOrder
+from advchunk.retrieval.query_language import Languages
 from advchunk.retrieval.search import Search
 from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood, as_surroundings, characters_of
 from advchunk.retrieval.warning_log import WarningLog
@@ -264,8 +265,8 @@ class PoolReader:
         allowed = [self.filters is None or _passes(node, self.filters) for node in own]
         collection = replace(collection, allowed=np.array(allowed, bool))
         if are_all and self.language is not None:
-            words = LexicalIndex((node.get_content(MetadataMode.EMBED) for node in own), self.language)
-            collection = collection.with_words(words)
+            contents = [node.get_content(MetadataMode.EMBED) for node in own]
+            collection = collection.with_words(LexicalIndex(contents), Languages(contents, self.language))
         return Pool(collection, numbers, self)
 
     def _chunk(self, node: BaseNode, nodes: Mapping[str, BaseNode]) -> BaseNode:

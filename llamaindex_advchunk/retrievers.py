@@ -239,7 +239,7 @@ class AdvchunkRetriever(BaseRetriever):
         embed_model = getattr(self._index, "_embed_model", None)
         if embed_model is not None:
             model = as_embedder(embed_model)
-            search = fit_to_language(search, query_bundle.query_str, pool.nodes.words, model, self._once)
+            search = fit_to_language(search, query_bundle.query_str, pool.nodes.languages, model, self._once)
         if search.mode == "lexical":
             hits = []
         sizes: dict[str, Any] = {"depth": self._depth, "size": self._top_k, "budget": self._budget}

@@ -199,7 +199,7 @@ def test_files_that_fail_are_reported_and_the_others_answer(folder):
         ([], 2, "Missing argument"),
         (["none", "What?"], 1, "advchunk: none: No such file or directory\nadvchunk: there is no text to search"),
         (["docs", "xyzzy", "--mode", "lexical"], 1, "advchunk: no word of the question is in the files"),
-        (["docs", "Is it?", "--mode", "lexical"], 1, "stop words do not count"),
+        (["docs", "Xylophones?", "--mode", "lexical"], 1, "no word of the question is in the files"),
         (["docs", "tea", "-b", "0"], 2, "budget"),
         (["docs", "tea", "--whole-chunks", "--min-tokens", "9"], 2, "--whole-chunks must be used without"),
         (["docs", "tea", "--max-tokens", "9"], 2, "pass it as -p max_tokens=VALUE"),

@@ -63,7 +63,7 @@ def unit(row):
 
 def plainly_ranked(index, search):
     """Return the ranking of each question, one chunk at a time."""
-    lexical = LexicalIndex([chunk.embed_text for chunk in index.chunks], index.task.language)
+    lexical = LexicalIndex(chunk.embed_text for chunk in index.chunks)
     positions = ChunkPositions.of(index.chunks, index.documents)
     embed, rankings = default_embedder().embed, []
     rows_of = [embed([chunk.embed_text]) if chunk.rows is None else chunk.rows for chunk in index.chunks]

@@ -206,7 +206,7 @@ def test_definitions_of_source_code_stay_whole():
 
 def test_a_question_without_a_known_word_takes_the_best_hits():
     hits = hits_of(TEXT)
-    for question in ("", "the of and", "xylophone", "?" * 100):
+    for question in ("", "xylophone", "?" * 100):
         passages = CUTTER.cut(question, [Hit(h.chunk, h.document, float(i == 2)) for i, h in enumerate(hits)], 12)
         assert hits[2].chunk.id in {hit.chunk.id for hit in passages[0].hits}
 
@@ -390,7 +390,7 @@ def test_a_cutter_can_be_pickled_after_use():
 def test_a_reader_of_too_many_words_is_replaced(monkeypatch):
     cutter = PassageCutter(tokenizer="words")
     expected = places(cutter.cut("Who kept the key?", hits_of(TEXT), 30))
-    monkeypatch.setattr("advchunk.retrieval.passage_units._MAX_TERMS", 3)
+    monkeypatch.setattr("advchunk.retrieval.passage_units._MAX_WORDS", 3)
     for _ in range(3):
         assert places(cutter.cut("Who kept the key?", hits_of(TEXT), 30)) == expected
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -277,3 +278,22 @@ def test_an_index_without_chunks_says_once_that_it_finds_nothing(tmp_path, caplo
         caplog.clear()
         assert retriever.passages("tea") == retriever.search("tea") == []
         assert caplog.messages == [f"{name} has no chunks, so nothing is found"]
+
+
+def test_an_index_of_another_format_must_be_made_again(tmp_path):
+    StoredRetriever(tmp_path / "a.index", mode="lexical").add("a", chunks_of("tea"))
+    with closing(sqlite3.connect(tmp_path / "a.index")) as file:
+        file.execute("PRAGMA user_version = 1")
+    with pytest.raises(ConfigurationError, match="is of another, so index its documents again, got 'format 1'"):
+        StoredRetriever(tmp_path / "a.index")
+
+
+@pytest.mark.parametrize("query", ["xylophone", "?"])
+def test_an_empty_result_says_why(tmp_path, caplog, query):
+    stored = StoredRetriever(tmp_path / "a.index", mode="lexical")
+    stored.add("a", chunks_of("tea"))
+    for retriever in (stored, Retriever({"a": chunks_of("tea")}, mode="lexical")):
+        caplog.clear()
+        reason = retriever.rank(query).reason
+        assert f"nothing is found for {query!r}" in reason
+        assert caplog.messages == [reason]

@@ -26,8 +26,8 @@ from advchunk.retrieval.passages import Passage, PassageOrder
 from advchunk.retrieval.retriever import Retriever
 from advchunk.retrieval.search import SearchMode
 from advchunk.retrieval.stored import StoredRetriever
-from advchunk.text.detection import AUTO, UNDETERMINED, query_language
-from advchunk.text.terms import language_of_all, make_stemmer, searchable_words, stop_words
+from advchunk.text.detection import AUTO
+from advchunk.text.search_terms import query_words, split_words, word_terms
 
 _to_json = partial(json.dumps, ensure_ascii=False)
 
@@ -94,14 +94,14 @@ def ask_command(
         failed = bool(files) and read_files(Library(retriever), reader, files)
         passages = retriever.passages(question, budget, order=order, whole_chunks=whole_chunks)
         is_known = bool(passages) or bool(len(retriever) and retriever.search(question, 1))
-    is_asked = _word_filter(question, _language_of(question, retriever.language, passages))
+    is_asked = _word_filter(question)
     with open_output("-") as file:
         click.echo(_FORMATS[form](passages, is_asked, budget), file, nl=False, color=color)
     if not len(retriever):
         click.echo("advchunk: there is no text to search", err=True)
     elif not is_known:
-        click.echo("advchunk: no word of the question is in the files (stop words do not count)", err=True)
-    elif passages and not any(is_asked(word) for passage in passages for word in searchable_words(passage.text)):
+        click.echo("advchunk: no word of the question is in the files", err=True)
+    elif passages and not any(is_asked(word) for passage in passages for word in split_words(passage.text)):
         click.echo("advchunk: no word of the question is in these passages, which vectors alone have found", err=True)
     click.get_current_context().exit(failed or not passages)
 
@@ -112,32 +112,29 @@ def _check_arguments(files: Sequence[str], question: str, index: str | None) -> 
         len(os.fsencode(question)) < 256 and Path(question).exists() and (not files or formats.is_supported(question))
     )
     require(not is_file, "the last argument must be the question, after the files", question)
-    require(bool(searchable_words(question)), "the question must have a word", question)
+    require(bool(split_words(question)), "the question must have a word", question)
     if not files:
         require(index is not None, "files must come before the question, or - for standard input", question)
         require(Path(str(index)).is_file(), "without files, --index must name an index that exists", index)
 
 
-def _language_of(question: str, language: str, passages: Sequence[Passage]) -> str:
-    """Return the code of the language of a question about passages: that given, or with "auto" its own."""
-    if language != AUTO:
-        return language
-    most = language_of_all([passage.text for passage in passages])
-    own = query_language(question, [most])
-    return most if own == UNDETERMINED else own
+def _word_filter(question: str) -> Callable[[str], bool]:
+    """Return a function that tells whether a word is one of the question, or another form of it: half of their pieces are equal."""
+    asked = [own for own in map(word_terms, query_words(question)) if own.stem]
 
+    def is_asked(word: str) -> bool:
+        stem, pieces = word_terms(word)
+        return any(
+            stem == own.stem or 2 * len({*pieces} & {*own.pieces}) > max(len(pieces), len(own.pieces)) for own in asked
+        )
 
-def _word_filter(question: str, language: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a word has the stem of a word of the question, stop words aside."""
-    stem, left_out = make_stemmer("snowball", language), stop_words("snowball", language)
-    asked = {stem(word.lower()) for word in searchable_words(question) if word.lower() not in left_out}
-    return lambda word: word.lower() not in left_out and stem(word.lower()) in asked
+    return is_asked
 
 
 def _highlight(text: str, is_asked: Callable[[str], bool]) -> str:
-    words = [word for word in {*searchable_words(text)} if is_asked(word)]
+    words = [word for word in {*split_words(text)} if is_asked(word)]
     # A pair of characters of a script without spaces is a word wherever it stands.
-    edges = {word: ("", "") if searchable_words(word * 2) != [word * 2] else (r"(?<!\w)", r"(?!\w)") for word in words}
+    edges = {word: ("", "") if split_words(word * 2) != [word * 2] else (r"(?<!\w)", r"(?!\w)") for word in words}
     forms = [before + re.escape(word).replace("'", "['’]") + after for word, (before, after) in edges.items()]
     if not forms:
         return text

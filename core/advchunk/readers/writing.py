@@ -127,16 +127,6 @@ def left_out(counts: Mapping[str, int]) -> dict[str, str]:
     return {"left_out": text} if text else {}
 
 
-def left_out(counts: Mapping[str, int]) -> dict[str, str]:
-    """Return the metadata that say what a reader left out, {} if that is nothing.
-
-    >>> left_out({"comments": 2, "pictures": 0, "hidden texts": 1})
-    {'left_out': 'comments: 2; hidden texts: 1'}
-    """
-    text = "; ".join(f"{kind}: {count}" for kind, count in counts.items() if count)
-    return {"left_out": text} if text else {}
-
-
 def squeeze(text: str) -> str:
     r"""Replace each run of white space with one space, and strip the ends.
 

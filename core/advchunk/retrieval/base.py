@@ -266,7 +266,7 @@ class BaseRetriever(ABC):
         collection = now.collection
         if not len(collection):
             self._warnings.warn("empty", "%s has no chunks, so nothing is found", self._name)
-        search = fit_to_language(search, query, collection.words, self._model, self._warnings)
+        search = fit_to_language(search, query, collection.languages, self._model, self._warnings)
         if search.mode == "lexical":
             vector = None
         depth = min(depth, max(len(collection), self._depth, DEPTH_TO_CUT))  # without more chunks than there are

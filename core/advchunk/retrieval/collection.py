@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Self, TypeVar
 
@@ -21,6 +22,7 @@ from advchunk.retrieval.rankings import DEPTH, Ranking
 from advchunk.retrieval.search import Search, combine
 from advchunk.text.counters import Counter
 
+_log = logging.getLogger("advchunk")
 _MARGIN = 1.5  # times farther than a cutter reaches, since it counts tokens per character of hits alone
 _Item = TypeVar("_Item")
 
@@ -42,6 +44,7 @@ class Collection(Generic[_Item]):
     texts : by key, those that are known.
     estimated : keys of the texts whose spans are all estimated, and so are not cited.
     words : searches the chunks, or the first of them, by their words; None if nothing does.
+    languages : returns the codes of the languages of the chunks, for embedders that do not know them all; None if it is not known.
     allowed : (n,) True for each chunk that may be found; None for all.
     hierarchy : of the chunks; None if none is above another.
     """
@@ -54,6 +57,7 @@ class Collection(Generic[_Item]):
     texts: Mapping[str, str] = field(default_factory=dict)
     estimated: Set[str] = frozenset()
     words: LexicalIndex | PartedIndex | None = None
+    languages: Callable[[], Sequence[str]] | None = None
     allowed: NDArray[np.bool_] = field(default=None)  # type: ignore[arg-type]  # filled in below
     hierarchy: ChunkHierarchy = field(default=None)  # type: ignore[assignment]  # filled in below
 
@@ -115,10 +119,11 @@ class Collection(Generic[_Item]):
     def __len__(self) -> int:
         return len(self.chunks)
 
-    def with_words(self, words: LexicalIndex) -> Self:
+    def with_words(self, words: LexicalIndex, languages: Callable[[], Sequence[str]] | None = None) -> Self:
         """Return the collection with a search by words, in which the chunks of a level are compared with each other."""
         parts = self.hierarchy.parts
-        return replace(self, words=words if len(parts) == 1 else PartedIndex(words, parts))
+        own = words if len(parts) == 1 else PartedIndex(words, parts)
+        return replace(self, words=own, languages=languages)
 
     def joined(self, others: Collection[_Item], stale: Iterable[int] = ()) -> Self:
         """Return the collection with others after its chunks, in texts of their own, in place of the ``stale`` ones."""
@@ -152,9 +157,12 @@ class Collection(Generic[_Item]):
         if search.mode != "dense" and self.words is not None:
             scores = self.words.scores(query)
             scores = np.where(self.allowed, np.pad(scores, (0, len(self) - len(scores))), 0)
-            lexical = Ranking.from_scores(scores, depth if hierarchy.is_flat else None, above=0)
+            lexical = Ranking.from_scores(scores, depth if hierarchy.is_flat else None, above=0).explained(query)
         vectors = dense.keep(self.allowed) if dense is not None and search.mode != "lexical" else None
         ranking = combine(vectors, lexical, search, self.positions, hierarchy=hierarchy, depth=depth)
+        if lexical is not None and len(self) and not len(ranking):
+            _log.warning(lexical.reason)
+            ranking = replace(ranking, reason=lexical.reason)
         return ranking.keep(self.allowed)
 
     def first(self, ranking: Ranking, k: int, merge: float | None = None) -> Ranking:

@@ -20,6 +20,7 @@ from advchunk.retrieval.evidence import WindowScoring
 from advchunk.retrieval.locating import Finder, is_whole, place_in_text
 from advchunk.retrieval.neighbors import TEMPERATURE
 from advchunk.retrieval.passage_units import (
+    AskedTerms,
     Excerpt,
     Piece,
     Reading,
@@ -83,7 +84,7 @@ class PassageCutter:
 
     Parameters
     ----------
-    language : code of the language of sentences, stems and stop words; None is that of the retriever, or "auto":
+    language : code of the language of sentences; None is that of the retriever, or "auto":
         that of most of the hits.
     tokenizer : counts tokens (`models.counters.as_counter`); None is that of the retriever, or the built-in WordPiece.
     around : tokens on either side of a hit that passages may extend to, where the text is known, or of which chunks beside it
@@ -247,7 +248,7 @@ class PassageCutter:
         numbers = [number for number, source in enumerate(sources) for _ in source.runs]
         runs = reader.read_runs([run for source in sources for run in source.runs], budget)
         table = UnitTable([*zip(numbers, runs, strict=True)])
-        postings = table.postings(reader.vocabulary.look_up(question))
+        postings = table.postings(AskedTerms.of(question, reader.vocabulary))
         scores = self.scoring.score(postings, table.regions, table.tokens, table.own_words)
         scores += self.hit_weight * _spread(sources, table)
         scores = self.scoring.support(scores, table.documents, table.tokens, table.middles, budget)

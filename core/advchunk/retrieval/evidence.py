@@ -12,22 +12,24 @@ from advchunk.records import Floats, Ints
 _REACHES = 3  # a sentence farther away gets less than a twentieth of the support
 _USUAL = 90.0  # tokens of a neighbor whose support has the full weight
 _REACH_PER_TOKEN = 0.2  # of the budget
-_MAX_TERMS = 64  # of a question
+_MAX_TERMS = 256  # of a question
 _RESIDUE = 1e-9  # left by rounding of a sum that is 0
 
 PAIR = 0.2
 """Weight of two words that follow each other as in the question, where a word as rare has 1."""
+PIECE, LACKING = 0.1, 0.3
+"""Weights of a piece of a word that the texts have, and of one of a word that they lack."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Postings:
-    """The places of the terms of a question among n sentences: its words, and pairs of words that follow each other in it.
+    """The places of the terms of a question among n sentences: its words, pieces of them, and pairs of words that follow each other.
 
     Parameters
     ----------
     terms : (p,) number of the question's term, 0..t - 1, ascending.
     sentences : (p,) the sentence of each occurrence, ascending for each term.
-    repeats : (t,) how often the question has each term, > 0; a pair counts as `PAIR` of a word.
+    repeats : (t,) how often the question has each term, > 0; a piece counts as `PIECE` of a word, or `LACKING`, a pair as `PAIR`.
     """
 
     terms: Ints
@@ -60,7 +62,7 @@ class Postings:
 class WindowScoring:
     """The constants by which windows score sentences.
 
-    Of a question with more than 64 different words, those that are rarest in the texts are used.
+    Of a question with more than 256 different terms, those that are rarest in the texts are used.
 
     Parameters
     ----------

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from functools import cached_property
-from itertools import pairwise
-from operator import itemgetter
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,92 +14,60 @@ from numpy.typing import NDArray
 from advchunk.errors import require
 from advchunk.records import Floats, Ints
 from advchunk.retrieval.rankings import DEPTH, Ranking
-from advchunk.text.detection import AUTO, UNDETERMINED, query_language, tell_language
-from advchunk.text.terms import (
-    Terms,
-    Wording,
-    check_language,
-    import_bm25s,
-    language_of_all,
-    make_stemmer,
-    searchable_words,
-    stop_words,
-)
+from advchunk.text.search_terms import SearchVocabulary, query_terms
 
 if TYPE_CHECKING:
-    from bm25s import BM25
+    from scipy.sparse import csc_array
 
-_K1, _B = 1.5, 0.75  # of bm25s, which computes the scores in memory
-
-
-class TextTerms(NamedTuple):
-    """The numbers of the terms of a text, in reading order, and the code of the language of their stems."""
-
-    ids: NDArray[np.int32]
-    language: str
+_K1, _B = 1.5, 0.75
+_MOST_TEXTS, _MOST_SHARE = 1000, 0.005  # of all, that have a piece of a word, where more have it than the first
 
 
 class LexicalIndex:
-    """Ranks texts by BM25 (Robertson and Zaragoza 2009), which bm25s computes, on word stems without stop words.
+    """Ranks texts by BM25 (Robertson and Zaragoza 2009) on words and pieces of words, alike in every language.
 
-    Words are runs of letters and digits, in lower case, so numbers and parts of identifiers are found; scripts without
-    spaces are searched by pairs of characters. Texts can be added and removed; the scores are computed again at the next
-    search, from terms that are kept, in a few seconds for 100,000 texts. `SparseWords` gives the same scores in a store.
+    Words are compared by their stems, in lower case and in one form of Unicode; numbers and parts of identifiers are words, too.
+    Pieces of words, which weigh less, find other forms of a word, its compounds, and words of languages without a stemmer
+    (`text.search_terms.word_terms`). Stop words count in queries that have no other words.
+
+    Texts can be added and removed; a matrix of their words is made again at the next search, in a few seconds for 100,000 texts.
+    `SparseWords` gives the same scores in a store.
 
     Parameters
     ----------
     texts : the texts to search, numbered from 0.
-    language : code of the language of the stems and stop words, such as "en" or "de"; a language without a stemmer or a list
-        is searched without. "auto" tells that of each text, if it says too little that of most, and a query is searched by
-        its words in each of these languages.
 
     >>> index = LexicalIndex(["Green tea is made of leaves.", "Sailors drank rum.", "Tea and rum."])
     >>> index.search("Are there tea leaves?").chunks.tolist()
     [0, 2]
     """
 
-    def __init__(self, texts: Iterable[str] = (), language: str = AUTO) -> None:
-        self._language = check_language(language)
-        self._numbers = dict[str, int]()  # of terms
-        self._terms = list[TextTerms]()  # of each text
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._vocabulary = SearchVocabulary()
+        self._words = list[NDArray[np.int32]]()  # of each text
         self.add(texts)
 
     def __len__(self) -> int:
-        return len(self._terms)
-
-    @property
-    def language(self) -> str:
-        """The code of the language."""
-        return self._language
-
-    @cached_property
-    def languages(self) -> list[str]:
-        """The codes of the languages of its texts, in alphabetical order."""
-        return sorted({terms.language for terms in self._terms})
+        return len(self._words)
 
     def add(self, texts: Iterable[str]) -> None:
         """Add texts after the others."""
-        self._terms += self.encode(texts)
+        self._words += self.encode(texts)
         self._forget()
 
-    def encode(self, texts: Iterable[str]) -> list[TextTerms]:
-        """Return the terms of texts, which `holding` takes; in a language that is told, texts of a document help each other."""
+    def encode(self, texts: Iterable[str]) -> list[NDArray[np.int32]]:
+        """Return the numbers of the words of texts, which `holding` takes."""
         rule = "texts must be a collection of strings"
         require(isinstance(texts, Iterable) and not isinstance(texts, str), rule, texts)
         texts = list(texts)
         wrong: list[Any] = [text for text in texts if not isinstance(text, str)]
         require(not wrong, rule, *wrong[:1] or [None])
-        encoded = list[tuple[int, TextTerms]]()
-        for language, places, terms, words in _encode_by_language(texts, self._language):
-            numbers = np.array([self._numbers.setdefault(word, len(self._numbers)) for word in words], dtype=np.int32)
-            own = np.split(numbers[terms.ids], terms.edges[1:-1])
-            encoded += [(place, TextTerms(ids, language)) for place, ids in zip(places, own, strict=True)]
-        return [terms for _, terms in sorted(encoded, key=itemgetter(0))]
+        return [self._vocabulary.encode(text).astype(np.int32) for text in texts]
 
-    def holding(self, terms: Iterable[TextTerms]) -> LexicalIndex:
-        """Return an index of other texts, given their terms, which later texts of this one do not change."""
+    def holding(self, words: Iterable[NDArray[np.int32]]) -> LexicalIndex:
+        """Return an index of other texts, given their words, which later texts of this one do not change."""
         index = copy(self)
-        index._terms = [*terms]
+        index._words = [*words]
         index._forget()
         return index
 
@@ -113,106 +79,55 @@ class LexicalIndex:
         numbers = set(texts)
         wrong = sorted(number for number in numbers if not 0 <= number < len(self))
         require(not wrong, f"texts must be numbers from 0 to {len(self) - 1}", wrong)
-        self._terms = [terms for number, terms in enumerate(self._terms) if number not in numbers]
+        self._words = [words for number, words in enumerate(self._words) if number not in numbers]
         self._forget()
 
     def search(self, query: str, depth: int | None = DEPTH) -> Ranking:
-        """Return the best texts for a query, at most ``depth`` >= 1; texts without a word of the query are not returned."""
-        return Ranking.from_scores(self.scores(query), depth, above=0)
+        """Return the best texts for a query, at most ``depth`` >= 1; texts without a term of the query are not returned.
+
+        An empty ranking has a ``reason``.
+        """
+        return Ranking.from_scores(self.scores(query), depth, above=0).explained(query)
 
     def part(self, texts: Ints) -> LexicalIndex:
         """Return an index of some of the texts, whose scores depend on these alone."""
-        return self.holding([self._terms[number] for number in texts.tolist()])
+        return self.holding([self._words[number] for number in texts.tolist()])
 
     def scores(self, query: str) -> Floats:
-        """Return the score of each text for a query, 0 without a common word: (n,)."""
-        if self._index is None:
-            return np.zeros(len(self))
-        numbers = [self._numbers.get(term, -1) for term in query_terms(query, self.languages)]
-        size = len(self._index.scores["indptr"]) - 1
-        ids = [number for number in numbers if 0 <= number < size]  # later texts may have more
-        if not ids:
-            return np.zeros(len(self))
-        scores: Floats = self._index.get_scores_from_ids(ids)
-        return scores.astype(np.float64)
+        """Return the score of each text for a query, 0 without a common term: (n,)."""
+        counts, lengths, common = self._index
+        weights = {term: weight for term, weight in query_terms(query).items() if term not in common}
+        words = self._vocabulary.words_with(weights, counts.shape[1])
+        present = np.flatnonzero(np.diff(words.indptr))
+        matches = (counts[:, present] @ words[present].tocsc()).tocsc()
+        frequencies = np.diff(matches.indptr)
+        is_kept = frequencies <= [most_texts(weight, len(self)) for weight in weights.values()]
+        common.update(compress(weights, ~is_kept))
+        factors = np.repeat(rarity(frequencies, len(self)) * [*weights.values()] * is_kept, frequencies)
+        scores = factors * saturation(matches.data, lengths[matches.indices], float(lengths.mean()) if len(self) else 0)
+        return np.bincount(matches.indices, scores, len(self)).astype(np.float64)
 
     @cached_property
-    def _index(self) -> BM25 | None:
-        ids = [terms.ids for terms in self._terms]
-        if not any(map(len, ids)):
-            return None
-        index = import_bm25s().BM25(k1=_K1, b=_B, csc_backend="scipy")
-        index.scores = index.build_index_from_ids(list(range(len(self._numbers))), ids, show_progress=False)
-        return index
+    def _index(self) -> _Index:
+        from scipy.sparse import csr_array
+
+        edges = np.cumsum([0, *map(len, self._words)])
+        words = np.concatenate([*self._words, np.zeros(0, np.int32)])
+        shape = len(self), int(words.max(initial=-1)) + 1
+        counts = csr_array((np.ones(len(words), np.float32), words, edges), shape=shape)
+        counts.sum_duplicates()
+        return _Index(counts.tocsc(), counts @ self._vocabulary.counted[: shape[1]].astype(np.float64), set())
 
     def _forget(self) -> None:
         self.__dict__.pop("_index", None)
-        self.__dict__.pop("languages", None)
 
 
-def index_terms(texts: Iterable[str], language: str) -> list[list[str]]:
-    """Return the terms of texts in a `LexicalIndex`, in reading order.
+class _Index(NamedTuple):
+    """The counts of words in n texts, (n, w), the lengths of these without stop words, (n,), and the pieces that too many have."""
 
-    >>> index_terms(["Green teas are green."], "en")
-    [['green', 'tea', 'green']]
-    """
-    by_place = dict[int, list[str]]()
-    for _, places, terms, words in _encode_by_language(texts, language):
-        ids = [words[i] for i in terms.ids.tolist()]
-        by_place.update(zip(places, (ids[start:end] for start, end in pairwise(terms.edges.tolist())), strict=True))
-    return [by_place[place] for place in range(len(by_place))]
-
-
-def text_languages(texts: Sequence[str], language: str) -> list[str]:
-    """Return the code of the language of each text: that given, or with "auto" its own, or that of most if it says too little.
-
-    >>> text_languages(["Der Zug fährt nicht, und die Leute warten.", "1990"], "auto")
-    ['de', 'de']
-    """
-    if language != AUTO:
-        return [language] * len(texts)
-    codes, most = list(map(tell_language, texts)), language_of_all(texts)
-    return [most if code == UNDETERMINED else code for code in codes]
-
-
-def query_terms(query: str, languages: Sequence[str]) -> list[str]:
-    """Return the terms of a query for texts in some languages, in reading order: in several, each form that a word has in one.
-
-    Stop words of the query's own language are left out in all.
-
-    >>> query_terms("Where are the houses?", ["de", "en"])
-    ['hous']
-    """
-    if len(languages) < 2:
-        return index_terms([query], languages[0])[0] if languages else []
-    own, forms = stop_words("snowball", query_language(query, languages)), list[str]()
-    rules = [(make_stemmer("snowball", code), stop_words("snowball", code)) for code in languages]
-    for word in map(str.lower, searchable_words(query)):
-        if word not in own:
-            forms += dict.fromkeys(stem(word) for stem, left_out in rules if word not in left_out)
-    return forms
-
-
-def _encode_by_language(texts: Iterable[str], language: str) -> Iterator[tuple[str, list[int], Terms, list[str]]]:
-    """Yield each language of some texts, the places of those in it, their terms, and the string of each term number."""
-    texts = list(texts)
-    places = defaultdict[str, list[int]](list)
-    for place, code in enumerate(text_languages(texts, language)):
-        places[code].append(place)
-    for code, own in places.items():
-        yield code, own, *Wording(language=code).encode([texts[place] for place in own], searchable_words)
-
-
-def bm25(counts: Ints, lengths: Ints, n: int, mean: float) -> Floats:
-    """Return the score of a term for the texts that have it, by the formula of `LexicalIndex`: (m,).
-
-    Parameters
-    ----------
-    counts : (m,) how often each has it.
-    lengths : (m,) the terms of each, of which a text has ``mean`` on average.
-    n : number of all texts.
-    """
-    return rarity(np.array(len(counts)), n) * saturation(counts, lengths, mean)
+    counts: csc_array
+    lengths: Floats
+    common: set[str]
 
 
 def rarity(frequencies: Ints, n: int) -> Floats:
@@ -221,8 +136,19 @@ def rarity(frequencies: Ints, n: int) -> Floats:
     return weights
 
 
-def saturation(counts: Ints, lengths: Ints, mean: float) -> Floats:
-    """Return the weight of a term in the texts that have it, from 0 to 1, with the parameters of `bm25`: (m,)."""
+def most_texts(weight: float, n: int) -> int:
+    """Return the number of n texts that may have a term, by its weight in a query; a piece that more have only takes time."""
+    return n if weight >= 1 else max(_MOST_TEXTS, int(_MOST_SHARE * n))
+
+
+def saturation(counts: Ints | Floats, lengths: Ints | Floats, mean: float) -> Floats:
+    """Return the weight of a term in the texts that have it, from 0 to 1, by BM25: (m,).
+
+    Parameters
+    ----------
+    counts : (m,) how often each has it.
+    lengths : (m,) the words of each without stop words, of which a text has ``mean`` on average.
+    """
     weights: Floats = counts / (counts + _K1 * (1 - _B + _B * lengths / max(mean, 1e-9)))
     return weights
 
@@ -245,13 +171,13 @@ class PartedIndex:
     def __init__(self, index: LexicalIndex, parts: Sequence[NDArray[np.bool_]]) -> None:
         numbers = [np.flatnonzero(part[: len(index)]) for part in parts]
         self._parts = [(own, index.part(own)) for own in numbers]
-        self._length, self.languages = len(index), index.languages
+        self._length = len(index)
 
     def __len__(self) -> int:
         return self._length
 
     def scores(self, query: str) -> Floats:
-        """Return the score of each text for a query, 0 without a common word: (n,)."""
+        """Return the score of each text for a query, 0 without a common term: (n,)."""
         scores = np.zeros(len(self))
         for numbers, index in self._parts:
             scores[numbers] = index.scores(query)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from itertools import accumulate, chain, pairwise
-from typing import Any, NamedTuple, Self, TypeAlias
+from itertools import accumulate, count, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from advchunk.building import sizes
 from advchunk.building.contexts import Contexts, with_own_levels
@@ -31,11 +33,14 @@ from advchunk.records import (
     write_metadata,
     written_metadata,
 )  # fmt: skip
-from advchunk.retrieval.evidence import PAIR, Postings
+from advchunk.retrieval.evidence import LACKING, PAIR, PIECE, Postings
 from advchunk.text import tables
 from advchunk.text.counters import Counter, counts_of_distinct
+from advchunk.text.search_terms import SearchVocabulary, query_words, word_terms
 from advchunk.text.sentences import sentences
-from advchunk.text.terms import Vocabulary, Wording
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _MAX_SENTENCE = 80  # tokens from which a sentence is split at clauses and words
 _MAX_WHOLE = (300, 150, _MAX_SENTENCE)  # from which a block, or a row over the budget, is split
@@ -52,7 +57,7 @@ _REMEMBERED = 4096  # texts
 _BETWEEN = "\n\n"  # texts that are read together
 # The kinds of blocks that are tiled alike whatever stands in other texts.
 _INDEPENDENT: frozenset[BlockKind] = frozenset({"paragraph", "heading", "item", "quote"})
-_MAX_TERMS = 2**20  # remembered
+_MAX_WORDS = 2**18  # remembered
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,8 +67,9 @@ class Reading:
     Parameters
     ----------
     starts, ends, tokens : (n,) of each unit.
-    words, own_words : (n,) without stop words; a row of a table has those of its head, too, which are not its own.
-    terms : the words of all units, in reading order.
+    words : (n,) of each unit; a row of a table has those of its head, too.
+    own_words : (n,) those that are its own, without stop words.
+    numbers : of the words of all units, in reading order (`SearchVocabulary`).
     context : returns the headings above an offset, with the head of the table that it is in, and their tokens.
     path : returns the headings that an offset is under, outermost first.
     """
@@ -74,7 +80,7 @@ class Reading:
     tokens: Ints
     words: Ints
     own_words: Ints
-    terms: Ints
+    numbers: Ints
     context: Callable[[int], tuple[str, int]]
     path: Callable[[int], tuple[str, ...]]
 
@@ -93,7 +99,7 @@ class Reading:
             tokens=self.tokens[first:last],
             words=self.words[first:last],
             own_words=self.own_words[first:last],
-            terms=self.terms[start:end],
+            numbers=self.numbers[start:end],
         )
 
 
@@ -125,19 +131,19 @@ class UnitReader:
     Parameters
     ----------
     counter : counts tokens.
-    language : of sentences, stems and stop words.
+    language : of sentences.
     """
 
     def __init__(self, counter: Counter, language: str = "en") -> None:
         self.counter, self.language = counter, language
-        self.vocabulary = Vocabulary(Wording(language=language))
+        self.vocabulary = SearchVocabulary()
         self._tiler = partial(sentences, language=language)
         self._remembered = lru_cache(_REMEMBERED)(_Slot)
 
     @property
     def is_full(self) -> bool:
         """True if it knows so many words that a new one should take its place."""
-        return len(self.vocabulary) > _MAX_TERMS
+        return len(self.vocabulary) > _MAX_WORDS
 
     def read(self, excerpts: Sequence[Excerpt], budget: int = 0) -> list[Reading]:
         """Return the units of texts, wherever these are in their documents.
@@ -170,19 +176,23 @@ class UnitReader:
         tilings = dict[int, tuple[Ints, Ints]]()
         for group in groups.values():
             tilings.update(zip(group, self._tile([layouts[number].document for number in group], budget), strict=True))
-        texts, at = [layout.document.text for layout in layouts], 0
-        strings = (layout.strings(tilings[number][0].tolist()) for number, layout in enumerate(layouts))
-        terms = self.vocabulary.encode(chain.from_iterable(chain.from_iterable(strings)))
+        encode, encoded = self.vocabulary.encode, list[list[tuple[Ints, Ints]]]()
         for number, layout in enumerate(layouts):
+            strings = layout.strings(tilings[number][0].tolist())
+            encoded.append([(encode(head), encode(text)) for head, text in strings])
+        counted = self.vocabulary.counted
+        for number, (layout, words) in enumerate(zip(layouts, encoded, strict=True)):
             edges, tokens = tilings[number]
-            bounds, at = (
-                terms.edges[at : at + 2 * len(tokens) + 1],
-                at + 2 * len(tokens),
-            )  # of the head and the text of each
-            words, own_words = np.diff(bounds[::2]), np.diff(bounds)[1::2]
-            ids = terms.ids[bounds[0] : bounds[-1]].copy()
             yield Reading(
-                texts[number], edges[:-1], edges[1:], tokens, words, own_words, ids, layout.context, layout.path
+                layout.document.text,
+                edges[:-1],
+                edges[1:],
+                tokens,
+                np.array([len(head) + len(text) for head, text in words], np.int64),
+                np.array([np.count_nonzero(counted[text]) for _, text in words], np.int64),
+                _joined([part for pair in words for part in pair]),
+                layout.context,
+                layout.path,
             )
 
     def _tile(self, documents: Sequence[Document], budget: int) -> Iterator[tuple[Ints, Ints]]:
@@ -414,6 +424,52 @@ Run: TypeAlias = list[Piece]
 """Pieces of one text without a gap, or with gaps of at most two characters, which windows cross and passages do not."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class AskedTerms:
+    """The terms of a question among the words of texts.
+
+    Parameters
+    ----------
+    words : (w,) the numbers of the words that have one of t terms, ascending.
+    has : (w, t) which terms each of them has.
+    repeats : (t,) how often a term is the stem of a word of the question.
+    owners, pieces : (p,) the stem of each word of the question, -1 for a compound beside its words, and a piece of it.
+    stems : for each word of the texts, the term that is its stem, or -1.
+    counted : for each word of the texts, False for a stop word.
+    pairs : stem * t + stem, of each pair of words that follow each other in the question, each once.
+    """
+
+    words: Ints
+    has: csr_array
+    repeats: Ints
+    owners: Ints
+    pieces: Ints
+    stems: Ints
+    counted: NDArray[np.bool_]
+    pairs: Ints
+
+    @classmethod
+    def of(cls, text: str, vocabulary: SearchVocabulary) -> Self:
+        """Return the terms of a question that the words of a vocabulary have."""
+        asked, counted = [*map(word_terms, query_words(text))], vocabulary.counted
+        numbers = defaultdict[str, int](count().__next__)
+        owned = [(numbers[word.stem] if word.stem else -1, numbers[piece]) for word in asked for piece in word.pieces]
+        owners, pieces = np.array(owned, np.int64).reshape(-1, 2).T
+        asked_stems = [numbers[word.stem] for word in asked if word.stem]
+        has = vocabulary.words_with(numbers, len(counted))
+        words, stems = np.flatnonzero(np.diff(has.indptr)), np.full(len(counted), -1)
+        stems[words] = [numbers.get(vocabulary.stem(word), -1) for word in words.tolist()]
+        repeats = np.bincount(np.array(asked_stems, np.int64), minlength=len(numbers))
+        pairs = np.array([*dict.fromkeys(a * len(numbers) + b for a, b in pairwise(asked_stems))], np.int64)
+        return cls(words, has[words], repeats, owners, pieces, stems, counted, pairs)
+
+    def weights(self, present: Ints) -> Floats:
+        """Return the weight of each term, given the stems of the words that texts have: (t,)."""
+        is_lacking = ~np.isin(self.owners, present)
+        pieces = np.bincount(self.pieces, np.where(is_lacking, LACKING, PIECE), len(self.repeats))
+        return (self.repeats + pieces).astype(np.float64)
+
+
 class UnitTable:
     """The units of retrieved texts, on which a question is scored.
 
@@ -448,7 +504,7 @@ class UnitTable:
             _joined([read.own_words for read in reads]),
         )
         self._words = _joined([read.words for read in reads])
-        self._terms = _joined([read.terms for read in reads])
+        self._numbers = _joined([read.numbers for read in reads])
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -460,25 +516,33 @@ class UnitTable:
         middles: Floats = (self.starts + self.ends) * (density / 2)
         return middles
 
-    def postings(self, question: Sequence[int]) -> Postings:
-        """Return the places of the words of a question, and of pairs of words that follow each other in it."""
-        asked = np.array(question, dtype=np.int64)
-        terms, first, repeats = np.unique(asked, return_index=True, return_counts=True)
-        places = np.flatnonzero(np.isin(self._terms, terms))
-        words, units = self._terms[places], np.searchsorted(np.cumsum(self._words), places, "right")
-        follows = np.flatnonzero((np.diff(places) == 1) & (np.diff(units) == 0))
-        size = int(asked.max(initial=0)) + 1
-        pairs, first_pair = np.unique(_pairs(asked, size), return_index=True)
-        pairs_here = _pairs(words, size)[follows]
-        is_asked = np.isin(pairs_here, pairs)
-        # The order is that of the question, which does not depend on what has been read before.
-        order = np.argsort(np.concatenate([first, len(asked) + first_pair]))
-        codes = np.concatenate([words, pairs_here[is_asked]])
-        ranks = np.argsort(order)[np.concatenate([terms, pairs]).searchsorted(codes)]
-        by_rank = np.argsort(ranks, kind="stable")
-        present, numbers = np.unique(ranks[by_rank], return_inverse=True)
-        weights = np.concatenate([repeats, np.full(len(pairs), PAIR)])[order]
-        return Postings(numbers, np.concatenate([units, units[follows[is_asked]]])[by_rank], weights[present])
+    def postings(self, question: AskedTerms) -> Postings:
+        """Return the places of the terms of a question, and of pairs of words that follow each other in it."""
+        places = np.flatnonzero(np.isin(self._numbers, question.words))
+        units = np.searchsorted(np.cumsum(self._words), places, "right")
+        rows = question.words.searchsorted(self._numbers[places])
+        many = np.diff(question.has.indptr)[rows]
+        firsts = np.repeat(question.has.indptr[rows] - np.cumsum(many) + many, many)
+        terms = question.has.indices[firsts + np.arange(len(firsts))]
+        pairs, units_of_pairs = self._pairs(question)
+        codes = np.concatenate([terms, len(question.repeats) + pairs])
+        order = np.argsort(codes, kind="stable")
+        present, numbers = np.unique(codes[order], return_inverse=True)
+        weights = np.append(
+            question.weights(np.unique(question.stems[self._numbers])), np.full(len(question.pairs), PAIR)
+        )
+        return Postings(numbers, np.concatenate([np.repeat(units, many), units_of_pairs])[order], weights[present])
+
+    def _pairs(self, question: AskedTerms) -> tuple[Ints, Ints]:
+        """Return the number of the question's pair, and the unit, of each pair of words without stop words between them."""
+        places = np.flatnonzero(question.counted[self._numbers])
+        stems = question.stems[self._numbers[places]]
+        follows = np.flatnonzero((stems[:-1] >= 0) & (stems[1:] >= 0))
+        units = np.searchsorted(np.cumsum(self._words), places[np.stack([follows, follows + 1])], "right")
+        codes = stems[follows] * len(question.repeats) + stems[follows + 1]
+        is_asked = (units[0] == units[1]) & np.isin(codes, question.pairs)
+        order = np.argsort(question.pairs)
+        return order[question.pairs[order].searchsorted(codes[is_asked])], units[0][is_asked]
 
     def overlapping(self, document: int, span: Span) -> slice:
         """Return the units of a document that overlap a span."""
@@ -515,12 +579,6 @@ class UnitTable:
         """Return the piece that a unit is in, and the number of the unit in it."""
         number = int(self._firsts.searchsorted(unit, "right")) - 1
         return self._pieces[number], unit - int(self._firsts[number])
-
-
-def _pairs(terms: Ints, size: int) -> Ints:
-    """Return a number for each term with the next, of its own if all terms are less than ``size``."""
-    pairs: Ints = size + terms[:-1] * size + terms[1:]
-    return pairs
 
 
 def _joined(arrays: Sequence[Ints]) -> Ints:

@@ -1,19 +1,21 @@
 """The languages of a query and of texts, beside those that the embedder knows."""
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from advchunk.models.embedders import CheckedEmbedder
 from advchunk.models.identity import model_name, type_name
-from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
 from advchunk.retrieval.search import Search
 from advchunk.retrieval.warning_log import WarningLog
-from advchunk.text.detection import UNDETERMINED, query_language
+from advchunk.text.detection import AUTO, UNDETERMINED, query_language, tell_language
+from advchunk.text.terms import language_of_all
 
 
 def fit_to_language(
     search: Search,
     query: str,
-    words: LexicalIndex | PartedIndex | None,
+    languages: Callable[[], Sequence[str]] | None,
     model: CheckedEmbedder,
     warnings: WarningLog,
 ) -> Search:
@@ -24,14 +26,15 @@ def fit_to_language(
 
     Parameters
     ----------
-    words : of the texts, which tell their languages.
+    languages : returns the codes of the languages of the texts; None if these are not known.
     """
     if model.languages is None or search.mode == "lexical":
         return search
-    own = query_language(query, (words and words.languages) or model.languages)
-    languages = [own][: own != UNDETERMINED] if words is None or search.mode == "dense" else words.languages
-    unknown = {code for code in languages if not model.knows(code)}
-    if not unknown or (own not in unknown and len(unknown) < len(languages)):
+    of_texts = [] if languages is None else [*languages()]
+    own = query_language(query, of_texts or model.languages)
+    asked = of_texts if languages is not None and search.mode == "hybrid" else [own][: own != UNDETERMINED]
+    unknown = {code for code in asked if not model.knows(code)}
+    if not unknown or (own not in unknown and len(unknown) < len(asked)):
         return search
     warnings.warn(
         "language",
@@ -42,3 +45,31 @@ def fit_to_language(
         ", ".join(sorted(model.languages)),
     )
     return replace(search, mode="lexical") if search.mode == "hybrid" else search
+
+
+def languages_of(texts: Sequence[str], language: str = AUTO) -> list[str]:
+    """Return the codes of the languages of texts, in alphabetical order: that given, or with "auto" their own.
+
+    >>> languages_of(["Der Zug fährt nicht, und die Leute warten.", "1990"])
+    ['de']
+    """
+    if language != AUTO or not texts:
+        return [language] if texts else []
+    codes = {*map(tell_language, texts)}
+    return sorted(codes - {UNDETERMINED} | ({language_of_all(texts)} if UNDETERMINED in codes else set()))
+
+
+@dataclass(frozen=True)
+class Languages:
+    """Returns `languages_of` texts, which are told at the first call."""
+
+    texts: Sequence[str]
+    language: str = AUTO
+
+    def __call__(self) -> list[str]:
+        """Return the codes."""
+        return self._codes
+
+    @cached_property
+    def _codes(self) -> list[str]:
+        return languages_of(self.texts, self.language)

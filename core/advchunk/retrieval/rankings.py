@@ -1,7 +1,7 @@
 """Rankings of chunks, and their fusion."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from advchunk.errors import require
 from advchunk.records import Floats, Ints
+from advchunk.text.search_terms import split_words
 
 FusionMethod: TypeAlias = Literal["standardized", "reciprocal"]
 
@@ -16,6 +17,7 @@ DEPTH = 100
 """Chunks of a ranking that fusion and neighbors use."""
 
 _RECIPROCAL = 60  # k of Cormack et al.
+_SHOWN = 60  # characters of a query in a message
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,11 +29,13 @@ class Ranking:
     chunks : (n,) indices of chunks, each once.
     scores : (n,) their scores, not rising; on any scale, higher is better.
     floor : the score of chunks that are not in the ranking, if it is known: 0 in a search by words.
+    reason : why there is no chunk; "" if there is one, or nothing is known.
     """
 
     chunks: Ints
     scores: Floats
     floor: float | None = None
+    reason: str = ""
 
     @classmethod
     def from_scores(cls, scores: Floats, depth: int | None = None, *, above: float = -np.inf) -> Self:
@@ -90,14 +94,21 @@ class Ranking:
     def __len__(self) -> int:
         return len(self.chunks)
 
+    def explained(self, query: str) -> Self:
+        """Return the ranking of a search by words, with a reason if it is empty."""
+        if len(self):
+            return self
+        reason = "no text has a word of it, or a piece of one" if split_words(query) else "it has no word"
+        return replace(self, reason=f"nothing is found for {query[:_SHOWN]!r}: {reason}")
+
     def first(self, depth: int) -> Self:
         """Return the first ``depth`` chunks."""
-        return type(self)(self.chunks[:depth], self.scores[:depth], self.floor)
+        return type(self)(self.chunks[:depth], self.scores[:depth], self.floor, self.reason)
 
     def keep(self, allowed: NDArray[np.bool_]) -> Self:
         """Return the part of the ranking whose chunks are ``allowed``, (c,) flags."""
         kept = allowed[self.chunks]
-        return type(self)(self.chunks[kept], self.scores[kept], self.floor)
+        return type(self)(self.chunks[kept], self.scores[kept], self.floor, self.reason)
 
     def padded_scores(self, depth: int) -> Floats:
         """Return the scores of the first ``depth`` chunks; if there are fewer, the floor is that of the others."""

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from advchunk.building.positions import ChunkPositions
 from advchunk.models.counters import TokenizerLike
@@ -18,7 +22,8 @@ from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.hierarchies import ChunkHierarchy
 from advchunk.retrieval.index_file import IndexFile
-from advchunk.retrieval.lexical_index import LexicalIndex, TextTerms
+from advchunk.retrieval.lexical_index import LexicalIndex
+from advchunk.retrieval.query_language import languages_of
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
 from advchunk.retrieval.stored import check_embedder, to_stored
@@ -31,7 +36,7 @@ class Retriever(BaseRetriever):
 
     Chunks with vectors (``vectors=`` of every chunker) keep them; the others are embedded. A chunk with several rows is as
     similar as its best row. For chunks in a vector store, use the retrievers of `langchain_advchunk` and
-    `llamaindex_advchunk`, which do the same. A query of stop words alone finds nothing by words.
+    `llamaindex_advchunk`, which do the same.
 
     Parameters
     ----------
@@ -40,7 +45,7 @@ class Retriever(BaseRetriever):
         built-in default. It must be the embedder of the chunks' vectors.
     mode : "dense" searches by vectors, "lexical" by words (BM25), "hybrid" by both.
     neighbors : re-rank by neighbors (`neighbors.rerank_by_neighbors`), which says for which vectors not to.
-    language : of stems and stop words (`LexicalIndex`); "auto" is that of each chunk.
+    language : code of the language of the chunks, for the sentences of passages, and for embedders that do not know all; "auto" is their own.
     lexical_weight, fusion : of a hybrid search (`rankings.fuse`): the weight of the words, where vectors have 1, >= 0, and the
         method.
     levels, answer, section_weight, merge : of chunks of several levels, of which all of a document or corpus are added (`search.Search`).
@@ -81,7 +86,7 @@ class Retriever(BaseRetriever):
         search = Search(mode, neighbors, fusion, lexical_weight, levels, answer, section_weight, merge)
         super().__init__(search, depth, language, embedder, tokenizer, cutter)
         self._groups = dict[str, _Group]()
-        self._lexical = LexicalIndex(language=language)  # of no text: it numbers the terms
+        self._lexical = LexicalIndex()  # of no text: it numbers the words
         self._lock = Lock()
         self._latest: Snapshot | None = None
         self.add_many({} if chunks is None else chunks, texts)
@@ -101,14 +106,14 @@ class Retriever(BaseRetriever):
                 [*before, *(row for addition in added.values() for row in addition.rows)]
             )  # raises unless all fit
             is_dense = self._search.mode == "dense"
-            terms = {
+            words = {
                 name: [] if is_dense else self._lexical.encode([chunk.embed_text for chunk in addition.chunks])
                 for name, addition in added.items()
             }
             for name in [*removed, *added]:
                 self._groups.pop(name, None)
             for name, (chunks, rows, text) in added.items():
-                self._groups[name] = _Group(chunks, rows, terms[name], text)
+                self._groups[name] = _Group(chunks, rows, words[name], text, self._language)
             self._latest = None
 
     @contextmanager
@@ -124,10 +129,11 @@ class Retriever(BaseRetriever):
         positions, hierarchy = ChunkPositions.of(chunks, names), ChunkHierarchy.of_chunks(chunks, names)
         texts = {name: group.text for name, group in groups.items() if group.text is not None}
         collection = Collection(chunks, chunks, names, positions, texts=texts, hierarchy=hierarchy)
-        words = self._lexical.holding(own for group in groups.values() for own in group.terms)
-        return Snapshot(
-            collection.with_words(words), VectorIndex([row for group in groups.values() for row in group.rows])
-        )
+        words = self._lexical.holding(own for group in groups.values() for own in group.words)
+        own = [*groups.values()]
+        languages = cache(lambda: sorted({code for group in own for code in group.languages}))
+        rows = [row for group in own for row in group.rows]
+        return Snapshot(collection.with_words(words, languages), VectorIndex(rows))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_lock": None, "_latest": None}
@@ -178,16 +184,22 @@ class Retriever(BaseRetriever):
         settings.pop("is_flat", None)
         retriever = cls(embedder=embedder, tokenizer=tokenizer, cutter=cutter, **settings)
         check_embedder(made_by, retriever._model_name)
-        added = {name: Addition(list(chunks), list(rows), text) for name, chunks, _, rows, text, _ in documents}
+        added = {name: Addition(list(chunks), list(rows), text) for name, chunks, rows, text, _ in documents}
         retriever._change(added, [], {})
         return retriever
 
 
 @dataclass(frozen=True)
 class _Group:
-    """The chunks of a document, the rows of each, none in a search by words alone, and the terms, none in one by vectors alone."""
+    """The chunks of a document, the rows of each, none in a search by words alone, and the words, none in one by vectors alone."""
 
     chunks: list[Chunk]
     rows: list[Floats]
-    terms: list[TextTerms]
+    words: list[NDArray[np.int32]]
     text: str | None
+    language: str
+
+    @cached_property
+    def languages(self) -> list[str]:
+        """The codes of the languages of the chunks."""
+        return languages_of([chunk.embed_text for chunk in self.chunks], self.language)

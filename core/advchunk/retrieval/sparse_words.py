@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import compress
 from math import isfinite
 from pathlib import Path
 from threading import Lock
@@ -16,12 +17,10 @@ import numpy as np
 
 from advchunk.errors import ConfigurationError, first_line, is_integer, require
 from advchunk.models.atomic import open_atomic
-from advchunk.records import Ints
-from advchunk.retrieval.lexical_index import rarity, saturation
-from advchunk.text.detection import AUTO
-from advchunk.text.terms import Terms, Wording, check_language, searchable_words
+from advchunk.retrieval.lexical_index import most_texts, rarity, saturation
+from advchunk.text.search_terms import query_terms, term_counts
 
-_FORMAT: Final = "advchunk sparse words 1"
+_FORMAT: Final = "advchunk sparse words 2"
 _MOST_DIMENSIONS = 2**32  # of unsigned numbers in 32 bits, which stores take
 _CHANGES = Lock()
 
@@ -52,14 +51,13 @@ class SparseWords:
     Texts that are stored later without `add` are found; only the rarities are those of before. ``mean`` never changes by itself,
     since vectors by different means are not comparable; benchmarks/RETRIEVAL.md says what a wrong one costs.
 
-    The index of a term is a hash, the same in every process, language and version of Python. Of n different terms,
+    The index of a term is a hash, the same in every process and version of Python. Of n different terms,
     about n² / (2 · ``dimensions``) pairs share an index, such as 233 of a million terms, and count as one term.
 
     Parameters
     ----------
-    mean : terms of a text on average, without stop words, > 0; `of` counts them. A text of 100 tokens has about 40.
+    mean : words of a text on average, without stop words, > 0; `of` counts them. A text of 100 tokens has about 40.
     rarity : "texts" or "store".
-    language : code of the language of stems and stop words, as in a `LexicalIndex` of one language.
     dimensions : of the vectors, 1 to 2^32; indices are below it.
 
     Raises
@@ -73,83 +71,71 @@ class SparseWords:
     [0.5, 0.0, 0.22]
     """
 
-    def __init__(
-        self, mean: float, *, rarity: WordRarity = "texts", language: str = "en", dimensions: int = 2**31
-    ) -> None:
+    def __init__(self, mean: float, *, rarity: WordRarity = "texts", dimensions: int = 2**31) -> None:
         is_mean = isinstance(mean, (int, float)) and not isinstance(mean, bool) and isfinite(mean) and mean > 0
         require(is_mean, "mean must be a number of terms > 0", mean)
         require(rarity in get_args(WordRarity), f"rarity must be one of {get_args(WordRarity)}", rarity)
         is_size = is_integer(dimensions, 1) and dimensions <= _MOST_DIMENSIONS
         require(is_size, "dimensions must be a whole number from 1 to 2^32", dimensions)
-        rule = "language must be a code: the vector of a text must not depend on the texts beside it, as 'auto' would"
-        require(language != AUTO, rule, language)
         self.mean, self.rarity, self.dimensions = float(mean), rarity, dimensions
-        self._wording = Wording(language=check_language(language))
         self._texts, self._frequencies = 0, Counter[int]()
 
     @classmethod
-    def of(
-        cls, texts: Iterable[str], *, rarity: WordRarity = "texts", language: str = "en", dimensions: int = 2**31
-    ) -> SparseWords:
+    def of(cls, texts: Iterable[str], *, rarity: WordRarity = "texts", dimensions: int = 2**31) -> SparseWords:
         """Return an instance with the mean of texts and, for ``rarity="texts"``, with the texts added.
 
         Raises `ConfigurationError` for texts without a term.
         """
-        words = cls(1, rarity=rarity, language=language, dimensions=dimensions)
-        terms, indices = words._encode(texts)
-        require(len(terms.ids) > 0, "texts must have words that are not stop words", "none")
-        words.mean = len(terms.ids) / len(terms)
+        words = cls(1, rarity=rarity, dimensions=dimensions)
+        encoded = words._encode(texts)
+        total = sum(length for _, length in encoded)
+        require(total > 0, "texts must have words that are not stop words", "none")
+        words.mean = total / len(encoded)
         if rarity == "texts":
-            words._count(terms, indices, 1)
+            words._count(encoded, 1)
         return words
 
     def __len__(self) -> int:
         return self._texts
-
-    @property
-    def language(self) -> str:
-        """The code of the language."""
-        return self._wording.language
 
     def add(self, texts: Iterable[str]) -> None:
         """Count the terms of texts that are stored; the same text counts as often as it is added.
 
         Raises `ConfigurationError` if the store weights terms.
         """
-        self._count(*self._encode(texts), 1)
+        self._count(self._encode(texts), 1)
 
     def remove(self, texts: Iterable[str]) -> None:
         """Forget texts that were added; raise `ConfigurationError`, and change nothing, for others."""
-        self._count(*self._encode(texts), -1)
+        self._count(self._encode(texts), -1)
 
     def embed(self, texts: Iterable[str]) -> list[SparseVector]:
-        """Return the vectors of texts, as they are stored; a text of stop words has an empty one."""
-        terms, indices = self._encode(texts)
-        counts, lengths = terms.counts(), np.diff(terms.edges)
-        values = saturation(counts.data, np.repeat(lengths, np.diff(counts.indptr)), self.mean)
-        return [
-            SparseVector(indices[counts.indices[start:end]].tolist(), values[start:end].tolist())
-            for start, end in pairwise(counts.indptr.tolist())
-        ]
+        """Return the vectors of texts, as they are stored; a text without words has an empty one."""
+        vectors = list[SparseVector]()
+        for counts, length in self._encode(texts):
+            values = saturation(np.array([*counts.values()]), np.array(float(length)), self.mean)
+            vectors.append(SparseVector([*counts], values.tolist()))
+        return vectors
 
     def embed_query(self, text: str) -> SparseVector:
-        """Return the vector of a query. A word that no text has weighs the most, so that it finds texts stored later.
+        """Return the vector of a query. A term that no text has weighs the most, so that it finds texts stored later.
 
         Raises `ConfigurationError` if no texts were added whose terms it is weighted by.
         """
-        terms, indices = self._encode([text])
-        counts = np.bincount(terms.ids, minlength=len(indices)).astype(np.float64)
+        weights = self._by_index(query_terms(text))
+        indices, values = [*weights], np.array([*weights.values()], dtype=np.float64)
         if self.rarity == "texts":
-            require(
-                self._texts > 0, "texts must be added first, or the store weight terms: rarity='store'", self._texts
-            )
-            frequencies = np.array([self._frequencies[index] for index in indices.tolist()], dtype=np.int64)
-            counts *= rarity(frequencies, self._texts)
-        return SparseVector(indices.tolist(), counts.tolist())
+            rule = "texts must be added first, or the store weight terms: rarity='store'"
+            require(self._texts > 0, rule, self._texts)
+            frequencies = np.array([self._frequencies[index] for index in indices], dtype=np.int64)
+            is_kept = frequencies <= np.array([most_texts(weight, self._texts) for weight in values], dtype=np.int64)
+            values = (values * rarity(frequencies, self._texts))[is_kept]
+            indices = [*compress(indices, is_kept)]
+        return SparseVector(indices, values.tolist())
 
     def save(self, path: str | Path) -> None:
         """Write the parameters and frequencies to a file of JSON, which replaces an old one when it is complete."""
-        names = ("mean", "rarity", "language", "dimensions")
+        names = ("mean", "rarity", "dimensions")
         parameters = {name: getattr(self, name) for name in names}
         with _CHANGES:
             frequencies = [list(self._frequencies.keys()), list(self._frequencies.values())]
@@ -172,34 +158,37 @@ class SparseWords:
             raise ConfigurationError(msg) from error
         return words
 
-    def _encode(self, texts: Iterable[str]) -> tuple[Terms, Ints]:
-        """Return the terms of texts, and the index of each term number, ascending: (size,)."""
+    def _encode(self, texts: Iterable[str]) -> list[tuple[dict[int, float], int]]:
+        """Return for each text how often it has each index, ascending, and its length."""
         require(not isinstance(texts, str), "texts must be a collection of texts", texts)
-        terms, forms = self._wording.encode(texts, searchable_words)
-        hashes = np.array([_hash(form) % self.dimensions for form in forms], dtype=np.int64)
-        indices, numbers = np.unique(hashes[terms.ids], return_inverse=True)
-        return Terms(numbers, terms.edges, len(indices)), indices
+        return [(self._by_index(counts), length) for counts, length in map(term_counts, texts)]
 
-    def _count(self, terms: Terms, indices: Ints, step: Literal[1, -1]) -> None:
+    def _by_index(self, values: Mapping[str, float]) -> dict[int, float]:
+        """Return the values of terms by their indices, ascending; of terms that share an index, the sum."""
+        totals = defaultdict[int, float](float)
+        for term, value in values.items():
+            totals[_hash(term) % self.dimensions] += value
+        return dict(sorted(totals.items()))
+
+    def _count(self, encoded: Sequence[tuple[Mapping[int, float], int]], step: Literal[1, -1]) -> None:
         require(self.rarity == "texts", "rarity must be 'texts' to add or remove texts", self.rarity)
-        texts_with = np.bincount(terms.counts().indices, minlength=len(indices)).tolist()
-        changes = list(zip(indices.tolist(), texts_with, strict=True))
+        changes = Counter(index for counts, _ in encoded for index in counts)
         with _CHANGES:
             if step > 0:
-                self._texts += len(terms)  # before the frequencies, which a query may read meanwhile
-                for index, number in changes:
-                    self._frequencies[index] += number
+                self._texts += len(encoded)  # before the frequencies, which a query may read meanwhile
+                self._frequencies.update(changes)
                 return
-            missing = sum(self._frequencies[index] < number for index, number in changes)
-            is_part = not missing and len(terms) <= self._texts
+            missing = sum(self._frequencies[index] < number for index, number in changes.items())
+            is_part = not missing and len(encoded) <= self._texts
             require(is_part, "texts must be among those that were added", f"{missing} terms that are not")
-            for index, number in changes:
+            for index, number in changes.items():
                 self._frequencies[index] -= number
                 if not self._frequencies[index]:
                     del self._frequencies[index]
-            self._texts -= len(terms)
+            self._texts -= len(encoded)
 
 
+@lru_cache(2**17)
 def _hash(term: str) -> int:
     return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 

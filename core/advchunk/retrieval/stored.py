@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, get_args, overload
 
@@ -21,11 +21,13 @@ from advchunk.retrieval.base import Addition, BaseRetriever, Snapshot
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.index_file import Connection, IndexFile, Places, StoredDocument, change
-from advchunk.retrieval.lexical_index import bm25, index_terms, query_terms, text_languages
+from advchunk.retrieval.lexical_index import most_texts, rarity, saturation
+from advchunk.retrieval.query_language import languages_of
 from advchunk.retrieval.rankings import DEPTH, FusionMethod, Ranking
 from advchunk.retrieval.search import LEXICAL_WEIGHT, Search, SearchMode
 from advchunk.retrieval.vector_index import similarity
 from advchunk.text.detection import AUTO
+from advchunk.text.search_terms import query_terms
 
 _Item = TypeVar("_Item")
 _MOST_COSINE = 1.01  # of unit vectors, with rounding
@@ -158,9 +160,11 @@ class StoredRetriever(BaseRetriever):
             source = _Source(self._file, file, places)
             positions = ChunkPositions(places.documents, places.middles)
             chunks, keys = _Lazy(source.chunk, len(places.numbers)), _Lazy(source.key, len(places.numbers))
-            words: Any = _Words(source, self._language)
+            words: Any = _Words(source)
+            languages = partial(self._file.languages, file) if self._language == AUTO else (lambda: [self._language])
+            options: dict[str, Any] = {"texts": _Texts(source), "words": words, "languages": languages}
             yield Snapshot(
-                Collection(chunks, chunks, keys, positions, texts=_Texts(source), words=words),
+                Collection(chunks, chunks, keys, positions, **options),
                 _Vectors(source),
             )
 
@@ -225,28 +229,24 @@ class _Texts(Mapping[str, str]):
 class _Words:
     """Scores chunks by their words, as `LexicalIndex` does."""
 
-    def __init__(self, source: _Source, language: str) -> None:
-        self._source, self._language = source, language
+    def __init__(self, source: _Source) -> None:
+        self._source = source
 
     def __len__(self) -> int:
         return len(self._source.places.numbers)
 
-    @cached_property
-    def languages(self) -> list[str]:
-        """The codes of the languages of the chunks."""
-        return self._source.index.languages(self._source.file) if self._language == AUTO else [self._language]
-
     def scores(self, query: str) -> Floats:
-        """Return the score of each chunk for a query, 0 without a common word: (n,)."""
+        """Return the score of each chunk for a query, 0 without a common term: (n,)."""
         places, scores = self._source.places, np.zeros(len(self))
         if not len(self):
             return scores
-        terms, mean = query_terms(query, self.languages), float(places.words.mean())
-        for term in dict.fromkeys(terms):
-            numbers, counts = np.unique(self._source.index.occurrences(self._source.file, term), return_counts=True)
+        index, mean = self._source.index, float(places.words.mean())
+        for term, weight in query_terms(query).items():
+            numbers, counts = index.occurrences(self._source.file, term, most_texts(weight, len(self)))
             chunks = np.minimum(np.searchsorted(places.numbers, numbers), len(self) - 1)
-            self._source.index.check(np.array_equal(places.numbers[chunks], numbers), "its words are damaged")
-            scores[chunks] += terms.count(term) * bm25(counts, places.words[chunks], len(self), mean)
+            index.check(np.array_equal(places.numbers[chunks], numbers), "its words are damaged")
+            rare = float(rarity(np.array(len(chunks)), len(self)))
+            scores[chunks] += weight * rare * saturation(counts, places.words[chunks], mean)
         return scores
 
 
@@ -273,11 +273,9 @@ class _Vectors:
 def to_stored(name: str, addition: Addition, mode: SearchMode, language: str) -> StoredDocument:
     """Return a document as it is written."""
     texts = [chunk.embed_text for chunk in addition.chunks]
-    is_dense = mode == "dense"
-    terms = [] if is_dense else index_terms(texts, language)
-    languages = () if is_dense or language != AUTO else tuple(sorted({*text_languages(texts, language)}))
+    languages = tuple(languages_of(texts)) if mode == "hybrid" and language == AUTO else ()
     rows = [unit_rows(row.astype(np.float32)) for row in addition.rows]
-    return StoredDocument(name, addition.chunks, terms, rows, addition.text, languages)
+    return StoredDocument(name, addition.chunks, rows, addition.text, languages)
 
 
 def check_embedder(made_by: str, name: str) -> None:

@@ -4,25 +4,25 @@
 import re
 from typing import Final
 
-_HAN = "\u2e80-\u2fd5々〇〡-〩㐀-䶿一-鿿豈-龎\U00020000-\U000323af"
-_KANA = "ぁ-ゖゝ-ゟァ-ヺー-ヿㇰ-ㇿｦ-ﾟㄅ-ㄯ"
+HAN: Final = "\u2e80-\u2fd5々〇〡-〩㐀-䶿一-鿿豈-龎\U00020000-\U000323af"
+KANA: Final = "ぁ-ゖゝ-ゟァ-ヺー-ヿㇰ-ㇿｦ-ﾟㄅ-ㄯ"
 # Scripts of Southeast Asia whose words only a dictionary can tell (Line_Break=Complex_Context), without their digits.
-_COMPLEX = "ก-ฺเ-๎ກ-ຽເ-ໍໜ-ໟက-ဿၐ-ႏႚ-႟ꩠ-ꩿꧠ-ꧯꧺ-ꧾក-៓ៗៜ៝ᥐ-ᥴᦀ-ᧉᨠ-᩿ꪀ-ꫂꫛ-ꫝ"
+COMPLEX: Final = "ก-ฺเ-๎ກ-ຽເ-ໍໜ-ໟက-ဿၐ-ႏႚ-႟ꩠ-ꩿꧠ-ꧯꧺ-ꧾក-៓ៗៜ៝ᥐ-ᥴᦀ-ᧉᨠ-᩿ꪀ-ꫂꫛ-ꫝ"
 _MARKED = "ༀཀ-ྼሀ-ፚ"  # Tibetan marks the ends of syllables, and Ethiopic those of words, instead of spaces
 
-UNSPACED: Final = f"{_HAN}{_KANA}{_COMPLEX}"
+UNSPACED: Final = f"{HAN}{KANA}{COMPLEX}"
 """The letters of scripts without spaces between words, for a class of a regular expression."""
 
 _LETTER = re.compile(f"[{UNSPACED}{_MARKED}]")
 # The declaration of human rights has 1.5 (Chinese) and 2.2 (Japanese) characters for each English word, 5.2 to 8 elsewhere.
 _WORD = re.compile(
-    f"[{_HAN}{_KANA}]{{1,2}}|[{_COMPLEX}]{{1,6}}|[{_MARKED}]++|(?![{UNSPACED}{_MARKED}])\\w[^\\s{UNSPACED}{_MARKED}]*+"
+    f"[{HAN}{KANA}]{{1,2}}|[{COMPLEX}]{{1,6}}|[{_MARKED}]++|(?![{UNSPACED}{_MARKED}])\\w[^\\s{UNSPACED}{_MARKED}]*+"
 )
 # In Japanese most words, but few of their endings, begin with a Chinese letter or in katakana after hiragana.
 _PLACE = re.compile(
     f"(?<=[，、；：。！？」』）】》〉・…፡\u200b])(?=[{UNSPACED}{_MARKED}「『（【《〈“A-Za-z0-9])"
-    f"|(?<=[{_HAN}{_KANA}][,;:!?])(?=[{_HAN}{_KANA}])"
-    f"|(?<=[ぁ-ゖ])(?<![おごぉっ])(?=[{_HAN}ァ-ヺ「『（])"
+    f"|(?<=[{HAN}{KANA}][,;:!?])(?=[{HAN}{KANA}])"
+    f"|(?<=[ぁ-ゖ])(?<![おごぉっ])(?=[{HAN}ァ-ヺ「『（])"
 )
 _SYLLABLE = re.compile(
     r"(?<=[ก-๎ກ-ໍ])(?=[เ-ไເ-ໄ])"  # Thai and Lao write some vowels first

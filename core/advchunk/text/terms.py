@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
+from importlib.resources import files
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -31,11 +31,6 @@ Stemmer: TypeAlias = Literal["snowball", "porter", "none"]
 
 _FEW = 20  # texts that tell their language together
 _UNSPACED = f"[{UNSPACED}]"  # pairs of characters serve as words
-
-_SNOWBALL = {  # the name of each language's Snowball list in bm25s.stopwords
-    "da": "DANISH", "de": "GERMAN", "en": "EN_PLUS", "es": "SPANISH", "fr": "FRENCH", "it": "ITALIAN", "ko": "KOREAN",
-    "nl": "DUTCH", "no": "NORWEGIAN", "pt": "PORTUGUESE", "ru": "RUSSIAN", "sv": "SWEDISH", "tr": "TURKISH",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,10 +102,6 @@ class _Numbers(dict[str, int]):
         self[word] = number = -1 if word.lower() in self._left_out else number
         return number
 
-    def find(self, word: str) -> int | None:
-        """Return the term number of a word; None if it is new or left out."""
-        return None if word.lower() in self._left_out else self.of_forms.get(self._form(word))
-
 
 def bigrams(words: Terms) -> Terms:
     """Return the pairs of neighboring terms (bigrams) in each unit.
@@ -166,35 +157,6 @@ def language_of_all(texts: Sequence[str]) -> str:
     return max(codes, key=lambda code: codes[code]) if codes else language_of(" ".join(texts[:_FEW]))
 
 
-class Vocabulary:
-    """Numbers the terms of texts, equal terms alike in all of them.
-
-    >>> vocabulary = Vocabulary(Wording())
-    >>> vocabulary.encode(["Green teas.", "A tea."]).ids.tolist(), vocabulary.look_up("tea, rum")
-    ([0, 1, 1], [1])
-    """
-
-    def __init__(self, wording: Wording, split: WordSplitter | None = None) -> None:
-        stemmer, self._split = make_stemmer(wording.stemmer, wording.language), split or searchable_words
-
-        def form(word: str) -> str:
-            return stemmer(word.lower() if wording.lowercase else word)
-
-        self._numbers = _Numbers(form, stop_words(wording.stop_words, wording.language))
-
-    def __len__(self) -> int:
-        return len(self._numbers.of_forms)
-
-    def encode(self, texts: Iterable[str]) -> Terms:
-        """Return the terms of texts."""
-        return _encode(map(self._split, texts), self._numbers)
-
-    def look_up(self, text: str) -> list[int]:
-        """Return the terms of a text that other texts have, in reading order."""
-        numbers = (self._numbers.find(word) for word in self._split(text))
-        return [number for number in numbers if number is not None]
-
-
 def word_tokens(text: str) -> list[str]:
     """Return the words of a text, without numbers; for a script without spaces, pairs of characters.
 
@@ -248,26 +210,18 @@ def stop_words(which: StopWords, language: str) -> frozenset[str]:
     the reference implementation of BayesSeg, and needs scikit-learn.
     """
     code = language_code(language)
-    if which == "snowball" and code in _SNOWBALL:
-        return frozenset(getattr(import_bm25s().stopwords, f"STOPWORDS_{_SNOWBALL[code]}"))
+    if which == "snowball":
+        return frozenset(_snowball_lists().get(code, "").split())
     if which == "glasgow":
         return frozenset(import_extra("sklearn.feature_extraction.text", "cluster").ENGLISH_STOP_WORDS)
     return frozenset()
 
 
 @cache
-def import_bm25s() -> Any:
-    """Import bm25s without JAX, of which it needs nothing here: it starts JAX, which takes most of the memory of a GPU."""
-    hidden = "jax.lax" if "jax" in sys.modules else "jax"
-    before = sys.modules.get(hidden)
-    sys.modules[hidden] = None  # type: ignore[assignment]  # raises ImportError when it is imported
-    try:
-        return import_module("bm25s")
-    finally:
-        if before is None:
-            del sys.modules[hidden]
-        else:
-            sys.modules[hidden] = before
+def _snowball_lists() -> dict[str, str]:
+    """Return the stop words of each language, separated by spaces."""
+    lists: dict[str, str] = json.loads(files("advchunk.text").joinpath("stop_words.json").read_text(encoding="utf-8"))
+    return lists
 
 
 def _words(text: str, content: str) -> list[str]:

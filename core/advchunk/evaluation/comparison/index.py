@@ -136,7 +136,7 @@ class ChunkIndex:
         return RankedChunks.from_scores(scores, cost)
 
     def _index_words(self) -> PartedIndex:
-        words = LexicalIndex((chunk.embed_text for chunk in self.chunks), self.task.language)
+        words = LexicalIndex(chunk.embed_text for chunk in self.chunks)
         index = PartedIndex(words, self.hierarchy.parts)
         index.scores("")  # the first query computes the scores of the words
         return index

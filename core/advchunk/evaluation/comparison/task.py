@@ -90,7 +90,7 @@ class EvaluationTask:
     @cached_property
     def _is_warm(self) -> bool:
         chunks = RecursiveChunker(fallback=None).chunk_many(self.documents)
-        LexicalIndex((chunk.text for group in chunks for chunk in group), self.language).scores("")
+        LexicalIndex(chunk.text for group in chunks for chunk in group).scores("")
         return True
 
     @cached_property
