@@ -56,7 +56,7 @@ def test_output_has_every_figure(script, data, monkeypatch, capsys):
     for row in (tei, large, jats, docling):
         assert row["exact"]
         assert row["text covered"] == 1
-        assert row["chunks"] > 1
+        assert row["chunks"] > (row is not jats)  # whose text fits into one
         assert min(row["read, s"], row["chunk, s"]) > 0
     for row in (tei, docling):
         assert row["sections"]["found"] == row["sections"]["expected"] > 3

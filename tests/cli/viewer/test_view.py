@@ -150,7 +150,9 @@ def test_documents_of_one_name_share_the_budget():
 def test_a_question_finds_other_forms_of_its_words_without_a_language():
     explained = RecursiveChunker().explain(Document("Der Hund bellt.\n\nDie Häuser brennen."))
     cutter = PassageCutter(tokenizer="words")
-    assert passages_of(View(explained, question="Welches Haus?", budget=3, cutter=cutter).html) == ["Die Häuser brennen."]
+    assert passages_of(View(explained, question="Welches Haus?", budget=3, cutter=cutter).html) == [
+        "Die Häuser brennen."
+    ]
 
 
 def test_a_budget_is_at_least_one_token():
