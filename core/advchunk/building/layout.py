@@ -25,6 +25,7 @@ from advchunk.records import (
     Units,
     remove_written,
     written_keys,
+    written_metadata,
 )
 from advchunk.text.atoms import SIGNS, AtomKeeper, has_atoms
 from advchunk.text.detection import AUTO
@@ -514,6 +515,25 @@ class Headings:
         offset = max(offset, self._lead)
         place = bisect_right(self._starts, offset)
         return self._above[place - 1] if place and self._starts[place - 1] == offset else self._paths[place]
+
+
+def with_inherited_headings(document: Document) -> Document:
+    """Return a chunk that is chunked again under the headings that its ``title_path`` names.
+
+    >>> cold = Block("heading", Span(0, 7), 2, "Cold")
+    >>> metadata = {"title_path": "Tea > Cold", "advchunk_keys": "title_path"}
+    >>> with_inherited_headings(Document("## Cold", blocks=(cold,), metadata=metadata)).above
+    ((1, 'Tea'),)
+    """
+    path = written_metadata(document.metadata).get("title_path")
+    if document.above or not isinstance(path, str) or document.markup == "code":
+        return document
+    titles, first = path.split(" > "), next(iter(document.blocks or ()), None)
+    last = len(titles)
+    if first is not None and first.kind in _TITLED and titles[-1] == _heading(document.text, first)[1]:
+        titles, last = titles[:-1], first.level - 1
+    levels = range(max(last - len(titles) + 1, 1), max(last, len(titles)) + 1)
+    return replace(document, above=tuple(zip(levels, titles, strict=False)))
 
 
 def _heading(text: str, block: Block) -> tuple[int, str]:

@@ -35,6 +35,7 @@ from advchunk.building.layout import (
     plain_levels,
     prefer_layout,
     tile_prose,
+    with_inherited_headings,
 )
 from advchunk.building.sizes import Limits
 from advchunk.chunkers.explanations import MANY, Explanation
@@ -300,6 +301,8 @@ class Chunker(Params, ABC):
                 document = self.outlined(document)
         except ConfigurationError as error:
             raise Unreadable(*error.args) from error
+        if document.metadata:
+            document = with_inherited_headings(document)
         is_code = document.markup == "code" and document.text.strip()
         return join_definitions(document, self.limits(document)) if is_code else document
 

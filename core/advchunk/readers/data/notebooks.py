@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from advchunk.readers import markdown
 from advchunk.readers.json import Object, parse_json
-from advchunk.records import Document
+from advchunk.records import Block, Document, Span
 
 _MAX_OUTPUT = 1000  # characters of an output
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -38,9 +39,14 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     language = kernel.text("language") or own.text("name") or "python"
     sheets = root.objects("worksheets") or [root]  # nbformat 3
     parts = [part for sheet in sheets for cell in sheet.objects("cells") for part in _cell(cell, language)]
-    body = "\n\n".join(part for part in parts if part.strip())
+    body, blocks = "", list[Block]()
+    for part in filter(str.strip, parts):  # each by itself, so that a fence that one leaves open ends with it
+        start = len(body) + 2 if body else 0
+        body = f"{body}\n\n{part}" if body else part
+        for block in markdown.blocks(part, is_start=not start):
+            blocks.append(replace(block, span=Span(block.span.start + start, block.span.end + start)))
     properties = {"code_language": language, **(metadata or {})}
-    return Document(body, id, markdown.blocks(body), properties, markup="ipynb")
+    return Document(body, id, tuple(blocks), properties, markup="ipynb")
 
 
 def _cell(cell: Object, language: str) -> Iterator[str]:

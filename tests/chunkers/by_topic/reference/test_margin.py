@@ -44,9 +44,9 @@ def sentences(n):
 def chunked(chances, **params):
     n = len(chances)
     lm = Scripted(chances)
-    chunks = MarginSamplingChunker(lm=lm, **{"combine": False, "calibrate": False, **params}).chunk(
-        "".join(sentences(n))
-    )
+    chunks = MarginSamplingChunker(
+        lm=lm, **{"combine": False, "calibrate": False, "layout_weight": 0.0, **params}
+    ).chunk("".join(sentences(n)))
     numbers = [[int(i) for i in re.findall(r"\d+", chunk.text)] for chunk in chunks]
     return numbers, lm.asked
 
