@@ -8,7 +8,7 @@ import one_text
 from advchunk import read_file
 
 
-def told(document):
+def contents(document):
     """Return the kind, the level, and the text of each block."""
     return [
         (block.kind, block.level, (document.text[slice(*block.span)] if block.title is None else block.title).strip())
@@ -42,6 +42,6 @@ def test_one_text_is_read_alike_in_every_format(suffix, seed, tmp_path):
     parts, path = one_text.document(seed), tmp_path / f"text{suffix}"
     path.write_bytes(one_text.WRITERS[suffix](parts))
     document = read_file(path)
-    assert told(document) == [*as_read(one_text.expected(parts), suffix)]
+    assert contents(document) == [*as_read(one_text.expected(parts), suffix)]
     if suffix in {".docx", ".odt", ".rtf"}:
         assert "hidden texts: " in document.metadata["left_out"]

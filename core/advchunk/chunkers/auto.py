@@ -89,14 +89,15 @@ class AutoChunker(AutoParams, VectorsChunker):
         return chosen
 
     def read_documents(
-        self, path: str | Path, *, by_name: bool = True, content: Content = "all", **options: Any
+        self, path: str | Path, *, by_name: bool = True, content: Content = "all", hidden: bool = False, **options: Any
     ) -> list[Document]:
         """Read the documents in a file, in the format of its suffix, or in that of its text if the suffix does not determine one."""
         if not by_name or self.markup != "auto":
-            return super().read_documents(path, by_name=by_name, content=content, **options)
+            return super().read_documents(path, by_name=by_name, content=content, hidden=hidden, **options)
         check_content(content)
         markup = None if formats.tells_format(str(path)) else "auto"
-        return files.read_documents(path, markup=markup, options={**self.reader_options, "content": content}, **options)
+        own = {**self.reader_options, "content": content, "hidden": hidden}
+        return files.read_documents(path, markup=markup, options=own, **options)
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Decide on units as the default chunker does."""

@@ -417,13 +417,14 @@ class Chunker(Params, ABC):
         metadata: Mapping[str, Any] | None = None,
         encoding: str | None = None,
         content: Content = "all",
+        hidden: bool = False,
     ) -> Document:
         """Read a file for `chunk`.
 
         The file name determines the format (`readers.files.read_file`), unless ``markup`` is set, this chunker has its
         own reader, or ``by_name`` is False; in those cases the text is returned unchanged.
         """
-        options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "content": content}
+        options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "content": content, "hidden": hidden}
         return files.only(self.read_documents(path, by_name=by_name, **options))
 
     def read_documents(
@@ -434,18 +435,19 @@ class Chunker(Params, ABC):
         metadata: Mapping[str, Any] | None = None,
         encoding: str | None = None,
         content: Content = "all",
+        hidden: bool = False,
         data: bytes | None = None,
     ) -> list[Document]:
         """Read the documents in a file for `chunk_many`: each of several records of PubMed; else one, as `read_file` does.
 
         Parameters
         ----------
-        content : see `readers.files.read_file`; a chunker with its own reader keeps all.
+        content, hidden : see `readers.files.read_file`; a chunker with its own reader keeps all.
         data : the bytes of the file; None reads them from ``path``.
         """
         reads_all = self.reads_all_formats()
         check_content(content)
-        own = {**self.reader_options, "content": content}
+        own = {**self.reader_options, "content": content, "hidden": hidden}
         binary = self.markup if formats.is_binary(self.markup) else formats.binary_format(path)
         if binary or (by_name and reads_all and self.markup == Chunker.markup):
             options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "data": data}

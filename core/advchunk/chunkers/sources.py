@@ -55,20 +55,21 @@ def read_source(
     by_name: bool = True,
     encoding: str | None = None,
     content: Content = "all",
+    hidden: bool = False,
     key: str = "",
 ) -> list[Document]:
     """Return the documents of a source.
 
     Parameters
     ----------
-    by_name, encoding, content : see `Chunker.read_documents`.
+    by_name, encoding, content, hidden : see `Chunker.read_documents`.
     key : metadata key for the name of the source; "" for none. With a key, the id of a line begins with the name of its file.
     """
     metadata = {key: source.name} if key else None
     if source.is_line and source.data is not None:
         document = read_record(source.data, encoding, metadata, name=source.name)
         return [replace(document, id=_id_of_line(source, document.id)) if key else document]
-    options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "content": content}
+    options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "content": content, "hidden": hidden}
     return chunker.read_documents(source.name, by_name=by_name, data=source.data, **options)
 
 
@@ -342,6 +343,7 @@ def chunk_files(
     *,
     encoding: str | None = None,
     content: Content = "all",
+    hidden: bool = False,
     metadata_key: str = "",
     exclude: str | Path | Iterable[str | Path] = (),
     done: Iterable[str] = (),
@@ -359,7 +361,7 @@ def chunk_files(
     Parameters
     ----------
     chunker : chunks the documents; None is ``AutoChunker()``, which takes the chunker for each format.
-    encoding, content : of texts, and of web pages; see `readers.files.read_file`.
+    encoding, content, hidden : of texts, web pages, and Office files; see `readers.files.read_file`.
     metadata_key : metadata key for the name of the file; "" for none. With a key, the id of a document in a .jsonl file is
         "docs.jsonl:ID", or "docs.jsonl:7" for line 7 if it has none, so that it is unique among files.
     exclude : one or several files, folders, or patterns such as "*.log" in the folders, which are passed over.
@@ -393,7 +395,7 @@ def chunk_files(
     require(isinstance(paths, (str, PathLike, Iterable)), "paths must be a path, or several", paths)
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     check_content(content)
-    read = partial(read_source, encoding=encoding, content=content, key=metadata_key)
+    read = partial(read_source, encoding=encoding, content=content, hidden=hidden, key=metadata_key)
     process = SourceChunker(chunker, keep_all, read)
 
     def run(inventory: Inventory) -> SourceRun:

@@ -62,7 +62,7 @@ _to_json = partial(json.dumps, ensure_ascii=False)
 def ask_command(
     files: tuple[str, ...], question: str, budget: int, form: str, order: PassageOrder, min_tokens: int,
     max_passages: int | None, whole_chunks: bool, mode: SearchMode | None, index: str | None, color: bool | None, method: str,
-    pairs: tuple[str, ...], fallback: str | None, experimental: bool, encoding: str | None, content: Content, **options: Any,
+    pairs: tuple[str, ...], fallback: str | None, experimental: bool, encoding: str | None, content: Content, hidden: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Print the passages of files that answer a question.
 
@@ -81,7 +81,7 @@ def ask_command(
         rule = "--whole-chunks must be used without --min-tokens and --max-passages"
         require(not (whole_chunks and (min_tokens or max_passages)), rule, min_tokens or max_passages)
     reader, resources = make_reader(
-        method, pairs, fallback, experimental, (encoding, content), options, mode != "lexical"
+        method, pairs, fallback, experimental, (encoding, content, hidden), options, mode != "lexical"
     )
     resources["cutter"] = PassageCutter(min_tokens=min_tokens, max_passages=max_passages)
     language = options.get("language")

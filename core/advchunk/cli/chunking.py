@@ -45,7 +45,7 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 def chunk_command(
     files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None,
     estimate: bool, explain: bool, experimental: bool, workers: int, jsonl: bool, resume: bool, quiet: bool,
-    encoding: str | None, content: Content, **options: Any,
+    encoding: str | None, content: Content, hidden: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
 
@@ -66,7 +66,7 @@ def chunk_command(
     with report_errors():
         rule = f"--workers must be 1 for {chunker.algorithm}, which chunks all documents together"
         require(workers == 1 or not chunker.is_corpus_level, rule, workers)
-    read = partial(read_input, by_name="markup" not in params, encoding=encoding, content=content)
+    read = partial(read_input, by_name="markup" not in params, encoding=encoding, content=content, hidden=hidden)
     convert = enriching(enricher, chunker, _FORMATS[form]) if enricher else _FORMATS[form]
     process, inventory = SourceChunker(chunker, keep_all if estimate else convert, read), Inventory()
     names = list_inputs(files, inventory, out)

@@ -56,13 +56,21 @@ def report_inventory(inventory: Inventory) -> None:
 
 
 def read_input(
-    chunker: Chunker, source: FileSource, *, by_name: bool, encoding: str | None, content: Content = "all"
+    chunker: Chunker,
+    source: FileSource,
+    *,
+    by_name: bool,
+    encoding: str | None,
+    content: Content = "all",
+    hidden: bool = False,
 ) -> list[Document]:
     """Return the documents of a source (`chunkers.sources.read_source`), or of standard input."""
     if source.name != "-" or source.is_line or source.data is None:
-        return read_source(chunker, source, by_name=by_name, encoding=encoding, content=content)
+        return read_source(chunker, source, by_name=by_name, encoding=encoding, content=content, hidden=hidden)
     if formats.is_binary(chunker.markup):
-        return [read_bytes(source.data, chunker.markup, id="stdin", options=chunker.reader_options)]
+        return [
+            read_bytes(source.data, chunker.markup, id="stdin", options={**chunker.reader_options, "hidden": hidden})
+        ]
     decoded = decode(source.data, "standard input", encoding)
     document = Document(decoded.text, "stdin", metadata=decoded.about)
     is_main = content == "main" and chunker.reads_all_formats()

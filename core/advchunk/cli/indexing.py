@@ -38,7 +38,7 @@ _MAX_TOKENS = 100  # of a chunk of this method
 @chunker_options(context=True)
 def index_command(
     files: tuple[str, ...], into: str, mode: SearchMode | None, method: str, estimate: bool, pairs: tuple[str, ...],
-    fallback: str | None, experimental: bool, encoding: str | None, content: Content, **options: Any,
+    fallback: str | None, experimental: bool, encoding: str | None, content: Content, hidden: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Keep the chunks of files in an index, which 'advchunk ask --index' and StoredRetriever search.
 
@@ -49,7 +49,7 @@ def index_command(
     The exit code is 1 if a file fails.
     """
     embeds, options = mode != "lexical", {**options, "estimate": estimate}
-    reader, resources = make_reader(method, pairs, fallback, experimental, (encoding, content), options, embeds)
+    reader, resources = make_reader(method, pairs, fallback, experimental, (encoding, content, hidden), options, embeds)
     with report_errors(), exit_on_termination():
         is_new = estimate and not Path(into).exists()
         library = Library(
@@ -65,7 +65,7 @@ def index_command(
 
 def make_reader(
     method: str, pairs: Sequence[str], fallback: str | None, experimental: bool,
-    reading: tuple[str | None, Content], options: dict[str, Any], embeds: bool,
+    reading: tuple[str | None, Content, bool], options: dict[str, Any], embeds: bool,
 ) -> tuple[FileReader, dict[str, Any]]:  # fmt: skip
     """Return the reader of files that the options describe (`set_up`), and the models of a retriever."""
     chunker, enricher, params = set_up(

@@ -58,6 +58,9 @@ _OPTIONS = [
         default="all",
         help="Of web pages, all that they show, or only what they are about.",
     ),
+    click.option(
+        "--hidden", is_flag=True, help="Read what Office files hide, too: text, sheets, rows, columns, slides."
+    ),
     click.option("--experimental", is_flag=True, help="Allow methods whose results may still change."),
 ]
 

@@ -22,6 +22,7 @@ def read_file(
     metadata: Mapping[str, Any] | None = None,
     encoding: str | None = None,
     content: Content = "all",
+    hidden: bool = False,
 ) -> Document:
     """Read a file with its layout; its path is the document's id.
 
@@ -34,6 +35,7 @@ def read_file(
     encoding : of the text; None finds it (`readers.encodings.decode`). It is metadata, ``encoding``, unless it is UTF-8.
     content : "main" keeps of a web page only what it is about (`readers.html`), which needs the extra "web". What was left out is
         counted in the metadata, ``left_out``.
+    hidden : read what the file hides, too, such as text, sheets, rows, and slides (`readers.office`).
 
     Raises
     ------
@@ -42,7 +44,7 @@ def read_file(
     MissingExtra : the parser for the format is not installed.
     """
     check_content(content)
-    options = {"content": content}
+    options = {"content": content, "hidden": hidden}
     return only(read_documents(path, markup=markup, metadata=metadata, encoding=encoding, options=options))
 
 

@@ -141,8 +141,8 @@ def count_heads(rows: Rows, declared: int = 0, least: int = 1) -> int:
     >>> count_heads([[Cell("Region", rows=2), Cell("Sales", columns=2)], [Cell("Jan"), Cell("Feb")], [Cell("R1")]])
     2
     """
-    known = declared or sum(1 for _ in takewhile(lambda row: all(cell.is_head for cell in row), rows))
-    heads = [(i, cell) for i, row in enumerate(rows[: known or least]) for cell in row]
+    least = declared or sum(1 for _ in takewhile(lambda row: all(cell.is_head for cell in row), rows)) or least
+    heads = [(i, cell) for i, row in enumerate(rows[:least]) for cell in row]
     reaches = declared or any(cell.columns > 1 for _, cell in heads)
     return min(max((i + (cell.rows if reaches else 1) for i, cell in heads), default=0), len(rows))
 

@@ -29,7 +29,7 @@ class FileReader:
     Parameters
     ----------
     by_name : whether the format of a file follows from its name.
-    encoding, content : see `readers.files.read_file`.
+    encoding, content, hidden : see `readers.files.read_file`.
     read : returns the documents of a source (`chunkers.sources.read_source`).
     enricher : adds contexts to chunks; None for none.
     progress : wraps the names of files as they are read.
@@ -40,6 +40,7 @@ class FileReader:
     by_name: bool = True
     encoding: str | None = None
     content: Content = "all"
+    hidden: bool = False
     enricher: Any = None
     read: Callable[..., list[Document]] = read_source
     progress: Callable[[Sequence[str]], Any] = list
@@ -49,7 +50,7 @@ class FileReader:
     def settings(self) -> list[Any]:
         """JSON that changes when the chunks of a file may change."""
         own = [self.enricher.fingerprint()] if self.enricher else []
-        return [self.version, self.chunker.fingerprint(), self.by_name, self.encoding, self.content, *own]
+        return [self.version, self.chunker.fingerprint(), self.by_name, self.encoding, self.content, self.hidden, *own]
 
     def results(self, names: Sequence[str], inventory: Inventory) -> Iterator[tuple[str, SourceResult]]:
         """Yield each file with its result, or with that of each document in a file of documents or archive."""
@@ -64,7 +65,9 @@ class FileReader:
     def _run(
         self, names: Sequence[str], inventory: Inventory, convert: Callable[[Document, list[Chunk], float], Any]
     ) -> Iterator[tuple[str, SourceResult]]:
-        read = partial(self.read, by_name=self.by_name, encoding=self.encoding, content=self.content)
+        read = partial(
+            self.read, by_name=self.by_name, encoding=self.encoding, content=self.content, hidden=self.hidden
+        )
         chunker = SourceChunker(self.chunker, convert, read)
         for index, _, result in SourceRun(chunker, self.progress(names), inventory).results():
             yield names[index], result

@@ -7,6 +7,7 @@ from datetime import datetime
 from io import BytesIO
 
 import pytest
+from click.testing import CliRunner
 from office_files import (
     BODY,
     NOTE,
@@ -26,6 +27,7 @@ from office_files import (
 )  # fmt: skip
 
 from advchunk import ConfigurationError, RecursiveChunker, chunk_files, read_file
+from advchunk.cli import main
 from advchunk.errors import Unreadable
 from advchunk.readers.office import containers
 from advchunk.readers.office.files import read
@@ -397,3 +399,12 @@ def test_cells_of_rich_text_that_end_with_a_paragraph_are_cells():
 
 def test_characters_beyond_the_first_plane_in_rich_text():
     assert read(rb"{\rtf1\ansi\uc1 Tea \u-10180?\u-8436? hot}").text == "Tea \U0001f30c hot"
+
+
+def test_hidden_text_is_read_where_files_are_read(tmp_path):
+    path = tmp_path / "tea.rtf"
+    path.write_bytes(rb"{\rtf1 Tea{\v  is hot}.\par}")
+    ((document, _),) = chunk_files(path, RecursiveChunker(), hidden=True)
+    run = CliRunner().invoke(main, ["chunk", str(path), "--hidden", "--format", "text"])
+    assert [read_file(path).text, read_file(path, hidden=True).text, document.text] == ["Tea.", *["Tea is hot."] * 2]
+    assert "Tea is hot." in run.stdout

@@ -41,7 +41,7 @@ def slide(content, more=""):
     return f"<p:sld {P} {DIAGRAM} {more}><p:cSld><p:spTree>{content}</p:spTree></p:cSld></p:sld>"
 
 
-def told(document):
+def contents(document):
     return [(block.kind, block.level, document.text[slice_of(block)]) for block in document.blocks]
 
 
@@ -59,7 +59,7 @@ def test_groups_diagrams_and_unknown_shapes_are_read_once_and_the_title_first():
     title = shape(text("Tea"), '<p:ph type="title"/>')
     footer = shape(text("Draft"), '<p:ph type="ftr"/>')
     document = read(deck(slide(group + diagram + ink + picture + title + footer)))
-    assert told(document) == [
+    assert contents(document) == [
         ("heading", 1, "Tea"), ("paragraph", 0, "in a group"), ("figure", 0, "Boil\nPour"), ("paragraph", 0, "of a new kind"),
         ("figure", 0, "A cup"),
     ]  # fmt: skip
@@ -70,7 +70,7 @@ def test_items_have_the_numbers_that_are_shown():
     number = '<a:buAutoNum type="alphaLcParenR" startAt="2"/>'
     items = text("a", number) + text("b", number) + text("plain", "<a:buNone/>") + text("c", number)
     body = shape(items + text("d"), '<p:ph idx="1"/>') + shape(text("none"), '<p:ph type="body" idx="7"/>')
-    assert [content for _, _, content in told(read(deck(slide(body))))] == [
+    assert [content for _, _, content in contents(read(deck(slide(body))))] == [
         "b) a",
         "c) b",
         "plain",
@@ -107,7 +107,7 @@ def test_slides_of_open_document():
         f"<office:presentation>{pages}</office:presentation></office:body></office:document-content>"
     )
     document = read(zipped({"mimetype": "application/vnd.oasis.opendocument.presentation", "content.xml": content}))
-    assert told(document) == [
+    assert contents(document) == [
         ("heading", 1, "Tea"), ("item", 1, "- Green"), ("heading", 2, "Notes"), ("paragraph", 0, "Say hello.")
     ]  # fmt: skip
     assert document.metadata["left_out"] == "hidden slides: 1"

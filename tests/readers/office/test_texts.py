@@ -19,7 +19,7 @@ def odt(body, styles="", **parts):
     )
 
 
-def told(document):
+def contents(document):
     return [(block.kind, document.text[slice(*block.span)]) for block in document.blocks]
 
 
@@ -40,7 +40,13 @@ NUMBERS = (
 
 def test_lists_go_on_and_begin_again():
     body = items("a", "b", more='xml:id="x"') + p("between") + items("c", more='text:continue-list="x"') + items("d")
-    assert [text for _, text in told(read(odt(body, NUMBERS)))] == ["(I) a", "(II) b", "between", "(III) c", "(I) d"]
+    assert [text for _, text in contents(read(odt(body, NUMBERS)))] == [
+        "(I) a",
+        "(II) b",
+        "between",
+        "(III) c",
+        "(I) d",
+    ]
 
 
 def test_formulas_boxes_and_pictures_are_at_their_places():
@@ -55,7 +61,7 @@ def test_formulas_boxes_and_pictures_are_at_their_places():
         + p("a<text:s text:c='3'/>b", "Preformatted_20_Text")
     )
     document = read(odt(body, **{"Object 1/content.xml": math}))
-    assert told(document) == [
+    assert contents(document) == [
         ("paragraph", "Let a/b be small."), ("paragraph", "In a box"), ("formula", "a/b"), ("figure", "A cup"), ("code", "a   b")
     ]  # fmt: skip
     assert document.metadata["left_out"] == "pictures: 1"
@@ -98,4 +104,4 @@ def test_a_book_whose_package_is_lost_is_refused_and_one_without_a_spine_is_read
         "b.opf": '<package xmlns="http://www.idpf.org/2007/opf"><manifest><item href="c.xhtml" media-type="application/xhtml+xml"/></manifest></package>',
         "c.xhtml": "<html><body><h1>Tea</h1><p>Hot.</p></body></html>",
     }
-    assert told(read(zipped(pages))) == [("heading", "Tea"), ("paragraph", "Hot.")]
+    assert contents(read(zipped(pages))) == [("heading", "Tea"), ("paragraph", "Hot.")]

@@ -33,7 +33,7 @@ from advchunk.retrieval import PassageCutter
 @chunker_options(sizes=True)
 def view_command(
     files: tuple[str, ...], methods: str, out: str, question: str, budget: int, in_browser: bool, pairs: tuple[str, ...],
-    fallback: str | None, experimental: bool, encoding: str | None, content: Content, **options: Any,
+    fallback: str | None, experimental: bool, encoding: str | None, content: Content, hidden: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Write a page that shows the chunks of files: the text in color, sizes, scores, and where methods differ.
 
@@ -61,7 +61,9 @@ def view_command(
     inventory = Inventory()
     names = list_inputs(files, inventory, out)
     documents, failures = list[Document](), list[str]()
-    read = partial(read_input, first, by_name="markup" not in options, encoding=encoding, content=content)
+    read = partial(
+        read_input, first, by_name="markup" not in options, encoding=encoding, content=content, hidden=hidden
+    )
     for file in names:
         documents += _read(read, file, inventory, failures)
     if failures and not documents:

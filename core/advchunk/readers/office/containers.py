@@ -33,24 +33,28 @@ def kind_of(data: bytes, name: str) -> str:
     >>> kind_of(b"{\\rtf1 Tea.}", "tea.doc")
     'rtf'
     """
+    kind, got = "", "an empty file"
     if zipfile.is_zipfile(BytesIO(data)):
-        return _archive_kind(data, name)
-    if data.startswith(b"{\\rtf"):
-        return "rtf"
-    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        kind, got = _archive_kind(data, name)
+    elif data.startswith(b"{\\rtf"):
+        kind = "rtf"
+    elif data.startswith(b"\xd0\xcf\x11\xe0"):
         if _MESSAGE in data:
             got = "a message of Outlook, which is read if its suffix is .msg"
         else:
             got = "an encrypted one" if _ENCRYPTED in data else "one in the format before 2007, such as .doc"
     elif data.startswith(b"PK\x03\x04"):
         got = "a damaged archive"
-    else:
-        got = (magic.file_type(data) or repr(data[:16])) if data else "an empty file"
+    elif data:
+        got = magic.file_type(data) or repr(data[:16])
+    if kind:
+        return kind
     msg = f"{name} must be {_KNOWN}, got {got}"
     raise Unreadable(msg)
 
 
-def _archive_kind(data: bytes, name: str) -> str:
+def _archive_kind(data: bytes, name: str) -> tuple[str, str]:
+    """Return the kind of an archive, or "" and a description of it."""
     with zipfile.ZipFile(BytesIO(data)) as archive:
         members = archive.infolist()
         if any(member.flag_bits & 1 for member in members):
@@ -65,20 +69,19 @@ def _archive_kind(data: bytes, name: str) -> str:
                 f"{MAX_XML_LENGTH:,} each, got {total:,} in {len(members):,}, {largest:,} of XML"
             )
             raise Unreadable(msg)
-        for member in texts:
-            _check_entities(archive.read(member), f"{name}/{member.filename}")
+        for member in texts:  # no Office file needs entities
+            part = archive.read(member)
+            if _ENTITY.search(part.replace(b"\0", b"") if b"\0" in part[:4] else part):  # in any encoding of Unicode
+                msg = f"{name}/{member.filename} must not define entities"
+                raise Unreadable(msg)
         names = [member.filename for member in members]
         kind = archive.read("mimetype").decode("latin-1") if "mimetype" in names else ""
         if kind.startswith(_OPEN_DOCUMENT):
             if kind.removeprefix(_OPEN_DOCUMENT).startswith(_OPEN_KINDS):
-                return "odt"
-            msg = f"{name} must be {_KNOWN}, got {kind}"
-            raise Unreadable(msg)
+                return "odt", ""
+            return "", kind
     kinds = (kind for start, kind in _FOLDERS.items() if any(member.startswith(start) for member in names))
-    if kind := next(kinds, ""):
-        return kind
-    msg = f"{name} must be {_KNOWN}, got an archive of {', '.join(names[:3]) or 'nothing'}"
-    raise Unreadable(msg)
+    return next(kinds, ""), f"an archive of {', '.join(names[:3]) or 'nothing'}"
 
 
 def holds_text(data: bytes) -> bool:
@@ -89,10 +92,3 @@ def holds_text(data: bytes) -> bool:
         parts = (archive.read(name) for name in archive.namelist() if _TEXTS.fullmatch(name))
         bodies = (part.partition(b":body>")[2] or part for part in parts)
         return any(_TAG.sub(b"", body).strip() for body in bodies)
-
-
-def _check_entities(data: bytes, name: str) -> None:
-    """Raise `Unreadable` for XML that defines entities, in any encoding of Unicode; no Office file needs them."""
-    if _ENTITY.search(data.replace(b"\0", b"") if b"\0" in data[:4] else data):
-        msg = f"{name} must not define entities"
-        raise Unreadable(msg)

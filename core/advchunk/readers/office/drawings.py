@@ -2,14 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from advchunk.readers.counting import format_count
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.office.flow import Flow
 from advchunk.readers.office.formulas import read_formula
-from advchunk.readers.office.package import Package, children, choice, every, find, number, short, value
+from advchunk.readers.office.package import Package, child_at, children, choice, every, number, short, value
 from advchunk.readers.writing import pipe_table, squeeze
 
 _LEFT_OUT = {
@@ -24,6 +25,29 @@ _FORMS = {"alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerR
 _AROUND = {"Period": ("", "."), "ParenR": ("", ")"), "ParenBoth": ("(", ")"), "Plain": ("", "")}
 
 
+def read_drawing(
+    drawing: Any, part: str, package: Package, flow: Flow, own: Mapping[str, Callable[[Any], None]] | None = None
+) -> Iterator[Callable[[], None]]:
+    """Yield a function for each paragraph, SmartArt, and chart, which adds it to the flow, and count what is not text.
+
+    Parameters
+    ----------
+    drawing : an element of ``part``.
+    own : functions for further elements, such as tables, by name.
+    """
+    add = {"a:p": lambda element: flow.paragraph("paragraph", drawn_text(element)), **(own or {})}
+    for element in visible(drawing, add):
+        name = short(element.tag)
+        if name in add:
+            yield partial(add[name], element)
+        elif name == "v:textpath":
+            yield partial(flow.add, "figure", element.get("string", ""))
+        elif name in _RELATED:
+            yield partial(_RELATED[name], flow, package, part, element)
+        if name in _LEFT_OUT:
+            flow.left_out[_LEFT_OUT[name]] += 1
+
+
 def visible(drawing: Any, stop: Collection[str]) -> Iterator[Any]:
     """Yield the elements of a drawing, of alternatives only one, without those in elements of the names ``stop``."""
     for element in children(drawing):
@@ -33,12 +57,6 @@ def visible(drawing: Any, stop: Collection[str]) -> Iterator[Any]:
             yield element
             if name not in stop:
                 yield from visible(element, stop)
-
-
-def count_drawing(element: Any, flow: Flow) -> None:
-    """Count an element of a drawing that is no text as left out."""
-    if kind := _LEFT_OUT.get(short(element.tag)):
-        flow.left_out[kind] += 1
 
 
 def description(element: Any) -> str:
@@ -51,24 +69,24 @@ def description(element: Any) -> str:
     return "" if _FILE_NAME.fullmatch(text) else text
 
 
-def add_diagram(flow: Flow, package: Package, part: str, element: Any) -> None:
-    """Add the texts of SmartArt (``dgm:relIds``), line by line."""
-    _, target = package.relations(part).get(value(element, key="r:dm") or "", ("", ""))
+def _add_diagram(flow: Flow, package: Package, part: str, element: Any) -> None:
+    """Add the texts of SmartArt, line by line."""
+    _, target = package.relations(part).get(value(element, key="r:dm"), ("", ""))
     lines = (drawn_text(own) for own in every(package.xml(target), "a:p", deep=True))
     flow.add("figure", "\n".join(filter(None, map(squeeze, lines))))
 
 
-def add_chart(flow: Flow, package: Package, part: str, element: Any) -> None:
-    """Add the title of a chart (``c:chart``), and the values of its series as a table."""
-    _, target = package.relations(part).get(value(element, key="r:id") or "", ("", ""))
+def _add_chart(flow: Flow, package: Package, part: str, element: Any) -> None:
+    """Add the title of a chart, and the values of its series as a table."""
+    _, target = package.relations(part).get(value(element, key="r:id"), ("", ""))
     root = package.xml(target)
-    title = " ".join(map(drawn_text, every(find(root, "c:chart/c:title"), "a:p", deep=True)))
+    title = " ".join(map(drawn_text, every(child_at(root, "c:chart/c:title"), "a:p", deep=True)))
     heads, columns = [""], list[dict[int, str]]()
     for series in every(root, "c:ser", deep=True):
         if not columns:
-            columns.append(_points(find(series, "c:cat")) or _points(find(series, "c:xVal")))
-        heads.append(squeeze(" ".join(_points(find(series, "c:tx")).values())))
-        columns.append(_points(find(series, "c:val")) or _points(find(series, "c:yVal")))
+            columns.append(_points(child_at(series, "c:cat")) or _points(child_at(series, "c:xVal")))
+        heads.append(squeeze(" ".join(_points(child_at(series, "c:tx")).values())))
+        columns.append(_points(child_at(series, "c:val")) or _points(child_at(series, "c:yVal")))
     rows = sorted({index for column in columns for index in column})
     flow.add("caption", squeeze(title))
     if rows:
@@ -78,12 +96,15 @@ def add_chart(flow: Flow, package: Package, part: str, element: Any) -> None:
 
 
 def _points(element: Any) -> dict[int, str]:
-    found = {
-        number(point, key="idx"): value_text
+    points = {
+        number(point, key="idx"): text
         for point in every(element, "c:pt", deep=True)
-        if (value_text := "".join(v.text or "" for v in every(point, "c:v")))
+        if (text := "".join(v.text or "" for v in every(point, "c:v")))
     }
-    return found or {i: v.text or "" for i, v in enumerate(every(element, "c:v", deep=True))}
+    return points or {i: v.text or "" for i, v in enumerate(every(element, "c:v", deep=True))}
+
+
+_RELATED = {"dgm:relIds": _add_diagram, "c:chart": _add_chart}  # elements that refer to parts of their own
 
 
 def drawn_text(paragraph: Any) -> str:
@@ -117,20 +138,20 @@ def add_paragraphs(flow: Flow, body: Any, plain: Collection[int] | None) -> None
     """
     counts = Counter[int]()
     for paragraph in every(body, "a:p"):
-        text, properties = drawn_text(paragraph), find(paragraph, "a:pPr")
+        text, properties = drawn_text(paragraph), child_at(paragraph, "a:pPr")
         if not text.strip():
             continue
         depth = min(max(number(properties, key="lvl"), 0), 8)
         label = "-" if plain is not None and depth not in plain else ""
-        if find(properties, "a:buNone") is not None:
+        if child_at(properties, "a:buNone") is not None:
             label = ""
-        elif find(properties, "a:buChar") is not None:
+        elif child_at(properties, "a:buChar") is not None:
             label = "-"
-        elif (automatic := find(properties, "a:buAutoNum")) is not None:
+        elif (automatic := child_at(properties, "a:buAutoNum")) is not None:
             start = number(automatic, key="startAt", default=1)
             counts[depth] += 1
-            known = _AUTOMATIC.fullmatch(value(automatic, key="type") or "")
-            form, (before, after) = (known[1], _AROUND[known[2]]) if known else ("arabic", ("", "."))
+            match = _AUTOMATIC.fullmatch(value(automatic, key="type"))
+            form, (before, after) = (match[1], _AROUND[match[2]]) if match else ("arabic", ("", "."))
             label = f"{before}{format_count(start + counts[depth] - 1, _FORMS.get(form, 'decimal'))}{after}"
         for deeper in [own for own in counts if own > depth or (own == depth and not label)]:
             del counts[deeper]

@@ -17,13 +17,13 @@ from advchunk.readers.office.slides import read_slides
 from advchunk.readers.office.word import read_word
 from advchunk.records import Document
 
-_READERS: Mapping[str, Callable[[bytes, bool], tuple[Flow, dict[str, str]]]] = {
+_READERS: Mapping[str, Callable[[bytes, Flow], None]] = {
     "docx": read_word,
     "pptx": read_slides,
     "xlsx": read_sheets,
     "odt": read_open_document,
     "rtf": read_rich_text,
-    "epub": lambda data, _: read_book(data),
+    "epub": read_book,
 }
 
 _log = logging.getLogger("advchunk")
@@ -47,9 +47,9 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
     Unreadable : the file is in none of these formats, damaged, encrypted, or would unpack to too much.
     MissingExtra : lxml, or selectolax for an EPUB, is not installed.
     """
-    name = id or "the file"
+    name, flow = id or "the file", Flow(hidden=hidden)
     try:
-        flow, fields = _READERS[kind_of(data, name)](data, hidden)
+        _READERS[kind_of(data, name)](data, flow)
         flow.finish()
         if not flow.blocks and (flow.left_out["damaged parts"] or (not flow.left_out.total() and holds_text(data))):
             msg = "must not be damaged, got none of its text"
@@ -60,15 +60,9 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
         reason = first_line(error)
         if not isinstance(error, ConfigurationError):
             reason = f"must not be damaged, got {type(error).__name__}: {reason}"
-        msg = (
-            reason
-            if reason.startswith(name)
-            else f"{name} {reason}"
-            if reason.startswith("must")
-            else f"{name}: {reason}"
-        )
-        raise Unreadable(msg) from error
-    document = flow.document(id, {**fields, **(metadata or {})})
+        before = "" if reason.startswith(name) else f"{name} " if reason.startswith("must") else f"{name}: "
+        raise Unreadable(before + reason) from error
+    document = flow.document(id, {**flow.fields, **(metadata or {})})
     if left_out := document.metadata.get("left_out"):
         _log.info("%s: left out %s", name, left_out)
     return document

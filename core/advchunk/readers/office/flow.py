@@ -1,8 +1,10 @@
 """Write the paragraphs of word processors and slides as blocks."""
 
 import re
+from collections.abc import Callable
 from itertools import groupby
 
+from advchunk.readers.table_layout import TableCell, add_table
 from advchunk.readers.writing import TextBlock, Writer, cell_texts, squeeze
 from advchunk.records import BlockKind
 
@@ -14,13 +16,18 @@ class Flow(Writer):
 
     Parameters
     ----------
-    title : of the document; a heading that repeats it is not repeated in the context of chunks.
     hidden : whether what the file hides is read, too.
+
+    Attributes
+    ----------
+    fields : metadata of the document; a heading that repeats its title is not repeated in the context of chunks.
+    shapes : functions that write the shapes of the open paragraph (`write_shapes`).
     """
 
-    def __init__(self, title: str = "", *, hidden: bool = False) -> None:
+    def __init__(self, *, hidden: bool = False) -> None:
         super().__init__("office")
-        self.title, self.hidden, self._notes = title, hidden, list[str]()
+        self.hidden, self.fields, self.shapes = hidden, dict[str, str](), list[Callable[[], None]]()
+        self._notes = list[str]()
         self._lines, self._lines_kind = list[str](), ""  # of the open code or contents
 
     def paragraph(
@@ -45,7 +52,12 @@ class Flow(Writer):
         if level and text.strip():
             shown = squeeze(f"{label} {text}")
             plain = _SIGN.sub("", shown)
-            self.add("heading", shown, level, title="" if plain == self.title else None if plain == shown else plain)
+            self.add(
+                "heading",
+                shown,
+                level,
+                title="" if plain == self.fields.get("title") else None if plain == shown else plain,
+            )
             return
         self.begin(label, "item", depth + 1, keep=False)
         for page in text.split("\f"):
@@ -61,6 +73,14 @@ class Flow(Writer):
             self.add("code", "\n".join(lines).strip("\n"))
         elif kind:
             self.add("quote", "\n".join(filter(None, map(squeeze, lines))), title="")
+
+    def write_shapes(self) -> None:
+        """Write the shapes of a paragraph after it."""
+        shapes, self.shapes = self.shapes, []
+        for write in shapes:
+            self.finish()
+            write()
+            self.finish()
 
     def hides(self, kind: str, is_hidden: bool) -> bool:
         """Return True for what the file hides and is not read; it is counted."""
@@ -86,3 +106,37 @@ class Flow(Writer):
         for number, text in enumerate(self._notes, 1):
             if text:
                 self.add("footnote", f"[^{number}]: {text}")
+
+
+class TableRows:
+    """The rows of a table as they are read, in which a cell may continue the one above or the one before."""
+
+    def __init__(self) -> None:
+        self.rows, self._heads = list[list[TableCell]](), 0
+        self._above, self._line, self._column = dict[int, TableCell](), dict[int, TableCell](), 0  # cells by column
+
+    def begin_row(self, *, is_head: bool = False) -> None:
+        """Begin a row; one that is marked as header is one if all above it are."""
+        self._heads += is_head and self._heads == len(self.rows)
+        self.rows.append([])
+        self._above, self._line, self._column = self._line, {}, 0
+
+    def add(self, cell: TableCell, *, is_below: bool = False, is_after: bool = False) -> None:
+        """Add a cell to the row, or its blocks to the cell above or before that it continues."""
+        own, width = cell, cell.columns
+        if is_below and self._column in self._above:
+            own = self._above[self._column]
+            own.rows += all(other is not own for other in self._line.values())
+        elif is_after and self.rows[-1]:
+            own = self.rows[-1][-1]
+            own.columns += width
+        else:
+            self.rows[-1].append(cell)
+        if own is not cell:
+            own.blocks += cell.blocks
+        self._line[self._column] = own
+        self._column += width
+
+    def write(self, flow: Flow) -> None:
+        """Write the table, if it has rows."""
+        add_table(flow, [self.rows], self._heads)

@@ -6,7 +6,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from advchunk.readers.mathml import formula_text
-from advchunk.readers.office.package import every, find, short, value
+from advchunk.readers.office.package import child_at, every, short, value
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|\S")
 _ELEMENTS = {  # as those of MathML, with their parts
@@ -39,17 +39,17 @@ def _mathml(element: Any) -> Element:
 
 
 def _part(element: Any, name: str) -> Element:
-    found = find(element, f"m:{name}")
-    return Element("mrow") if found is None else _mathml(found)
+    part = child_at(element, f"m:{name}")
+    return Element("mrow") if part is None else _mathml(part)
 
 
 def _sign(element: Any, path: str, default: str) -> str:
-    return default if find(element, path) is None else value(element, path, "m:val") or ""
+    return default if child_at(element, path) is None else value(element, path, "m:val")
 
 
 def _run(run: Any) -> Element:
     text = "".join(t.text or "" for t in run if short(t.tag) in {"m:t", "w:t"})
-    if find(run, "m:rPr/m:nor") is not None:
+    if child_at(run, "m:rPr/m:nor") is not None:
         return _made("mtext", text=text)
     return _made("mrow", *(_made("mi" if t[0].isalpha() else "mo", text=t) for t in _TOKEN.findall(text)))
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from advchunk.errors import import_extra
 from advchunk.readers.counting import bullet, format_count
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.mathml import formula_text
-from advchunk.readers.office.flow import Flow
-from advchunk.readers.office.package import Package, children, every, find, number, short, value
+from advchunk.readers.office.flow import Flow, TableRows
+from advchunk.readers.office.package import Package, child_at, children, every, full, number, short, value, wrapped
 from advchunk.readers.office.sheets import SheetCells, add_sheet
-from advchunk.readers.office.word_styles import kind_of_style
-from advchunk.readers.table_layout import TableCell, add_table
+from advchunk.readers.office.word_styles import Style, kind_of_style
+from advchunk.readers.table_layout import TableCell
 from advchunk.readers.writing import TextBlock, squeeze
 from advchunk.readers.xml import parse_xml
-from advchunk.records import BlockKind, Place
+from advchunk.records import Place
 
 _FORMS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 _INDEXES = frozenset({"text:table-of-content", "text:illustration-index", "text:table-index", "text:object-index"})
@@ -34,70 +34,57 @@ _HIDDEN = frozenset({"collapse", "filter"})
 _COUNTED = {"office:annotation": "comments", "text:deletion": "deletions", "text:hidden-text": "hidden texts"}
 _FOOTERS = {"footer": "footers", "date-time": "footers", "page-number": "footers", "header": "headers"}
 _NAMES = {"quotations": "quote", "illustration": "caption", "table": "caption", "figure": "caption"}  # of styles
+_ROW_GROUPS = frozenset({"table:table-header-rows", "table:table-rows", "table:table-row-group"})
 _MAX_ROWS, _MAX_COLUMNS = 2**20, 2**14
 _SPACE = re.compile(r"[ \t\r\n]+")
 _MAX_REPEATED = 100  # columns and rows; spreadsheets repeat empty ones up to their size
 
 
-class _Style(NamedTuple):
-    kind: BlockKind = "paragraph"
-    level: int = 0
-    script: str = ""
-    is_hidden: bool = False
-
-
-def read_open_document(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
-    """Return the blocks of a text, of sheets, or of slides of OpenDocument, and the title and the author."""
-    package, fields = Package(data, "content.xml"), dict[str, str]()
+def read_open_document(data: bytes, flow: Flow) -> None:
+    """Read a text, sheets, or slides of OpenDocument."""
+    package = Package(data, "content.xml")
     about, content, styles = map(package.xml, ("meta.xml", "content.xml", "styles.xml"))
     for name, tag in ("title", "dc:title"), ("authors", "dc:creator"):
         if text := next((squeeze(own.text or "") for own in every(about, tag, deep=True)), ""):
-            fields[name] = text
-    flow = Flow(fields.get("title", ""), hidden=hidden)
+            flow.fields[name] = text
     reader = _Reader(package, flow, [styles, content])
-    for part in children(find(content, "office:body")):
+    for part in children(child_at(content, "office:body")):
         readers = {"office:spreadsheet": reader.sheets, "office:presentation": reader.slides}
         readers.get(short(part.tag), reader.blocks)(part)
     flow.write_notes()
     for kind in "header", "footer":
         texts = (squeeze("".join(own.itertext())) for own in every(styles, f"style:{kind}", deep=True))
         flow.left_out[f"{kind}s"] += sum(map(bool, texts))
-    flow.left_out["damaged parts"] = len(package.damaged) or find(content, "office:body") is None
-    return flow, fields
+    flow.left_out["damaged parts"] = len(package.damaged) or child_at(content, "office:body") is None
 
 
 class _Reader:
     def __init__(self, package: Package, flow: Flow, roots: list[Any]) -> None:
         self.flow, self._package = flow, package
-        self._elements, self._levels, self._known = dict[str, Any](), dict[str, dict[int, Any]](), dict[str, _Style]()
+        self._elements, self._levels, self._styles = dict[str, Any](), dict[str, dict[int, Any]](), {"": Style()}
         for root in roots:
-            self._elements |= {value(own, key="style:name") or "": own for own in every(root, "style:style", deep=True)}
+            self._elements |= {value(own, key="style:name"): own for own in every(root, "style:style", deep=True)}
             for kind in "text:list-style", "text:outline-style":
                 for style in every(root, kind, deep=True):
-                    name = (value(style, key="style:name") or "") if kind == "text:list-style" else ""
+                    name = value(style, key="style:name") if kind == "text:list-style" else ""
                     self._levels[name] = {number(level, key="text:level", default=1): level for level in style}
         self._counts = dict[str, dict[int, int]]()  # of lists by their ids, else by their styles
-        self._shapes = list[Callable[[], None]]()  # after the open paragraph
 
-    def _style(self, name: str | None) -> _Style:
-        """Return what a style and those that it is based on say; one that is not defined is known by its name."""
-        chain, name = list[str](), name or ""
-        while name and name not in self._known and name not in chain:
-            chain.append(name)
-            name = value(self._elements.get(name), key="style:parent-style-name") or ""
-        style = self._known.get(name, _Style())
-        for own in reversed(chain):
-            element = self._elements.get(own)
-            shown = (value(element, key="style:display-name") or own).replace("_20_", " ").lower()
+    def _style(self, name: str) -> Style:
+        """Return a style; the kind of one that is not defined follows from its name."""
+        if name not in self._styles:
+            self._styles[name] = Style()  # if it is based on itself
+            element = self._elements.get(name)
+            base = self._style(value(element, key="style:parent-style-name"))
+            shown = (value(element, key="style:display-name") or name).replace("_20_", " ").lower()
             kind, level, _ = kind_of_style(_NAMES.get(shown, shown))
-            text = find(element, "style:text-properties")
-            position = (value(text, key="style:text-position") or "").split(" ")[0].lstrip("0%")
-            script = "sub" if position.startswith(("-", "sub")) else "sup" if position else style.script
+            text = child_at(element, "style:text-properties")
+            position = value(text, key="style:text-position").split(" ")[0].lstrip("0%")
+            script = "sub" if position.startswith(("-", "sub")) else "sup" if position else base.script
             display = value(text, key="text:display")
-            is_hidden = style.is_hidden if display is None else display == "none"
-            style = _Style(kind or style.kind, (shown == "title" and level) or style.level, script, is_hidden)
-            self._known[own] = style
-        return style
+            hidden = base.hidden if not display else display == "none"
+            self._styles[name] = Style(kind or base.kind, (shown == "title" and level) or base.level, script, hidden)
+        return self._styles[name]
 
     # Blocks.
 
@@ -113,17 +100,17 @@ class _Reader:
                 self._table(element)
             elif name in _SHAPES:
                 self._shape(element)
-                self._write_shapes()
+                self.flow.write_shapes()
             elif name in _COUNTED:
                 self.flow.left_out[_COUNTED[name]] += 1
             elif name not in _SKIPPED and not self.flow.hides("texts", value(element, key="text:display") == "none"):
                 self.blocks(element, is_contents=is_contents or name in _INDEXES)
 
     def _collect(self, parent: Any) -> list[TextBlock]:
-        outer, self._shapes = self._shapes, []
+        outer, self.flow.shapes = self.flow.shapes, []
         with self.flow.collect() as blocks:
             self.blocks(parent)
-        self._shapes = outer
+        self.flow.shapes = outer
         return blocks
 
     def _paragraph(self, element: Any, label: str = "", depth: int = 0, *, is_contents: bool = False) -> None:
@@ -134,17 +121,10 @@ class _Reader:
             label = label or self._label("", "", level, element)
         is_formula = {kind for text, kind in pieces if text.strip()} == {"formula"}
         text = join_scripts(pieces)
-        if text.strip() or not self._shapes:
+        if text.strip() or not self.flow.shapes:
             kind = "formula" if is_formula else style.kind
             self.flow.paragraph(kind, text, label=label, depth=depth, level=level, is_contents=is_contents)
-        self._write_shapes()
-
-    def _write_shapes(self) -> None:
-        shapes, self._shapes = self._shapes, []
-        for shape in shapes:
-            self.flow.finish()
-            shape()
-            self.flow.finish()
+        self.flow.write_shapes()
 
     # Lists.
 
@@ -186,15 +166,15 @@ class _Reader:
         if not value(level, key="style:num-format"):
             return ""
         shown = range(depth - number(level, key="text:display-levels", default=1) + 1, depth + 1)
-        forms = ((at, value(levels.get(at), key="style:num-format") or "") for at in shown if at > 0)
+        forms = ((at, value(levels.get(at), key="style:num-format")) for at in shown if at > 0)
         texts = [format_count(counts.get(at, 1), _FORMS.get(form, "decimal")) for at, form in forms if form]
-        before, after = (value(level, key=f"style:num-{side}fix") or "" for side in ("pre", "suf"))
+        before, after = (value(level, key=f"style:num-{side}fix") for side in ("pre", "suf"))
         return squeeze(f"{before}{'.'.join(texts)}{after}")
 
     # Text in paragraphs.
 
-    def _inline(self, element: Any, style: _Style) -> Iterator[tuple[str, str]]:
-        is_hidden = style.is_hidden and self.flow.hides("texts", bool((element.text or "").strip()))
+    def _inline(self, element: Any, style: Style) -> Iterator[tuple[str, str]]:
+        is_hidden = bool(style.hidden) and self.flow.hides("texts", bool((element.text or "").strip()))
         if not is_hidden:
             yield _SPACE.sub(" ", element.text or ""), style.script
         for child in element:
@@ -202,14 +182,14 @@ class _Reader:
             if not is_hidden:
                 yield _SPACE.sub(" ", child.tail or ""), style.script
 
-    def _piece(self, child: Any, style: _Style) -> Iterator[tuple[str, str]]:
+    def _piece(self, child: Any, style: Style) -> Iterator[tuple[str, str]]:
         name = short(child.tag)
         if name == "text:s":
             yield " " * min(number(child, key="text:c", default=1), 1000), ""
         elif name in {"text:tab", "text:line-break"}:
             yield "\t" if name == "text:tab" else "\n", ""
         elif name == "text:note":
-            yield self.flow.note(self._collect(children(find(child, "text:note-body")))), ""
+            yield self.flow.note(self._collect(children(child_at(child, "text:note-body")))), ""
         elif name == "text:ruby-text":
             yield from (("(", ""), *self._inline(child, style), (")", ""))
         elif name in _COUNTED:
@@ -221,15 +201,15 @@ class _Reader:
                 self._shape(child)
         elif name != "office:annotation-end":
             own = self._style(value(child, key="text:style-name")) if name == "text:span" else style
-            is_hidden = own.is_hidden or style.is_hidden
-            yield from self._inline(child, own._replace(script=own.script or style.script, is_hidden=is_hidden))
+            hidden = own.hidden or style.hidden
+            yield from self._inline(child, own._replace(script=own.script or style.script, hidden=hidden))
 
     # Shapes and tables.
 
     def _formula(self, frame: Any) -> str:
         """Return the text of a formula that a frame holds."""
-        target = (value(find(frame, "draw:object"), key="xlink:href") or "").removeprefix("./").strip("/")
-        root = self._package.xml(f"{target}/content.xml") if target else find(frame, "draw:object/math:math")
+        target = value(child_at(frame, "draw:object"), key="xlink:href").removeprefix("./").strip("/")
+        root = self._package.xml(f"{target}/content.xml") if target else child_at(frame, "draw:object/math:math")
         if root is None or short(root.tag) != "math:math":
             return ""
         source = import_extra("lxml.etree", "office").tostring(root, encoding="unicode", with_tail=False)
@@ -242,37 +222,35 @@ class _Reader:
             for shape in shapes:
                 self._shape(shape)
         elif formula := self._formula(element):
-            self._shapes.append(partial(self.flow.add, "formula", formula))
+            self.flow.shapes.append(partial(self.flow.add, "formula", formula))
         elif next(every(element, "text:p", deep=True), None) is not None:
             contents = [child for child in element if not short(child.tag).startswith("svg:")]
-            self._shapes.append(partial(self.blocks, contents))
+            self.flow.shapes.append(partial(self.blocks, contents))
         else:
             self.flow.left_out["embedded objects"] += any(name.startswith("draw:object") for name in names)
             self.flow.left_out["pictures"] += names & {"draw:image", "draw:object"} == {"draw:image"}
-            texts = (find(element, f"svg:{name}") for name in ("title", "desc"))
+            texts = (child_at(element, f"svg:{name}") for name in ("title", "desc"))
             about = " ".join(text.text or "" for text in texts if text is not None)
-            self._shapes.append(partial(self.flow.add, "figure", squeeze(about)))
+            self.flow.shapes.append(partial(self.flow.add, "figure", squeeze(about)))
 
-    def _table(self, table: Any) -> None:
-        rows, heads = list[list[TableCell]](), 0
-        for row in _rows(table):
-            if short(row.getparent().tag) == "table:table-header-rows":
-                heads += heads == len(rows)
-            rows.append([])
+    def _table(self, source: Any) -> None:
+        table = TableRows()
+        for row in wrapped(source, "table:table-row", _ROW_GROUPS):
+            table.begin_row(is_head=short(row.getparent().tag) == "table:table-header-rows")
             for cell in every(row, "table:table-cell"):
                 blocks = self._collect(cell)
-                times = _repeated(cell, "columns", _MAX_REPEATED if blocks else 1)
-                rows[-1] += [TableCell(blocks, *_spans(cell))] * times
-        add_table(self.flow, [rows], heads)
+                for _ in range(_repeated(cell, "columns", _MAX_REPEATED if blocks else 1)):
+                    table.add(TableCell(blocks, *_spans(cell)))
+        table.write(self.flow)
 
     # Sheets and slides.
 
     def sheets(self, parent: Any) -> None:
         """Write the sheets of a spreadsheet."""
         for table in every(parent, "table:table"):
-            style = self._elements.get(value(table, key="table:style-name") or "")
+            style = self._elements.get(value(table, key="table:style-name"))
             if not self.flow.hides("sheets", value(style, "style:table-properties", "table:display") == "false"):
-                add_sheet(self.flow, squeeze(value(table, key="table:name") or ""), self._sheet(table))
+                add_sheet(self.flow, squeeze(value(table, key="table:name")), self._sheet(table))
                 for shapes in every(table, "table:shapes"):
                     self.blocks(shapes)
 
@@ -281,7 +259,7 @@ class _Reader:
         for column in every(table, "table:table-column", deep=True):
             is_hidden = value(column, key="table:visibility") in _HIDDEN
             visible += [not self.flow.hides("columns", is_hidden)] * _repeated(column, "columns", _MAX_COLUMNS)
-        for row in _rows(table):
+        for row in wrapped(table, "table:table-row", _ROW_GROUPS):
             cells = self._cells(row, visible)
             times = _repeated(row, "rows", _MAX_ROWS)
             if value(row, key="table:visibility") in _HIDDEN and self.flow.hides("rows", bool(cells)):
@@ -308,45 +286,35 @@ class _Reader:
 
     def _cell_text(self, cell: Any) -> str:
         self.flow.left_out["comments"] += sum(1 for _ in every(cell, "office:annotation"))
-        lines = (join_scripts(self._inline(line, _Style())) for line in every(cell, "text:p"))
+        lines = (join_scripts(self._inline(line, Style())) for line in every(cell, "text:p"))
         if text := "\n".join(lines):
             return text
-        formula = (value(cell, key="table:formula") or "").partition(":=")[2]
-        if formula and value(cell, key="office:value") is None and value(cell, key="office:string-value") is None:
+        formula = value(cell, key="table:formula").partition(":=")[2]
+        if formula and not {full("office:value"), full("office:string-value")} & {*cell.keys()}:
             self.flow.left_out["values of formulas"] += 1
             return f"={formula.replace('[.', '').replace(']', '')}"
-        return value(cell, key="office:value") or ""
+        return value(cell, key="office:value")
 
     def slides(self, parent: Any) -> None:
         """Write slides, each a page with its notes."""
         for page, slide in enumerate(every(parent, "draw:page"), 1):
-            style = self._elements.get(value(slide, key="draw:style-name") or "")
+            style = self._elements.get(value(slide, key="draw:style-name"))
             visibility = value(style, "style:drawing-page-properties", "presentation:visibility")
             if self.flow.hides("slides", visibility == "hidden"):
                 continue
             self.flow.places = (Place(page),)
-            kinds = [(value(shape, key="presentation:class") or "", shape) for shape in slide]
+            kinds = [(value(shape, key="presentation:class"), shape) for shape in slide]
             for kind, shape in sorted(kinds, key=lambda pair: pair[0] != "title"):
                 if kind == "title":
                     lines = every(shape, "text:p", deep=True)
-                    text = " ".join(join_scripts(self._inline(line, _Style())) for line in lines)
+                    text = " ".join(join_scripts(self._inline(line, Style())) for line in lines)
                     self.flow.paragraph("paragraph", text, level=1)
                 elif kind in _FOOTERS:
                     self.flow.left_out[_FOOTERS[kind]] += 1
                 else:
                     self.blocks([shape])
-            notes = children(find(slide, "presentation:notes"))
+            notes = children(child_at(slide, "presentation:notes"))
             self.flow.add_talk(self._collect(own for own in notes if value(own, key="presentation:class") == "notes"))
-
-
-def _rows(table: Any) -> Iterator[Any]:
-    """Yield the rows of a table, also those in groups."""
-    for element in table:
-        name = short(element.tag)
-        if name == "table:table-row":
-            yield element
-        elif name in {"table:table-header-rows", "table:table-rows", "table:table-row-group"}:
-            yield from _rows(element)
 
 
 def _repeated(element: Any, kind: str, most: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from io import BytesIO
 from typing import Any
@@ -14,7 +14,7 @@ from zipfile import ZipFile
 from advchunk.errors import import_extra
 from advchunk.readers.writing import squeeze
 
-_OPEN_XML = "http://schemas.openxmlformats.org/"
+_OPEN_XML, _OPEN_DOCUMENT = "http://schemas.openxmlformats.org/", "urn:oasis:names:tc:opendocument:xmlns:"
 _SPACES = {
     "w": f"{_OPEN_XML}wordprocessingml/2006/main",
     "p": f"{_OPEN_XML}presentationml/2006/main",
@@ -34,17 +34,15 @@ _SPACES = {
     "math": "http://www.w3.org/1998/Math/MathML",
     "xlink": "http://www.w3.org/1999/xlink",
     "xml": "http://www.w3.org/XML/1998/namespace",
-    "svg": "urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0",
-    **{
-        name: f"urn:oasis:names:tc:opendocument:xmlns:{kind}:1.0"
-        for name, kind in (
-            ("draw", "drawing"),
-            *((same, same) for same in ("office", "presentation", "style", "table", "text")),
-        )
-    },
+    "draw": f"{_OPEN_DOCUMENT}drawing:1.0",
+    "svg": f"{_OPEN_DOCUMENT}svg-compatible:1.0",
+    **{name: f"{_OPEN_DOCUMENT}{name}:1.0" for name in ("office", "presentation", "style", "table", "text")},
 }
 _PREFIXES = {space: prefix for prefix, space in _SPACES.items()}
-_STRICT = re.compile(rb'(?<=")http://purl\.oclc\.org/ooxml/(\w+)/(\w+)(?=")')  # the strict form of the standard
+_STRICT, _STRICT_SIGN = (
+    re.compile(rb'(?<=")http://purl\.oclc\.org/ooxml/(\w+)/(\w+)(?=")'),
+    b"//purl.oclc.org/ooxml/",
+)  # the strict form of the standard
 _PARSER = {"resolve_entities": False, "no_network": True, "recover": True, "remove_comments": True, "remove_pis": True}
 _OFF = frozenset({"0", "false", "off"})
 _NO_TITLE = re.compile(
@@ -58,7 +56,7 @@ class Package:
     def __init__(self, data: bytes, main: str) -> None:
         self._archive, self.damaged = ZipFile(BytesIO(data)), set[str]()
         self._names = {name.replace("\\", "/").strip("/").lower(): name for name in self._archive.namelist()}
-        declared = next((target for kind, target in self.relations("").values() if kind == "officeDocument"), "")
+        declared = self.target("", "officeDocument")
         self.main = declared if declared.lower() in self._names else main
 
     def xml(self, name: str) -> Any:
@@ -68,7 +66,7 @@ class Package:
         etree, root = import_extra("lxml.etree", "office"), None
         parser = etree.XMLParser(**_PARSER)
         try:
-            root = etree.fromstring(self._read(key), parser)
+            root = etree.fromstring(self.read(key), parser)
         except Exception:  # noqa: BLE001  # of zipfile, zlib, or lxml
             self.damaged.add(key)
         if root is None or _lost(parser.error_log):
@@ -81,7 +79,7 @@ class Package:
             self.damaged |= {key} if key else set()
             return
         etree = import_extra("lxml.etree", "office")
-        parser = etree.iterparse(BytesIO(self._read(key)), tag=[*map(full, tags)], **_PARSER)
+        parser = etree.iterparse(BytesIO(self.read(key) or b""), tag=[*map(full, tags)], **_PARSER)
         for _, element in parser:
             yield element
             element.clear()
@@ -91,37 +89,37 @@ class Package:
             self.damaged.add(key)
 
     def read(self, name: str) -> bytes | None:
-        """Return the bytes of a part, or None if it is missing."""
-        return self._archive.read(self._names[name.lower()]) if name.lower() in self._names else None
+        """Return the bytes of a part, with the usual names of namespaces, or None if it is missing."""
+        if (member := self._names.get(name.lower())) is None:
+            return None
+        data = self._archive.read(member)
+        return _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/\2", data) if _STRICT_SIGN in data else data
 
     def find(self, suffix: str) -> str:
         """Return the name of the first part with a suffix, or ""."""
         return next((name for name in self._names if name.endswith(suffix)), "")
 
-    def _read(self, key: str) -> bytes:
-        data = self._archive.read(self._names[key])
-        if b"//purl.oclc.org/ooxml/" in data:
-            data = _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/\2", data)
-        return data
-
     def relations(self, part: str) -> dict[str, tuple[str, str]]:
         """Return the kind and the target of each relationship of a part that does not lead outside the file."""
         folder, name = posixpath.split(part)
-        found = dict[str, tuple[str, str]]()
+        relations = dict[str, tuple[str, str]]()
         for relation in children(self.xml(posixpath.join(folder, "_rels", f"{name}.rels"))):
             if relation.get("TargetMode") != "External":
                 target = posixpath.normpath(posixpath.join("/", folder, unquote(relation.get("Target", ""))))
-                found[relation.get("Id", "")] = posixpath.basename(relation.get("Type", "")), target.strip("/")
-        return found
+                relations[relation.get("Id", "")] = posixpath.basename(relation.get("Type", "")), target.strip("/")
+        return relations
+
+    def target(self, part: str, kind: str) -> str:
+        """Return the name of the first part of a kind to which a part refers, or ""."""
+        return next((target for own, target in self.relations(part).values() if own == kind), "")
 
     def related(self, part: str, kind: str) -> Any:
         """Return the root of the first part of a kind to which a part refers."""
-        return self.xml(next((target for own, target in self.relations(part).values() if own == kind), ""))
+        return self.xml(self.target(part, kind))
 
     def properties(self) -> dict[str, str]:
         """Return the title and the authors that a file declares."""
-        targets = dict(self.relations("").values())
-        root = self.xml(targets.get("core-properties", "docProps/core.xml"))
+        root = self.xml(self.target("", "core-properties") or "docProps/core.xml")
         own = {str(child.tag).rpartition("}")[2]: squeeze(child.text or "") for child in children(root)}
         title, authors = own.get("title", ""), own.get("creator", "")
         return {
@@ -158,34 +156,42 @@ def children(element: Any) -> Any:
 
 def every(element: Any, name: str, *, deep: bool = False) -> Iterator[Any]:
     """Return the children of a name, or if ``deep`` all elements of that name in an element."""
-    if element is None:
-        return iter(())
-    found: Iterator[Any] = element.iter(full(name)) if deep else element.iterchildren(full(name))
-    return found
+    if element is not None:
+        yield from element.iter(full(name)) if deep else element.iterchildren(full(name))
 
 
-def find(element: Any, path: str) -> Any:
+def wrapped(element: Any, name: str, wrappers: Collection[str]) -> Iterator[Any]:
+    """Yield the children of a name, also those in elements of the names ``wrappers``."""
+    for child in element:
+        if (own := short(child.tag)) == name:
+            yield child
+        elif own in wrappers:
+            yield from wrapped(child, name, wrappers)
+
+
+def child_at(element: Any, path: str) -> Any:
     """Return the first child of the first child ... of these names, or None; far faster than the method of lxml."""
     for name in path.split("/"):
         element = next(every(element, name), None)
     return element
 
 
-def value(element: Any, path: str = "", key: str = "w:val", default: str | None = None) -> str | None:
+def value(element: Any, path: str = "", key: str = "w:val", default: str = "") -> str:
     """Return an attribute of an element, or of one below it, or the default."""
-    found = find(element, path) if path else element
-    return default if found is None else found.get(full(key), default)
+    element = child_at(element, path) if path else element
+    text: str = default if element is None else element.get(full(key), default)
+    return text
 
 
 def number(element: Any, path: str = "", default: int = 0, key: str = "w:val") -> int:
     """Return an attribute that is a number."""
-    text = value(element, path, key) or ""
+    text = value(element, path, key)
     return int(text) if re.fullmatch(r"-?\d{1,9}", text) else default
 
 
 def is_on(element: Any, path: str) -> bool | None:
-    """Return whether a property is set, or None if it is not mentioned."""
-    return None if find(element, path) is None else (value(element, path) or "1") not in _OFF
+    """Return True if a property is set, False if it is unset, and None if it is not there."""
+    return None if child_at(element, path) is None else (value(element, path) or "1") not in _OFF
 
 
 def choice(element: Any) -> Any:

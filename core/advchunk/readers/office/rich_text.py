@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from advchunk.readers.counting import bullet
 from advchunk.readers.inline import join_scripts
-from advchunk.readers.office.flow import Flow
+from advchunk.readers.office.flow import Flow, TableRows
 from advchunk.readers.office.word_styles import kind_of_style
-from advchunk.readers.table_layout import TableCell, add_table
+from advchunk.readers.table_layout import TableCell
 from advchunk.readers.writing import TextBlock, squeeze
 
 _TOKEN = re.compile(
@@ -78,24 +78,21 @@ _PROPERTIES: Mapping[str, Callable[[int], dict[str, Any]]] = {  # of the state, 
 }
 
 
-def read_rich_text(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
-    """Return the blocks of a file of RTF, and its title and authors."""
-    reader = _Reader(Flow(hidden=hidden))
-    reader.read(data.decode("latin-1"))
-    return reader.flow, reader.fields
+def read_rich_text(data: bytes, flow: Flow) -> None:
+    """Read a file of RTF."""
+    _Reader(flow).read(data.decode("latin-1"))
 
 
 class _Reader:
     def __init__(self, flow: Flow) -> None:
-        self.flow, self.fields = flow, dict[str, str]()
+        self.flow = flow
         self._state, self._stack = _State(), list[_State]()
         self._parts = {"text": list[tuple[str, str]]()}  # the pieces of the parts that are open
         self._bytes, self._ignored = bytearray(), 0  # those to decode; characters to pass over
-        self._shapes, self._seen = list[Callable[[], None]](), set[str]()  # of the open paragraph
+        self._counted = set[str]()  # kinds of text that the open paragraph leaves out
         self._fonts, self._font = dict[int, str](), 0  # encodings; -1 is that of the file
         self._styles = dict[int, tuple[str, int]]()  # their names, and the levels of their headings
-        self._rows, self._heads, self._above = list[list[TableCell]](), 0, list[TableCell]()  # by column
-        self._cells = list[list[TextBlock]]()
+        self._table, self._cells, self._is_head = TableRows(), list[list[TextBlock]](), False
         self._row_start: int | None = None  # the first block of the open cell
         self._defined, self._merges = list[set[str]](), set[str]()  # cells of the row, and flags of the next
 
@@ -152,11 +149,11 @@ class _Reader:
             note = self.flow.note([TextBlock("paragraph", text)])
             self._parts.setdefault(outer.part, []).append((note, ""))
         elif inner.part == "box":
-            self._shapes.append(partial(self.flow.paragraph, "paragraph", text.replace("\n", "\n\n")))
+            self.flow.shapes.append(partial(self.flow.paragraph, "paragraph", text.replace("\n", "\n\n")))
         elif inner.part == "label":
             self._parts["label"] = [(text, "")]  # of the open paragraph
         elif squeeze(text):
-            self.fields[inner.part] = squeeze(text)
+            self.flow.fields[inner.part] = squeeze(text)
 
     def _word(self, word: str, number: int | None) -> None:
         state, value = self._state, 1 if number is None else number
@@ -206,8 +203,8 @@ class _Reader:
             return
         if state.is_deleted or (state.is_hidden and not self.flow.hidden):
             name = "deletions" if state.is_deleted else "hidden texts"
-            self.flow.left_out[name] += bool(text.strip()) and name not in self._seen
-            self._seen.add(name)
+            self.flow.left_out[name] += bool(text.strip()) and name not in self._counted
+            self._counted.add(name)
             return
         self._parts.setdefault(state.part, []).append((text, state.script))
 
@@ -224,7 +221,7 @@ class _Reader:
                 self._row_start = len(self.flow.blocks)
             self._defined, self._merges = [], set()
         elif word == "trhdr":
-            self._heads += self._heads == len(self._rows)
+            self._is_head = True
         elif word == "cellx":
             self._defined.append(self._merges)
             self._merges = set()
@@ -236,7 +233,7 @@ class _Reader:
     def _end_paragraph(self, *, in_cell: bool = False) -> None:
         pieces, self._parts["text"] = self._parts["text"], []
         label = join_scripts(self._parts.pop("label", [])).strip()
-        shapes, self._shapes, was_left, self._seen = self._shapes, [], bool(self._seen), set()
+        was_left, self._counted = bool(self._counted), set()
         text = join_scripts(pieces).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if not (in_cell or self._row_start is not None or self._state.in_table):
             self._end_table()
@@ -256,9 +253,7 @@ class _Reader:
                 level=level if level < 10 else 0,
                 is_contents=is_contents,
             )
-        for shape in shapes:
-            self.flow.finish()
-            shape()
+        self.flow.write_shapes()
 
     def _end_cell(self) -> None:
         if self._row_start is None:
@@ -269,21 +264,13 @@ class _Reader:
         del self.flow.blocks[self._row_start :]
 
     def _end_row(self) -> None:
-        row, columns = list[TableCell](), list[TableCell]()
+        self._table.begin_row(is_head=self._is_head)
         for i, blocks in enumerate(self._cells):
             merges = self._defined[i] if i < len(self._defined) else set()
-            if "clmrg" in merges and row:
-                row[-1].columns += 1
-            elif "clvmrg" in merges and i < len(self._above):
-                self._above[i].rows += 1
-            else:
-                row.append(TableCell([]))
-            columns.append(self._above[i] if "clvmrg" in merges and i < len(self._above) else row[-1])
-            columns[-1].blocks += blocks
-        self._rows.append(row)
-        self._above, self._cells, self._row_start = columns, [], None
+            self._table.add(TableCell(blocks), is_below="clvmrg" in merges, is_after="clmrg" in merges)
+        self._cells, self._row_start, self._is_head = [], None, False
 
     def _end_table(self) -> None:
-        if self._rows:
-            add_table(self.flow, [self._rows], self._heads)
-        self._rows, self._above, self._heads = [], [], 0
+        if self._table.rows:
+            self._table.write(self.flow)
+        self._table = TableRows()

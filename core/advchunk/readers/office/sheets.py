@@ -10,10 +10,10 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from advchunk.errors import require
-from advchunk.readers.office.drawings import add_chart, add_paragraphs, count_drawing, visible
+from advchunk.readers.office.drawings import add_paragraphs, read_drawing
 from advchunk.readers.office.flow import Flow
 from advchunk.readers.office.number_formats import BUILT_IN, format_number
-from advchunk.readers.office.package import Package, every, find, full, number, short, value
+from advchunk.readers.office.package import Package, child_at, every, full, number, short, value
 from advchunk.readers.table_layout import Cell, count_heads, spanned_table
 from advchunk.readers.writing import pipe_table, squeeze
 
@@ -32,8 +32,8 @@ class SheetCells(NamedTuple):
     spans: dict[tuple[int, int], tuple[int, int]]
 
 
-def read_sheets(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
-    """Return the blocks of the sheets that are not blank, and the properties of the file (`add_sheet`).
+def read_sheets(data: bytes, flow: Flow) -> None:
+    """Read the sheets that are not blank (`add_sheet`).
 
     Values are as they are displayed (`format_number`); a formula whose value is not stored is the formula.
 
@@ -42,18 +42,16 @@ def read_sheets(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
     ConfigurationError : there are more than 5,000,000 cells, such as between two that are far apart.
     """
     package = Package(data, "xl/workbook.xml")
-    fields = package.properties()
-    flow = Flow(hidden=hidden)
+    flow.fields = package.properties()
     book, relations = package.xml(package.main), package.relations(package.main)
-    reader = _Reader(package, flow, value(find(book, "x:workbookPr"), key="date1904") in _ON)
-    sheets = [*every(find(book, "x:sheets"), "x:sheet")]
+    reader = _Reader(package, flow, value(child_at(book, "x:workbookPr"), key="date1904") in _ON)
+    sheets = [*every(child_at(book, "x:sheets"), "x:sheet")]
     for sheet in sheets:
-        _, part = relations.get(value(sheet, key="r:id") or "", ("", ""))
+        _, part = relations.get(value(sheet, key="r:id"), ("", ""))
         if not flow.hides("sheets", (value(sheet, key="state") or "visible") != "visible"):
-            add_sheet(flow, squeeze(value(sheet, key="name") or ""), reader.read(part or "a sheet"))
-            reader.read_drawing(part)
+            add_sheet(flow, squeeze(value(sheet, key="name")), reader.read(part or "a sheet"))
+            reader.read_drawings(part)
     flow.left_out["damaged parts"] = len(package.damaged) or not sheets
-    return flow, fields
 
 
 def add_sheet(flow: Flow, name: str, sheet: SheetCells) -> None:
@@ -99,18 +97,15 @@ def _add_run(flow: Flow, sheet: SheetCells, numbers: list[int]) -> None:
 class _Reader:
     def __init__(self, package: Package, flow: Flow, from_1904: bool) -> None:
         self._package, self._flow, self._from_1904, self._room = package, flow, from_1904, _MAX_CELLS
-        strings = package.stream(self._related("sharedStrings"), "x:si")
+        strings = package.stream(package.target(package.main, "sharedStrings"), "x:si")
         self._strings = [_rich_text(item) for item in strings]
         styles = package.related(package.main, "styles")
         codes = {
-            number(own, key="numFmtId"): value(own, key="formatCode") or ""
-            for own in every(find(styles, "x:numFmts"), "x:numFmt")
+            number(own, key="numFmtId"): value(own, key="formatCode")
+            for own in every(child_at(styles, "x:numFmts"), "x:numFmt")
         }
-        ids = (number(own, key="numFmtId") for own in every(find(styles, "x:cellXfs"), "x:xf"))
+        ids = (number(own, key="numFmtId") for own in every(child_at(styles, "x:cellXfs"), "x:xf"))
         self._codes = [codes.get(id) or BUILT_IN.get(id, "") for id in ids]
-
-    def _related(self, kind: str) -> str:
-        return next((target for own, target in self._package.relations(self._package.main).values() if own == kind), "")
 
     def read(self, part: str) -> SheetCells:
         """Return the cells of a sheet, without those that are hidden."""
@@ -119,7 +114,7 @@ class _Reader:
         for element in self._package.stream(part, "x:row", "x:mergeCell", "x:col"):
             name, is_hidden = short(element.tag), value(element, key="hidden") in _ON and not self._flow.hidden
             if name == "x:mergeCell":
-                merged.append(value(element, key="ref") or "")
+                merged.append(value(element, key="ref"))
             elif name == "x:col":
                 first, last = (number(element, key=key, default=1) for key in ("min", "max"))
                 hidden_columns |= {*range(first - 1, min(last, 16384))} if is_hidden else set()
@@ -148,7 +143,7 @@ class _Reader:
         kind, parts = cell.get("t", "n"), {child.tag: child for child in cell}
         text = parts[_VALUE].text or "" if _VALUE in parts else ""
         if kind == "inlineStr":
-            return _rich_text(find(cell, "x:is"))
+            return _rich_text(child_at(cell, "x:is"))
         if not text and _FORMULA in parts:
             formula = parts[_FORMULA].text
             self._flow.left_out["values of formulas"] += kind != "str"
@@ -165,20 +160,16 @@ class _Reader:
         except (ValueError, OverflowError):
             return text
 
-    def read_drawing(self, part: str) -> None:
+    def read_drawings(self, part: str) -> None:
         """Add the texts and the charts that lie on a sheet, and count comments and pictures."""
         for kind, target in self._package.relations(part).values():
             if kind == "comments":
-                self._flow.left_out["comments"] += sum(
-                    1 for _ in every(self._package.xml(target), "x:comment", deep=True)
-                )
+                comments = every(self._package.xml(target), "x:comment", deep=True)
+                self._flow.left_out["comments"] += sum(1 for _ in comments)
             elif kind == "drawing":
-                for element in visible(self._package.xml(target), ("xdr:txBody",)):
-                    count_drawing(element, self._flow)
-                    if short(element.tag) == "xdr:txBody":
-                        add_paragraphs(self._flow, element, None)
-                    elif short(element.tag) == "c:chart":
-                        add_chart(self._flow, self._package, target, element)
+                own = {"xdr:txBody": lambda body: add_paragraphs(self._flow, body, None)}
+                for write in read_drawing(self._package.xml(target), target, self._package, self._flow, own):
+                    write()
 
 
 def _rich_text(item: Any) -> str:

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from advchunk.readers.office.drawings import (
-    add_chart,
-    add_diagram,
-    add_paragraphs,
-    count_drawing,
-    description,
-    drawn_text,
-    visible,
-)
-from advchunk.readers.office.flow import Flow
-from advchunk.readers.office.package import Package, choice, every, find, number, short, value
-from advchunk.readers.table_layout import TableCell, add_table
+from advchunk.readers.office.drawings import add_paragraphs, description, drawn_text, read_drawing
+from advchunk.readers.office.flow import Flow, TableRows
+from advchunk.readers.office.package import Package, child_at, choice, every, number, short, value
+from advchunk.readers.table_layout import TableCell
 from advchunk.readers.writing import squeeze
 from advchunk.records import Place
 
@@ -25,14 +17,13 @@ _TITLES, _LISTS = frozenset({"title", "ctrTitle"}), frozenset({"body", "obj"})  
 _FOOTERS = {"dt": "footers", "ftr": "footers", "sldNum": "footers", "hdr": "headers"}
 
 
-def read_slides(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
-    """Return the blocks of slides, each a page with its notes, and the properties of the file."""
+def read_slides(data: bytes, flow: Flow) -> None:
+    """Read slides, each a page with its notes."""
     package = Package(data, "ppt/presentation.xml")
-    fields = package.properties()
-    flow = Flow(fields.get("title", ""), hidden=hidden)
+    flow.fields = package.properties()
     relations = package.relations(package.main)
-    ids = every(find(package.xml(package.main), "p:sldIdLst"), "p:sldId")
-    parts = [target for id in ids if (target := relations.get(value(id, key="r:id") or "", ("", ""))[1])]
+    ids = every(child_at(package.xml(package.main), "p:sldIdLst"), "p:sldId")
+    parts = [target for id in ids if (target := relations.get(value(id, key="r:id"), ("", ""))[1])]
     parts = parts or [target for kind, target in relations.values() if kind == "slide"]
     for page, part in enumerate(parts, 1):
         if (root := package.xml(part)) is None:
@@ -42,7 +33,6 @@ def read_slides(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
             flow.places = (Place(page),)
             _Slide(package, part, flow).read(root)
     flow.left_out["damaged parts"] = len(package.damaged) or not parts
-    return flow, fields
 
 
 class _Slide:
@@ -53,14 +43,14 @@ class _Slide:
 
     def read(self, root: Any) -> None:
         """Read the title, the other shapes, and the notes."""
-        shapes = [*_shapes(find(root, "p:cSld/p:spTree"))]
+        shapes = [*_shapes(child_at(root, "p:cSld/p:spTree"))]
         for shape in sorted(shapes, key=lambda shape: _placeholder(shape)[0] not in _TITLES):
             self._shape(shape)
         notes = self._package.related(self._part, "notesSlide")
         bodies = [shape for shape in every(notes, "p:sp", deep=True) if _placeholder(shape)[0] == "body"]
         with self._flow.collect() as blocks:
             for shape in bodies:
-                add_paragraphs(self._flow, find(shape, "p:txBody"), None)
+                add_paragraphs(self._flow, child_at(shape, "p:txBody"), None)
         self._flow.add_talk(blocks)
         comments = self._package.related(self._part, "comments")
         self._flow.left_out["comments"] += 0 if comments is None else len(comments)
@@ -70,7 +60,7 @@ class _Slide:
         if self._flow.hides("shapes", (value(about, key="hidden") or "0") not in _OFF):
             return
         kind, index = _placeholder(shape)
-        body = find(shape, "p:txBody")
+        body = child_at(shape, "p:txBody")
         if kind in _FOOTERS:
             self._flow.left_out[_FOOTERS[kind]] += bool(squeeze("".join(map(drawn_text, every(body, "a:p")))))
         elif kind in _TITLES:
@@ -83,41 +73,29 @@ class _Slide:
 
     def _plain_levels(self, index: str) -> set[int]:
         """Return the levels whose paragraphs have no bullets, by the layout of the slide."""
-        style = find(self._layout.get(index), "p:txBody/a:lstStyle")
-        return {depth for depth in range(9) if find(style, f"a:lvl{depth + 1}pPr/a:buNone") is not None}
+        style = child_at(self._layout.get(index), "p:txBody/a:lstStyle")
+        return {depth for depth in range(9) if child_at(style, f"a:lvl{depth + 1}pPr/a:buNone") is not None}
 
     def _drawing(self, shape: Any, about: Any) -> None:
-        has_text = False
-        count_drawing(shape, self._flow)
-        for element in visible(shape, ("a:tbl", "a:p")):
-            name = short(element.tag)
-            if name == "a:tbl":
-                self._table(element)
-            elif name == "dgm:relIds":
-                add_diagram(self._flow, self._package, self._part, element)
-            elif name == "c:chart":
-                add_chart(self._flow, self._package, self._part, element)
-            elif name == "a:p":  # of a shape that is not known
-                self._flow.paragraph("paragraph", drawn_text(element))
-            else:
-                count_drawing(element, self._flow)
-                continue
+        drawing, has_text = read_drawing([shape], self._part, self._package, self._flow, {"a:tbl": self._table}), False
+        for write in drawing:
+            write()
             has_text = True
         if not has_text and about is not None:
             self._flow.add("figure", description(about))
 
-    def _table(self, table: Any) -> None:
-        rows = list[list[TableCell]]()
-        for line in every(table, "a:tr"):
-            rows.append([])
+    def _table(self, source: Any) -> None:
+        table = TableRows()
+        for line in every(source, "a:tr"):
+            table.begin_row()
             for cell in every(line, "a:tc"):
                 if {value(cell, key="hMerge"), value(cell, key="vMerge")} & {"1", "true"}:
                     continue
                 with self._flow.collect() as blocks:
-                    add_paragraphs(self._flow, find(cell, "a:txBody"), None)
+                    add_paragraphs(self._flow, child_at(cell, "a:txBody"), None)
                 down, across = (number(cell, key=f"{side}Span", default=1) for side in ("row", "grid"))
-                rows[-1].append(TableCell(blocks, down, across))
-        add_table(self._flow, [rows])
+                table.add(TableCell(blocks, down, across))
+        table.write(self._flow)
 
 
 def _shapes(parent: Iterable[Any]) -> Iterator[Any]:
@@ -134,5 +112,5 @@ def _shapes(parent: Iterable[Any]) -> Iterator[Any]:
 
 def _placeholder(shape: Any) -> tuple[str, str]:
     """Return the type of a placeholder, and its number; "" and "" of another shape."""
-    place = find(shape, "p:nvSpPr/p:nvPr/p:ph")
-    return ("", "") if place is None else (value(place, key="type") or "obj", value(place, key="idx") or "")
+    place = child_at(shape, "p:nvSpPr/p:nvPr/p:ph")
+    return ("", "") if place is None else (value(place, key="type") or "obj", value(place, key="idx"))

@@ -1,52 +1,54 @@
-"""Read Word files from their XML (ECMA-376, part 1).
-
-What Word shows is read: numbers that it sets, text boxes after their paragraph, results of fields, and notes at the end.
-What it does not print, such as comments, deletions, and hidden text, is left out and counted, as are pictures, headers, and
-footers.
-"""
+"""Read Word files from their XML (ECMA-376, part 1)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from advchunk.errors import Unreadable
 from advchunk.readers.inline import join_scripts
-from advchunk.readers.office.drawings import add_chart, add_diagram, count_drawing, description, drawn_text, visible
-from advchunk.readers.office.flow import Flow
+from advchunk.readers.office.drawings import description, read_drawing, visible
+from advchunk.readers.office.flow import Flow, TableRows
 from advchunk.readers.office.formulas import read_formula
-from advchunk.readers.office.package import Package, children, choice, every, find, is_on, number, short, value
-from advchunk.readers.office.word_styles import Numbering, Style, Styles
-from advchunk.readers.table_layout import TableCell, add_table
+from advchunk.readers.office.package import (
+    Package,
+    child_at,
+    children,
+    choice,
+    every,
+    is_on,
+    number,
+    short,
+    value,
+    wrapped,
+)
+from advchunk.readers.office.word_styles import SCRIPTS, Numbering, Style, Styles
+from advchunk.readers.table_layout import TableCell
 from advchunk.readers.writing import TextBlock
 
 _SIGNS = {"w:tab": "\t", "w:ptab": "\t", "w:cr": "\n", "w:noBreakHyphen": "-"}
-_SCRIPTS = {"superscript": "sup", "subscript": "sub"}
 _SYMBOL = dict(zip(range(0x41, 0x7B), "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ", strict=True))
 _SYMBOL |= dict(
     zip(b"\xa3\xa5\xae\xb0\xb1\xb3\xb4\xb6\xb7\xb9\xba\xbb\xce\xd6\xd7\xe5\xf2", "≤∞→°±≥×∂•≠≡≈∈√⋅∑∫", strict=True)
 )
 _DINGS = dict(zip(b"\x6f\x71\xa8\xfb\xfc\xfd\xfe\xe0", "☐☐☐✗✓☒☑→", strict=True))
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
+_WRAPPERS = frozenset({"w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo"})  # of rows and cells
 _MAX_COLUMNS = 1000
 
 
-def read_word(data: bytes, hidden: bool) -> tuple[Flow, dict[str, str]]:
-    """Return the blocks of a Word file, and its properties."""
+def read_word(data: bytes, flow: Flow) -> None:
+    """Read a Word file."""
     package = Package(data, "word/document.xml")
-    fields = package.properties()
-    reader = _Reader(package, Flow(fields.get("title", ""), hidden=hidden))
-    reader.read()
-    return reader.flow, fields
+    flow.fields = package.properties()
+    _Reader(package, flow).read()
 
 
 class _Line:
-    """A paragraph that is being read: pieces of text (`join_scripts`), and the shapes after it."""
+    """A paragraph that is being read, in pieces (`join_scripts`)."""
 
     def __init__(self, style: Style, pieces: list[tuple[str, str]]) -> None:
-        self.style, self.pieces, self.shapes = style, pieces, list[Callable[[], None]]()
+        self.style, self.pieces = style, pieces
         self.has_hidden, self.has_text = False, False  # text other than formulas
 
     def add(self, text: str, script: str = "") -> None:
@@ -72,9 +74,6 @@ class _Reader:
     def read(self) -> None:
         """Read the body, and the notes that it refers to."""
         bodies = [*every(self._package.xml(self._package.main), "w:body")]
-        if not bodies:
-            msg = "must not be damaged, got none of its text"
-            raise Unreadable(msg)
         for body in bodies:
             self._blocks(body)
         notes = {
@@ -91,7 +90,7 @@ class _Reader:
             if kind in {"header", "footer"}:
                 texts = every(self._package.xml(target), "w:t", deep=True)
                 counts[f"{kind}s"] += any((text.text or "").strip() for text in texts)
-        counts["damaged parts"] = len(self._package.damaged)
+        counts["damaged parts"] = len(self._package.damaged) or not bodies
 
     def _part(self, kind: str) -> Any:
         return self._package.related(self._package.main, kind)
@@ -120,22 +119,19 @@ class _Reader:
         return blocks
 
     def _paragraph(self, paragraph: Any) -> None:
-        properties = find(paragraph, "w:pPr")
+        properties = child_at(paragraph, "w:pPr")
         line = _Line(self._styles[value(properties, "w:pStyle") or self._styles.default], self._carried)
         self._carried = []
         self._inline(paragraph, line)
         self._open = [field for field in self._open if field.has_result]  # others must not swallow what follows
-        following, is_deleted = paragraph.getnext(), find(properties, "w:rPr/w:del") is not None
-        is_moved = find(properties, "w:rPr/w:moveFrom") is not None
+        following, is_deleted = paragraph.getnext(), child_at(properties, "w:rPr/w:del") is not None
+        is_moved = child_at(properties, "w:rPr/w:moveFrom") is not None
         is_start = is_deleted or value(properties, "w:framePr", "w:dropCap") in {"drop", "margin"}
         if is_start and following is not None and short(following.tag) == "w:p":
             self._carried = line.pieces
         elif any(text.strip() for text, _ in line.pieces) or not (is_deleted or line.has_hidden or is_moved):
             self._write(properties, line)  # one without text counts, too
-        for shape in line.shapes:
-            self.flow.finish()
-            shape()
-            self.flow.finish()
+        self.flow.write_shapes()
 
     def _write(self, properties: Any, line: _Line) -> None:
         style, (label, depth) = line.style, self._label(properties, line.style)
@@ -153,9 +149,9 @@ class _Reader:
         """Return the number of a paragraph, and its level from 0."""
         num, depth = value(properties, "w:numPr/w:numId", default=style.num), number(properties, "w:numPr/w:ilvl", -1)
         if depth < 0:
-            linked = self._numbering.depth(num or "", style.numbered_by)
+            linked = self._numbering.depth(num, style.numbered_by)
             depth = style.depth if linked is None else linked
-        return self._numbering.label(num or "", depth), depth
+        return self._numbering.label(num, depth), depth
 
     # Text in paragraphs.
 
@@ -174,12 +170,12 @@ class _Reader:
                 self._inline(element, line)  # of links, insertions, content controls, simple fields ...
 
     def _run(self, run: Any, line: _Line) -> None:
-        properties = find(run, "w:rPr")
-        own = self._styles[value(properties, "w:rStyle") or ""] if properties is not None else Style()
-        said = (is_on(properties, "w:vanish"), own.hidden, line.style.hidden)
-        is_hidden = not self.flow.hidden and bool(next((hidden for hidden in said if hidden is not None), False))
-        script = _SCRIPTS.get(value(properties, "w:vertAlign") or own.align, "")
-        font = value(properties, "w:rFonts", "w:ascii") or ""
+        properties = child_at(run, "w:rPr")
+        own = self._styles[value(properties, "w:rStyle")] if properties is not None else Style()
+        hidden = (is_on(properties, "w:vanish"), own.hidden, line.style.hidden)
+        is_hidden = not self.flow.hidden and bool(next((is_set for is_set in hidden if is_set is not None), False))
+        script = SCRIPTS.get(value(properties, "w:vertAlign"), own.script)
+        font = value(properties, "w:rFonts", "w:ascii")
         for child in run:
             self._piece(child, line, script, font, is_hidden)
 
@@ -198,9 +194,9 @@ class _Reader:
         elif name == "w:t":
             line.add(_PRIVATE.sub(lambda sign: _symbol(font, ord(sign[0])), text), script)
         elif name == "w:sym":
-            code = value(child, key="w:char") or ""
+            code = value(child, key="w:char")
             is_code = re.fullmatch("[0-9A-Fa-f]{1,5}", code)
-            line.add(_symbol(value(child, key="w:font") or "", int(code, 16)) if is_code else "", script)
+            line.add(_symbol(value(child, key="w:font"), int(code, 16)) if is_code else "", script)
         elif name == "mc:AlternateContent":
             for inner in choice(child):
                 self._piece(inner, line, script, font, is_hidden)
@@ -214,22 +210,22 @@ class _Reader:
         elif name == "w:br":
             line.pieces.append(("\f" if value(child, key="w:type") in {"page", "column"} else "\n", ""))
         elif name in {"w:footnoteReference", "w:endnoteReference"}:
-            key = name[2:].removesuffix("Reference"), value(child, key="w:id") or ""
+            key = name[2:].removesuffix("Reference"), value(child, key="w:id")
             line.add(f"[^{self._notes.setdefault(key, len(self._notes) + 1)}]")
         elif name == "w:ruby":
-            self._inline(find(child, "w:rubyBase"), line)
+            self._inline(child_at(child, "w:rubyBase"), line)
             line.add("(")
-            self._inline(find(child, "w:rt"), line)
+            self._inline(child_at(child, "w:rt"), line)
             line.add(")")
         elif name in {"w:drawing", "w:pict", "w:object"}:
-            self._drawing(child, line)
+            self._drawing(child)
 
     def _field(self, sign: Any, line: _Line) -> None:
         """Follow the signs of a field: its instruction is not text, its result is."""
         kind = value(sign, key="w:fldCharType")
         if kind == "begin":
             self._open.append(_Field())
-            if (box := find(sign, "w:ffData/w:checkBox")) is not None:
+            if (box := child_at(sign, "w:ffData/w:checkBox")) is not None:
                 checked = is_on(box, "w:checked")
                 line.add("☒" if (is_on(box, "w:default") if checked is None else checked) else "☐")
         elif kind == "separate" and self._open:
@@ -239,59 +235,34 @@ class _Reader:
             if not has_result and (button := re.match(r"\s*MACROBUTTON\s+\S+\s+(.+)", instruction, re.DOTALL)):
                 line.add(button[1].rstrip())
 
-    def _drawing(self, drawing: Any, line: _Line) -> None:
+    def _drawing(self, drawing: Any) -> None:
         """Put the texts of shapes after the paragraph, or else the descriptions of pictures."""
-        about, part = dict[str, None](), self._package.main
-        for element in visible(drawing, ("w:txbxContent", "a:p")):
-            name = short(element.tag)
-            if name == "w:txbxContent":
-                line.shapes.append(partial(self._blocks, element))
-            elif name == "a:p":
-                line.shapes.append(partial(self.flow.paragraph, "paragraph", drawn_text(element)))
-            elif name == "v:textpath":
-                line.shapes.append(partial(self.flow.add, "figure", element.get("string", "")))
-            elif name in {"dgm:relIds", "c:chart"}:
-                add = add_diagram if name == "dgm:relIds" else add_chart
-                line.shapes.append(partial(add, self.flow, self._package, part, element))
-            count_drawing(element, self.flow)
-            about[description(element)] = None
-        if not line.shapes:
-            line.shapes += (partial(self.flow.add, "figure", text) for text in about)
+        own = {"w:txbxContent": self._blocks}
+        self.flow.shapes += read_drawing(drawing, self._package.main, self._package, self.flow, own)
+        if not self.flow.shapes:
+            texts = dict.fromkeys(map(description, visible(drawing, ())))
+            self.flow.shapes += (partial(self.flow.add, "figure", text) for text in texts)
 
-    # Tables.
-
-    def _table(self, table: Any) -> None:
-        rows, heads = list[list[TableCell]](), 0
-        merged = dict[int, TableCell]()  # the cells that go on below, by column
-        for line in _inside(table, "w:tr"):
-            properties = find(line, "w:trPr")
-            if find(properties, "w:del") is not None:
+    def _table(self, source: Any) -> None:
+        table = TableRows()
+        for line in wrapped(source, "w:tr", _WRAPPERS):
+            properties = child_at(line, "w:trPr")
+            if child_at(properties, "w:del") is not None:
                 self.flow.left_out["deletions"] += 1
                 continue
-            before = min(number(properties, "w:gridBefore"), _MAX_COLUMNS)
-            heads += heads == len(rows) and bool(is_on(properties, "w:tblHeader"))
-            rows.append([TableCell([], columns=before)] if before > 0 else [])
-            column, grown = max(before, 0), set[int]()
-            for cell in _inside(line, "w:tc"):
-                width, blocks = min(max(number(cell, "w:tcPr/w:gridSpan", 1), 1), _MAX_COLUMNS), self._collect(cell)
-                vertical, horizontal = (_merge(cell, f"w:tcPr/w:{kind}Merge") for kind in "vh")
-                if vertical and (above := merged.get(column)):
-                    above.rows += id(above) not in grown
-                    grown.add(id(above))
-                    above.blocks += blocks
-                elif horizontal and rows[-1]:
-                    rows[-1][-1].columns += width
-                    rows[-1][-1].blocks += blocks
-                else:
-                    merged[column] = TableCell(blocks, columns=width)
-                    rows[-1].append(merged[column])
-                column += width
-        add_table(self.flow, [rows], heads)
+            table.begin_row(is_head=bool(is_on(properties, "w:tblHeader")))
+            if (before := min(number(properties, "w:gridBefore"), _MAX_COLUMNS)) > 0:
+                table.add(TableCell([], columns=before))
+            for cell in wrapped(line, "w:tc", _WRAPPERS):
+                width = min(max(number(cell, "w:tcPr/w:gridSpan", 1), 1), _MAX_COLUMNS)
+                is_below, is_after = (_merge(cell, f"w:tcPr/w:{kind}Merge") for kind in "vh")
+                table.add(TableCell(self._collect(cell), columns=width), is_below=is_below, is_after=is_after)
+        table.write(self.flow)
 
 
 def _merge(cell: Any, path: str) -> bool:
     """Return True if a cell belongs to the one above or before."""
-    return find(cell, path) is not None and value(cell, path, default="continue") == "continue"
+    return child_at(cell, path) is not None and value(cell, path, default="continue") == "continue"
 
 
 def _symbol(font: str, code: int) -> str:
@@ -300,12 +271,3 @@ def _symbol(font: str, code: int) -> str:
     if 0xF000 <= code <= 0xF0FF or font.lower() in {"symbol", "wingdings"}:
         return table.get(code & 0xFF, "")
     return "" if 0xE000 <= code <= 0xF8FF or 0xD800 <= code < 0xE000 else chr(code)
-
-
-def _inside(parent: Any, name: str) -> Iterator[Any]:
-    """Yield rows or cells, also those in content controls."""
-    for element in parent:
-        if (own := short(element.tag)) == name:
-            yield element
-        elif own in {"w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo"}:
-            yield from _inside(element, name)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from advchunk.readers.counting import bullet, format_count
-from advchunk.readers.office.package import every, find, is_on, number, value
+from advchunk.readers.office.package import child_at, every, is_on, number, value
 from advchunk.readers.writing import squeeze
 from advchunk.records import BlockKind
 
@@ -20,7 +20,7 @@ _KINDS: Mapping[str, BlockKind] = {  # of paragraphs, by the names of styles, wh
 }
 _CONTENTS = re.compile(r"toc \d|table of (?:figures|authorities)")
 _HEADING = re.compile(r"heading ?([1-9])")
-_MAX_CHAIN = 100  # styles that are based on each other
+SCRIPTS = {"superscript": "sup", "subscript": "sub", "baseline": ""}
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 
 
@@ -37,58 +37,54 @@ def kind_of_style(name: str) -> tuple[BlockKind | None, int, bool]:
 
 
 class Style(NamedTuple):
-    """What a style and those that it is based on say; ``level`` is that of a heading, ``numbered_by`` has its list."""
+    """The properties of a style, with those of the styles that it is based on.
+
+    ``level`` is that of a heading, ``script`` as in `join_scripts`, and ``numbered_by`` the style that has the list ``num``.
+    """
 
     kind: BlockKind = "paragraph"
     level: int = 0
+    script: str = ""
+    hidden: bool | None = None
     num: str = ""
     depth: int = 0
     numbered_by: str = ""
-    hidden: bool | None = None
-    align: str = ""
     is_contents: bool = False
     is_title: bool = False
 
 
-class Styles:
-    """The styles of a file by id; one that is not defined is known by an id such as "Heading1"."""
+class Styles(dict[str, Style]):
+    """The styles of a file by id, each read when it is needed; the kind of one that is not defined follows from its id."""
 
     def __init__(self, root: Any) -> None:
-        self._elements = {value(style, key="w:styleId") or "": style for style in every(root, "w:style")}
-        self.default, self._known = "", dict[str, Style]()
-        for id, style in self._elements.items():
-            is_default = value(style, key="w:default") in {"1", "true"}
-            if is_default and value(style, key="w:type") == "paragraph":
-                self.default = id
-                break
+        super().__init__({"": Style()})
+        self._elements = {value(style, key="w:styleId"): style for style in every(root, "w:style")}
+        ids = (
+            id
+            for id, style in self._elements.items()
+            if value(style, key="w:type") == "paragraph" and value(style, key="w:default") in {"1", "true"}
+        )
+        self.default = next(ids, "")
 
-    def __getitem__(self, id: str) -> Style:
-        chain = list[str]()
-        while id not in self._known and id not in chain and len(chain) < _MAX_CHAIN:
-            chain.append(id)
-            id = value(self._elements.get(id), "w:basedOn") or ""
-        style = self._known.get(id, Style())
-        for own in reversed(chain):
-            style = self._known[own] = self._read(own, style) if own else style
-        return style
-
-    def _read(self, id: str, base: Style) -> Style:
+    def __missing__(self, id: str) -> Style:
+        self[id] = Style()  # if it is based on itself
         element = self._elements.get(id)
-        name = value(element, "w:name") or id
+        base, name = self[value(element, "w:basedOn")], value(element, "w:name") or id
         kind, level, is_contents = kind_of_style(name)
         outline = number(element, "w:pPr/w:outlineLvl", -1)
-        hidden, list_ = is_on(element, "w:rPr/w:vanish"), find(element, "w:pPr/w:numPr")
-        return Style(
+        hidden, list_ = is_on(element, "w:rPr/w:vanish"), child_at(element, "w:pPr/w:numPr")
+        self[id] = Style(
             kind or base.kind,
             (level or base.level * (not base.is_title)) if outline < 0 else (outline + 1) % 10,  # 9 is no heading
+            SCRIPTS.get(value(element, "w:rPr/w:vertAlign"), base.script),
+            base.hidden if hidden is None else hidden,
             value(list_, "w:numId", default=base.num) or base.num,
             number(list_, "w:ilvl", base.depth),
             base.numbered_by if list_ is None else id,
-            base.hidden if hidden is None else hidden,
-            value(element, "w:rPr/w:vertAlign") or base.align,
             base.is_contents or is_contents,
             name.lower() == "title",
         )
+        return self[id]
 
 
 class _Level(NamedTuple):
@@ -99,7 +95,7 @@ class _Level(NamedTuple):
     text: str
     restart: int
     is_legal: bool
-    style: str | None
+    style: str
 
 
 class Numbering:
@@ -108,21 +104,21 @@ class Numbering:
     def __init__(self, root: Any, styles: Styles) -> None:
         definitions, links = dict[str, dict[int, _Level]](), dict[str, str]()
         for element in every(root, "w:abstractNum"):
-            id = value(element, key="w:abstractNumId") or ""
+            id = value(element, key="w:abstractNumId")
             definitions[id] = dict(map(_level, every(element, "w:lvl")))
             if link := value(element, "w:numStyleLink"):
                 links[id] = link
-        nums = {value(num, key="w:numId") or "": num for num in every(root, "w:num")}
+        nums = {value(num, key="w:numId"): num for num in every(root, "w:num")}
         self._lists = dict[str, tuple[str, dict[int, _Level], dict[int, int]]]()  # definition, levels, own starts
         self._counts, self._begun = dict[str, dict[int, int]](), set[tuple[str, int]]()
         for id, num in nums.items():
-            definition = value(num, "w:abstractNumId") or ""
+            definition = value(num, "w:abstractNumId")
             if definition in links:
                 definition = value(nums.get(styles[links[definition]].num), "w:abstractNumId") or definition
             levels, starts = dict(definitions.get(definition, {})), dict[int, int]()
             for override in every(num, "w:lvlOverride"):
                 levels.update(map(_level, every(override, "w:lvl")))
-                if find(override, "w:startOverride") is not None:
+                if child_at(override, "w:startOverride") is not None:
                     starts[number(override, key="w:ilvl")] = number(override, "w:startOverride")
             self._lists[id] = definition, levels, starts
 
@@ -159,6 +155,6 @@ class Numbering:
 
 def _level(level: Any) -> tuple[int, _Level]:
     form = value(level, "w:numFmt") or value(level, "mc:AlternateContent/mc:Fallback/w:numFmt") or "decimal"
-    depth, text, is_legal = number(level, key="w:ilvl"), value(level, "w:lvlText") or "", bool(is_on(level, "w:isLgl"))
+    depth, text, is_legal = number(level, key="w:ilvl"), value(level, "w:lvlText"), bool(is_on(level, "w:isLgl"))
     restart = number(level, "w:lvlRestart", depth)
     return depth, _Level(number(level, "w:start"), form, text, restart, is_legal, value(level, "w:pStyle"))
