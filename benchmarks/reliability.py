@@ -328,7 +328,7 @@ def _llamaindex(case: Case, parser: Any) -> list[tuple[str, str, Mapping[str, An
         excluded_embed_metadata_keys=hidden,
         excluded_llm_metadata_keys=hidden,
     )
-    nodes = parser([document])
+    nodes = parser.get_nodes_from_documents([document])
     embedded = [node.get_content(MetadataMode.EMBED) for node in nodes]
     return [(node.node_id, node.text, node.metadata, text) for node, text in zip(nodes, embedded, strict=True)]
 

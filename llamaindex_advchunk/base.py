@@ -414,10 +414,11 @@ class LinearNodeParser(AdvchunkNodeParser):
         return self.chunker_class(**{name: chosen[name] for name in chosen if name in self.model_fields_set}, **lent)
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
-        """Add the values that a preset sets, because what is read back gives all parameters."""
+        """Add the values that a preset sets, under all their names, because what is read back gives all parameters."""
         core = self.core()
-        values = core.presets.get(getattr(core, "preset", None) or "", {})
-        return {**super().to_dict(**kwargs), **{name: getattr(core, name) for name in values}}
+        values = {name: getattr(core, name) for name in core.presets.get(getattr(core, "preset", None) or "", {})}
+        aliases = {alias: values[name] for alias, name in ALIASES.items() if name in values}
+        return {**super().to_dict(**kwargs), **values, **aliases}
 
 
 class LexicalNodeParser(LinearNodeParser):

@@ -70,11 +70,11 @@ class PlainFields(Named):
         BaseModel.__setstate__(self, {**state, "__dict__": {**state["__dict__"], **manager}})
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
-        """Return the fields with plain values; objects, such as models and stores, are left out."""
+        """Return the fields with plain values; objects, such as models and stores, and URLs of caches are left out."""
         values = {
             name: plain(getattr(self, name))
             for name, info in type(self).model_fields.items()
-            if info.exclude and getattr(self, name) != info.default and not _is_cache(name, getattr(self, name))
+            if info.exclude and getattr(self, name) != info.default and not _is_private(name, getattr(self, name))
         }
         own = {name: value for name, value in values.items() if value is not _OBJECT}
         return {**super().to_dict(**kwargs), **own}
@@ -105,5 +105,6 @@ def plain(value: Any) -> Any:
     return _OBJECT
 
 
-def _is_cache(name: str, value: Any) -> bool:
-    return name == "cache" and isinstance(value, Mapping)  # whose contents are no setting
+def _is_private(name: str, value: Any) -> bool:
+    """Whether a value is the contents of a cache, or a URL of one, which may hold a password."""
+    return name == "cache" and (isinstance(value, Mapping) or (isinstance(value, str) and "://" in value))

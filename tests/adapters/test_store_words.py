@@ -135,7 +135,7 @@ def test_milvus_ranks_our_words_as_our_index_does(tmp_path):
             assert hits[0][0].page_content == CHUNKS[expected.chunks[0]].page_content
             scores = [abs(score) for _, score in hits]
             assert scores == pytest.approx(expected.scores[: len(hits)].tolist(), rel=1e-4)
-        assert store.similarity_search("the of") == []
+        assert store.similarity_search("?!") == []
     with pytest.raises(
         ConfigurationError, match="rarity must be 'texts', as Milvus does not weight words, got 'store'"
     ):
@@ -224,7 +224,7 @@ def check_postgres(store):
     for question in QUESTIONS:
         assert {hit.metadata["source"] for hit in retriever.invoke(question)} in ({"town"}, {"tea"}, {"town", "tea"})
     both = EnsembleRetriever(retrievers=[store.as_retriever(search_kwargs={"k": 20}), retriever])
-    passages = AdvchunkRetriever(retriever=both, texts=TEXTS, budget=100).invoke(QUESTIONS[1])
+    passages = AdvchunkRetriever(retriever=both, texts=TEXTS, budget=100).invoke("How is black tea dried?")
     assert passages[0].metadata["source"] == "tea"
 
 

@@ -36,18 +36,20 @@ def test_the_pages_can_be_read():
 
 
 def test_a_changed_figure_and_a_former_version_are_told(tmp_path, monkeypatch):
-    record = figures.read("features")
-    page = tmp_path / "PAGE.md"
+    now = figures.circumstances()
+    record = figures.read("features") | {"chunkers": now["chunkers"], "embedder": now["embedder"]}
+    page, kept = tmp_path / "PAGE.md", tmp_path / "features.json"
+    kept.write_text(json.dumps(record), "utf-8")
     monkeypatch.setattr(figures, "PAGES", [page])
     monkeypatch.setattr(figures, "ROOT", tmp_path)
+    monkeypatch.setattr(figures, "RECORDS", tmp_path)
     page.write_text(figures.filled("<!-- figures: features -->\n<!-- end -->\n"), "utf-8")
     assert "former versions" not in page.read_text("utf-8")
     assert not [fault for fault in figures.check()[1] if "PAGE.md" in fault]
     page.write_text(page.read_text("utf-8").replace("100.00%", "99.00%", 1), "utf-8")
     assert [fault for fault in figures.check()[1] if "PAGE.md" in fault]
     record["chunkers"]["recursive"] = 1
-    (tmp_path / "features.json").write_text(json.dumps(record), "utf-8")
-    monkeypatch.setattr(figures, "RECORDS", tmp_path)
+    kept.write_text(json.dumps(record), "utf-8")
     assert "of former versions: recursive 1)" in figures.filled("<!-- figures: features -->\n<!-- end -->\n")
 
 

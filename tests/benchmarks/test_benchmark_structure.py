@@ -52,11 +52,11 @@ def test_output_has_every_figure(script, data, monkeypatch, capsys):
     (jats,), (docling,) = (results[kind].values() for kind in ("jats", "docling"))
     assert 20_000 <= large["bytes"] < 40_000
     assert large["blocks"] > tei["blocks"]
-    assert [row["chunker"] for row in (tei, jats, docling)] == ["grobid-section", "universal-semantic", "layout-aware"]
+    assert [row["chunker"] for row in (tei, jats, docling)] == ["grobid-section", "optimal-semantic", "layout-aware"]
     for row in (tei, large, jats, docling):
         assert row["exact"]
         assert row["text covered"] == 1
-        assert row["chunks"] > 1
+        assert row["chunks"] > (row is not jats)  # whose text fits into one
         assert min(row["read, s"], row["chunk, s"]) > 0
     for row in (tei, docling):
         assert row["sections"]["found"] == row["sections"]["expected"] > 3

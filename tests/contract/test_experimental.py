@@ -199,7 +199,7 @@ def test_front_ends_have_the_fallback(name, failing):
     assert {metadata["fallback_from"] for metadata in of_documents(documents)} == {name}
     parser = getattr(llamaindex_advchunk, f"{stem}NodeParser")(**params)
     assert "".join(parser.split_text(TEXT)) == TEXT
-    awaited = asyncio.run(parser.acall([LlamaIndexDocument(text=TEXT, id_="a")]))
+    awaited = asyncio.run(parser.aget_nodes_from_documents([LlamaIndexDocument(text=TEXT, id_="a")]))
     assert {metadata["fallback_from"] for metadata in of_documents(awaited)} == {name}
     with pytest.raises(NotConverged):
         getattr(langchain_advchunk, f"{stem}Splitter")(fallback=None, **params).create_documents([TEXT])
@@ -216,7 +216,8 @@ def test_front_ends_have_the_timeout(name, failing):
         *splitter.create_documents([TEXT]),
         *asyncio.run(splitter.atransform_documents([LangChainDocument(TEXT)])),
     ]
-    nodes = getattr(llamaindex_advchunk, f"{stem}NodeParser")(timeout=0.1, **params)([LlamaIndexDocument(text=TEXT)])
+    parser = getattr(llamaindex_advchunk, f"{stem}NodeParser")(timeout=0.1, **params)
+    nodes = parser.get_nodes_from_documents([LlamaIndexDocument(text=TEXT)])
     released.set()
     assert {metadata["fallback_from"] for metadata in of_documents((*documents, *nodes))} == {name}
 

@@ -153,7 +153,8 @@ def embedded(name, text, title, tokenizer, **params):
     parser = getattr(llamaindex_advchunk, f"{stem}NodeParser")(tokenizer=tokenizer, **params)
     chunks = build(name, tokenizer=tokenizer, **params).chunk(Document(text, metadata={"title": title}))
     pieces = splitter.split_documents([LangChainDocument(text, metadata={"title": title})])
-    nodes = parser([LlamaIndexDocument(text=text, metadata={"title": title}, excluded_embed_metadata_keys=["title"])])
+    document = LlamaIndexDocument(text=text, metadata={"title": title}, excluded_embed_metadata_keys=["title"])
+    nodes = parser.get_nodes_from_documents([document])
     return (
         [chunk.embed_text for chunk in chunks],
         [piece.page_content for piece in pieces],

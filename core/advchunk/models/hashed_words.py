@@ -16,7 +16,7 @@ from advchunk.models.wordpiece import PieceCache, basic_words, default_wordpiece
 from advchunk.records import Floats, Ints
 from advchunk.text.scripts import has_unspaced
 from advchunk.text.sentences import language_code
-from advchunk.text.terms import make_stemmer, stop_words
+from advchunk.text.terms import check_language, make_stemmer, stop_words
 
 HASHES = 4  # dimensions per stem
 _NOISE = 1e-5  # of sums in float32; a word adds at least .4
@@ -49,7 +49,7 @@ class HashedWords:
 
     def __init__(self, dimensions: int = 512, language: str = "en") -> None:
         require(is_integer(dimensions, 1), "dimensions must be a whole number >= 1", dimensions)
-        self.dimensions, self.language = dimensions, language_code(language)
+        self.dimensions, self.language = dimensions, language_code(check_language(language))
         self._content_words = _ContentWords(self.language)
 
     def __reduce__(self) -> tuple[type[HashedWords], tuple[int, str]]:
