@@ -24,11 +24,11 @@ class Algorithm(NamedTuple):
 
     Parameters
     ----------
-    planted : parameters that separate the two topics in `tests/planted.py`; None if the algorithm cuts by something other than
-        topics, and need not find any.
+    planted : parameters that separate the two topics in `tests/planted.py`; None if the algorithm cuts by something
+        other than topics, and need not find any.
     levels : number of levels of its chunks, each of which tiles the text.
-    corpus : True if the documents of a call are one tree: its leaves are the chunks of documents and tile the texts, the
-        others are summaries without spans, and ``index`` and ``parent`` number all chunks of the call.
+    corpus : True if the documents of a call are one tree: its leaves are the chunks of documents and tile the texts,
+        the others are summaries without spans, and ``index`` and ``parent`` number all chunks of the call.
     models : a stand-in for each model that the chunker needs, as "module:object" in `tests/`.
     verbatim : parameters under which chunks are verbatim parts of any text.
     shifts : for an experimental chunker: parameters that find where topics of made-up words change, given the number
@@ -105,7 +105,8 @@ ALGORITHMS = _Algorithms(
                     "stop_words": "glasgow",
                 },
                 "utiyama-isahara": {"min_segment_tokens": 0, "likelihood": "utiyama-isahara"},
-                # The longer stop list of the originals. It was not chosen by these figures: on 3-11 the short one is better.
+                # The longer stop list of the originals. It was not chosen by these figures: on 3-11 the short one is
+                # better.
                 "utiyama-isahara, glasgow": {
                     "min_segment_tokens": 0,
                     "likelihood": "utiyama-isahara",

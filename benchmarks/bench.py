@@ -2,8 +2,8 @@
 
 python benchmarks/bench.py [--data DIR] [--out build/bench] [--only SECTION ...]
 
-Writes figures.json, table.md, and speed.svg, and prints the table. DIR has texts, *.md or *.txt; without it they are those of the
-tests. Times are the lowest of several runs; those of one section were taken in turn, in one process.
+Writes figures.json, table.md, and speed.svg, and prints the table. DIR has texts, *.md or *.txt; without it they are
+those of the tests. Times are the lowest of several runs; those of one section were taken in turn, in one process.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ def table(figures: Mapping[str, Any]) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in figures["versions"].items())
     lines = [
         f"{figures['date']}; {figures['machine']['cpu']}, {figures['machine']['cores']} cores, load "
-        f"{figures['machine']['load']}; Python {figures['machine']['python']}, {versions}; {figures['characters']:,} characters.",
+        f"{figures['machine']['load']}; Python {figures['machine']['python']}, {versions}; {figures['characters']:,} "
+        "characters.",
         "",
         "| | | CPU s | times the fastest other library |",
         "|---|---|---|---|",

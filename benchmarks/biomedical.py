@@ -156,7 +156,9 @@ def _without_labels(document: Document) -> Document:
 
 
 def compare_settings(documents: Sequence[Document], questions: Sequence[str]) -> dict[str, Any]:
-    """Return the recall at k of each abstract's numeric claims, with the article's title as the query but in no chunk."""
+    """Return the recall at k of each abstract's numeric claims, with the article's title as the query but in no
+    chunk.
+    """
     embedder = as_embedder()
     queries = np.asarray(embedder.embed(list(questions)))
     claims = [[(d.id, claim.span) for claim in numeric_claims(d.text)] for d in documents]

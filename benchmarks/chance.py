@@ -2,10 +2,11 @@
 
 python benchmarks/chance.py --data DIR [--only LABEL ...] [--tries 200]
 
-DIR holds Choi's group 3-11. The texts with an odd index are scored; with the others, the distance from chance that counts as
-evidence was chosen. Each try shuffles all sentences of one of these texts at random. Sentences are the annotators', sizes the
-chunkers' own. Printed are the shares of tries without evidence and of texts with evidence, the median distance from shuffled
-text of each, and the share of cuts by size or at the first place allowed in the texts, from which a method cuts like recursive.
+DIR holds Choi's group 3-11. The texts with an odd index are scored; with the others, the distance from chance that
+counts as evidence was chosen. Each try shuffles all sentences of one of these texts at random. Sentences are the
+annotators', sizes the chunkers' own. Printed are the shares of tries without evidence and of texts with evidence, the
+median distance from shuffled text of each, and the share of cuts by size or at the first place allowed in the texts,
+from which a method cuts like recursive.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ CONFIGURATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 
 
 class Row(NamedTuple):
-    """The results of a configuration: the evidence in each shuffled text, and the evidence and the signal in each text."""
+    """The results of a configuration: the evidence in each shuffled text, and the evidence and the signal in each
+    text.
+    """
 
     shuffled: list[Chance]
     texts: list[Chance]
@@ -75,7 +78,7 @@ def measure(name: str, params: Mapping[str, Any], texts: list[SegmentedText], tr
 
 def rows(texts: list[SegmentedText], only: list[str], tries: int) -> Iterator[str]:
     """Yield the lines of the table."""
-    yield f"| configuration | no evidence in {tries} shuffled texts, % | evidence in {len(texts)} texts, % | distance, shuffled | distance | cuts by size or first, % |"
+    yield f"| configuration | no evidence in {tries} shuffled texts, % | evidence in {len(texts)} texts, % | distance, shuffled | distance | cuts by size or first, % |"  # noqa: E501
     yield "|---|---|---|---|---|---|"
     for label, (name, params) in CONFIGURATIONS.items():
         if not only or label in only:

@@ -2,8 +2,8 @@
 
 python benchmarks/cluster.py --data DIR [--minilm] [--only METHOD ...]
 
-DIR has text files. Seconds are of the processor, one thread, models loaded, embedding included. Memory is the peak of a process that
-does nothing else.
+DIR has text files. Seconds are of the processor, one thread, models loaded, embedding included. Memory is the peak of a
+process that does nothing else.
 """
 
 from __future__ import annotations

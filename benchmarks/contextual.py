@@ -1,11 +1,13 @@
-"""Measure what a context for each chunk gains and costs: by the document's own words, and by a small chat model. See RETRIEVAL.md.
+"""Measure what a context for each chunk gains and costs: by the document's own words, and by a small chat model. See
+RETRIEVAL.md.
 
 python benchmarks/contextual.py --data DIR [--sets chroma ...] [--model --documents state_of_the_union.md ...]
 
-DIR holds a folder for each set, with texts and questions.jsonl. Chunks are those of `recursive`, of at most 130 tokens. A context is
-embedded and searched, and is not returned: the budget is of the chunks' own text, in whole chunks. Rows are ways of search; each
-cell has the recall without a context, and the paired difference with it, with its 95 % interval over questions. --model asks
-SmolLM2-135M about each chunk of some documents. The last table has the cost of a model: as estimated, and with --model as it was.
+DIR holds a folder for each set, with texts and questions.jsonl. Chunks are those of `recursive`, of at most 130 tokens.
+A context is embedded and searched, and is not returned: the budget is of the chunks' own text, in whole chunks. Rows
+are ways of search; each cell has the recall without a context, and the paired difference with it, with its 95 %
+interval over questions. --model asks SmolLM2-135M about each chunk of some documents. The last table has the cost of a
+model: as estimated, and with --model as it was.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ DEPTH = 100
 
 
 class SmallModel:
-    """SmolLM2-135M-Instruct as a function of a prompt. Like a server with a prefix cache, it keeps what two prompts begin with."""
+    """SmolLM2-135M-Instruct as a function of a prompt. Like a server with a prefix cache, it keeps what two prompts
+    begin with.
+    """
 
     model_name = "smollm2"
 

@@ -2,8 +2,8 @@
 
 python benchmarks/cost.py FILE
 
-Recall in 200 and in 1,000 tokens, means over the sets of figures/question-time.json, beside the milliseconds of a question and
-the seconds of indexing a megabyte, of figures/cost.json, whose questions were asked in one process.
+Recall in 200 and in 1,000 tokens, means over the sets of figures/question-time.json, beside the milliseconds of a
+question and the seconds of indexing a megabyte, of figures/cost.json, whose questions were asked in one process.
 """
 
 from __future__ import annotations

@@ -2,13 +2,14 @@
 
 python benchmarks/defaults.py --data DIR [--tables topics candidates]
 
-``topics``: ten documents of 60 sentences on five subjects, from articles of ``xquad/en``, in one paragraph, so that the layout
-gives no hint. Each chunker at its defaults, and with the preset that is best on ten other documents, of other articles. Pk is
-that of its chunks.
+``topics``: ten documents of 60 sentences on five subjects, from articles of ``xquad/en``, in one paragraph, so that the
+layout gives no hint. Each chunker at its defaults, and with the preset that is best on ten other documents, of other
+articles. Pk is that of its chunks.
 
-``candidates``: planted topics, ``lectures``, integrity of the parser's blocks in ``clair``, recall of passages in 200 and 1,000
-tokens, the largest chunk, and seconds per MB of ``clair``. The default is chosen on the first table: every other text of each
-kind, and the questions of ``chroma`` and ``ohr/manual``. The second has the other texts, and ``ohr/law`` and ``qmsum``.
+``candidates``: planted topics, ``lectures``, integrity of the parser's blocks in ``clair``, recall of passages in 200
+and 1,000 tokens, the largest chunk, and seconds per MB of ``clair``. The default is chosen on the first table: every
+other text of each kind, and the questions of ``chroma`` and ``ohr/manual``. The second has the other texts, and
+``ohr/law`` and ``qmsum``.
 """
 
 from __future__ import annotations

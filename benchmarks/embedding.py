@@ -1,9 +1,11 @@
-"""Compare the built-in embedder with its first version, hashed words, and BM25, and the cuts made with it. See MODELS.md.
+"""Compare the built-in embedder with its first version, hashed words, and BM25, and the cuts made with it. See
+MODELS.md.
 
 python benchmarks/embedding.py --data DIR --first FILE [--set NAME ...] [--texts N] [--minilm]
 
 DIR holds folders of texts with questions.jsonl, and choi/3-11. `tools/build_embedding.py --first FILE` builds FILE. The
-language of a set is English, or the name of its folder inside another, as in xquad/de. Prints tables without any of the texts.
+language of a set is English, or the name of its folder inside another, as in xquad/de. Prints tables without any of the
+texts.
 """
 
 from __future__ import annotations

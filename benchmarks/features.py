@@ -2,8 +2,8 @@
 
 python -W ignore benchmarks/features.py [--size 400]
 
-Every chunker counts characters, has the same maximum and no overlap, and embeds with the built-in embedder. The texts are
-made here: Markdown, and kinds of text on which users of several libraries report faults. Needs the extra ``peers``.
+Every chunker counts characters, has the same maximum and no overlap, and embeds with the built-in embedder. The texts
+are made here: Markdown, and kinds of text on which users of several libraries report faults. Needs the extra ``peers``.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def boil_{i}(pot):
     return pot.pour()
 ```
 
-"""
+"""  # noqa: E501
 _SENTENCES = ["Some add milk.", "Others do not, and drink it as it is.", "It is then poured.", "Serve it at once."]
 MARKDOWN = "# Tea\n\n" + "".join(_SECTION.format(i=i, before=" ".join(_SENTENCES[: i % 5])) for i in range(40))
 TEXTS: Mapping[str, str] = {
@@ -91,10 +91,11 @@ class Row:
 def measure(split: Split, texts: Mapping[str, str], size: int) -> Row:
     """Chunk each text twice, and count.
 
-    ``exact`` chunks have the text at their offsets; ``kept`` of ``letters`` are the characters other than white space that are
-    in a chunk; ``over`` chunks have more than ``size`` characters; ``whole`` of ``blocks`` are the tables and code of at most
-    ``size`` characters that are in one chunk; ``same`` of the ``named`` chunks, which have an id, have it again the second time. A
-    text on which a chunker raises an error is one of its ``errors``, and counts nowhere else.
+    ``exact`` chunks have the text at their offsets; ``kept`` of ``letters`` are the characters other than white space
+    that are in a chunk; ``over`` chunks have more than ``size`` characters; ``whole`` of ``blocks`` are the tables and
+    code of at most ``size`` characters that are in one chunk; ``same`` of the ``named`` chunks, which have an id, have
+    it again the second time. A text on which a chunker raises an error is one of its ``errors``, and counts nowhere
+    else.
     """
     row = Row()
     for text in texts.values():

@@ -4,15 +4,16 @@ python benchmarks/figures.py --data DIR [--only NAME ...] [--jobs N] [--again]
 python benchmarks/figures.py --fill
 python benchmarks/figures.py --check
 
-DIR has a folder for each set. What a benchmark prints goes to figures/NAME.json when it ends, with the date, the commit, and
-the versions; a run that is interrupted goes on with the benchmarks that have no such file, or one of another version of what
-it measured. --again runs them all, and --only those of some names; "smoke" stands for `SMOKE`, which need no data.
+DIR has a folder for each set. What a benchmark prints goes to figures/NAME.json when it ends, with the date, the
+commit, and the versions; a run that is interrupted goes on with the benchmarks that have no such file, or one of
+another version of what it measured. --again runs them all, and --only those of some names; "smoke" stands for `SMOKE`,
+which need no data.
 
 Tables stand in the pages between two comments, `<!-- figures: NAME -->` and `<!-- end -->`. After NAME may follow
 "/ SECTION", for the tables below a heading; "; columns 0 2", for some columns; and "; rows REGEX", for the rows in
-which the expression is found. --fill writes the tables, and draws the pictures. --check finds tables and pictures that are not those of the files, names that are in no page, and
-chunkers whose version is not the one that was measured, if the page does not say it; it lists what was measured before the
-code was changed, which may matter or not.
+which the expression is found. --fill writes the tables, and draws the pictures. --check finds tables and pictures that
+are not those of the files, names that are in no page, and chunkers whose version is not the one that was measured, if
+the page does not say it; it lists what was measured before the code was changed, which may matter or not.
 """
 
 from __future__ import annotations

@@ -156,7 +156,9 @@ def by_pandoc(form: str) -> Callable[[Source], bytes]:
 
 
 def pdf(source: Source) -> bytes:
-    """Write a PDF by ReportLab, whose tables repeat their header on each page; every other one has lines around its cells."""
+    """Write a PDF by ReportLab, whose tables repeat their header on each page; every other one has lines around its
+    cells.
+    """
     colors, platypus = import_module("reportlab.lib.colors"), import_module("reportlab.platypus")
     sizes = import_module("reportlab.lib.pagesizes")
     styles, is_ruled = import_module("reportlab.lib.styles").getSampleStyleSheet(), len(source.title) % 2 == 0

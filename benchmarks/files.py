@@ -1,10 +1,12 @@
-"""Compare libraries on 200 files in 25 formats: what chunks of a size keep of them, and what they know. See STRUCTURE.md.
+"""Compare libraries on 200 files in 25 formats: what chunks of a size keep of them, and what they know. See
+STRUCTURE.md.
 
 python benchmarks/files.py --data DIR [--seen] [--only .docx ...] [--pipelines advchunk LangChain ...] [--details]
 
-DIR holds CSV files, also in folders, of which the tables of records are taken. The texts are the descriptions of installed packages; `file_forms.py`
-writes each text with a table in each format. Each library reads the files with the readers and splitters that its documentation gives for the format, into chunks of up to 1,000
-characters. A part of a file is
+DIR holds CSV files, also in folders, of which the tables of records are taken. The texts are the descriptions of
+installed packages; `file_forms.py` writes each text with a table in each format. Each library reads the files with the
+readers and splitters that its documentation gives for the format, into chunks of up to 1,000 characters. A part of a
+file is
 
 * kept, if its words are in the chunks in their order; those of a row, close together;
 * foreign, if a word of the chunks is in no part: a mark, a tag, a command, a time;
@@ -12,8 +14,8 @@ characters. A part of a file is
 * with its header, if it is a row, and that chunk, its context, or its metadata have the names of all columns;
 * below its heading, if the chunk in which it begins has the heading before it, in its context, or in its metadata.
 
-Places are right if the text between those that a chunk gives is its text, in the text that the library read. Seconds are processor time, with
-everything loaded. Prints two tables.
+Places are right if the text between those that a chunk gives is its text, in the text that the library read. Seconds
+are processor time, with everything loaded. Prints two tables.
 """
 
 from __future__ import annotations
@@ -40,14 +42,14 @@ from runner import argument_parser
 from advchunk import AutoChunker
 from advchunk.chunkers.sources import chunk_files
 
-# The packages of which the descriptions are taken, and the files of the tables that are written with them: those on which our
-# readers were mended, and those of the published table.
+# The packages of which the descriptions are taken, and the files of the tables that are written with them: those on
+# which our readers were mended, and those of the published table.
 SEEN = {
-    "chardet": "Journals", "chonkie": "USstateAbbreviations", "openai": "DrinksWages", "pandas": "water", "redis": "msleep",
+    "chardet": "Journals", "chonkie": "USstateAbbreviations", "openai": "DrinksWages", "pandas": "water", "redis": "msleep",  # noqa: E501
     "spacy": "iraqVote", "srsly": "la-riots", "unstructured": "Forbes2000",
 }  # fmt: skip
 TEXTS = {
-    "attrs": "MCAS", "confection": "Guerry", "htmldate": "Cars93", "langsmith": "UKHouseOfCommons", "pdfplumber": "airports",
+    "attrs": "MCAS", "confection": "Guerry", "htmldate": "Cars93", "langsmith": "UKHouseOfCommons", "pdfplumber": "airports",  # noqa: E501
     "pypdfium2": "car.test.frame", "python-dotenv": "Ericksen", "traitlets": "barro",
 }  # fmt: skip
 # What advchunk reads a format with; it reads the others itself.
@@ -110,12 +112,12 @@ def langchain() -> Split:
     }
     rows = {"jq_schema": ".[]", "text_content": False}
     made: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-        ".docx": ("Docx2txtLoader", {}), ".pptx": ("UnstructuredPowerPointLoader", {}), ".xlsx": ("UnstructuredExcelLoader", {}),
-        ".odt": ("UnstructuredODTLoader", {}), ".rtf": ("UnstructuredRTFLoader", {}), ".epub": ("UnstructuredEPubLoader", {}),
+        ".docx": ("Docx2txtLoader", {}), ".pptx": ("UnstructuredPowerPointLoader", {}), ".xlsx": ("UnstructuredExcelLoader", {}),  # noqa: E501
+        ".odt": ("UnstructuredODTLoader", {}), ".rtf": ("UnstructuredRTFLoader", {}), ".epub": ("UnstructuredEPubLoader", {}),  # noqa: E501
         ".pdf": ("PyPDFLoader", {}), ".csv": ("CSVLoader", {"encoding": "utf-8"}),
         ".tsv": ("CSVLoader", {"encoding": "utf-8", "csv_args": {"delimiter": "\t"}}), ".json": ("JSONLoader", rows),
         ".jsonl": ("JSONLoader", {**rows, "jq_schema": ".", "json_lines": True}), ".ipynb": ("NotebookLoader", {}),
-        ".org": ("UnstructuredOrgModeLoader", {}), ".eml": ("UnstructuredEmailLoader", {}), ".msg": ("OutlookMessageLoader", {}),
+        ".org": ("UnstructuredOrgModeLoader", {}), ".eml": ("UnstructuredEmailLoader", {}), ".msg": ("OutlookMessageLoader", {}),  # noqa: E501
         ".srt": ("SRTLoader", {}),
     }  # fmt: skip
     languages = {".md": "MARKDOWN", ".html": "HTML", ".tex": "LATEX", ".rst": "RST"}
@@ -143,7 +145,7 @@ def llamaindex() -> Split:
     files = import_module("llama_index.readers.file")
     splitter = parsers.SentenceSplitter(chunk_size=SIZE, chunk_overlap=0, tokenizer=list, include_metadata=False)
     by_format = {
-        ".md": parsers.MarkdownNodeParser, ".html": partial(parsers.HTMLNodeParser, tags=[f"h{i}" for i in range(1, 7)] + ["p", "li", "td", "th", "pre"]),
+        ".md": parsers.MarkdownNodeParser, ".html": partial(parsers.HTMLNodeParser, tags=[f"h{i}" for i in range(1, 7)] + ["p", "li", "td", "th", "pre"]),  # noqa: E501
         ".json": parsers.JSONNodeParser, ".jsonl": None,
     }  # fmt: skip
     readers = {".csv": files.CSVReader(concat_rows=False), ".rtf": files.RTFReader(), ".md": files.FlatReader()}
@@ -306,7 +308,9 @@ def measure_rows(tally: Tally, chunks: Sequence[list[str]], around: Sequence[lis
 
 
 def together(sought: Sequence[str], present: Sequence[str], room: int = GAP) -> bool:
-    """Return whether words are among others in any order, with few between them: the lines of wrapped cells alternate."""
+    """Return whether words are among others in any order, with few between them: the lines of wrapped cells
+    alternate.
+    """
     missing, size = Counter(sought), len(sought) + room
     if not missing.keys() <= set(present):
         return False

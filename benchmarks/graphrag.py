@@ -2,12 +2,14 @@
 
 python benchmarks/graphrag.py [--data DIR [--sets chroma covidqa qmsum] [--questions]] [--golden DIR]
 
-DIR of --data holds a folder of texts for each set; all are one corpus. Prints time and memory, and checks that leaves, summaries
-and links are exact and that a second run is identical. DIR of --golden holds JSON files of ``edges`` and ``runs`` of graphrag; those of the installed graspologic-native are compared.
+DIR of --data holds a folder of texts for each set; all are one corpus. Prints time and memory, and checks that leaves,
+summaries and links are exact and that a second run is identical. DIR of --golden holds JSON files of ``edges`` and
+``runs`` of graphrag; those of the installed graspologic-native are compared.
 
-With --questions, the levels of the tree answer questions at an equal budget of tokens: those of each set's questions.jsonl,
-by the share of the characters of the references, and those of several_documents.json, by the share of its aspects (regular
-expressions, each for something that a full answer names) that the texts found match, and by the number of documents.
+With --questions, the levels of the tree answer questions at an equal budget of tokens: those of each set's
+questions.jsonl, by the share of the characters of the references, and those of several_documents.json, by the share of
+its aspects (regular expressions, each for something that a full answer names) that the texts found match, and by the
+number of documents.
 """
 
 from __future__ import annotations

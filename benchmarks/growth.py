@@ -9,10 +9,10 @@ C99 is compared with uts (pip install --no-build-isolation uts==0.0.4); --plot n
 process, to measure its peak memory; vectors are precomputed, so no embedder is measured. The exponent is fitted to the
 larger half of the sizes. The exit status is 1 if a limit is exceeded (`MOST`) or a speedup is too small (`AT_LEAST`).
 
-With ``--data``, each chunker that needs no language model chunks the texts of DIR, *.md and *.txt, joined, and repeated up to
-each number of characters: processor seconds after a first short text, and what they are per character relative to the smallest
-size; the memory that is in use at most beyond that of the short text, divided by the largest text. A size that would take more than
-two minutes is left out.
+With ``--data``, each chunker that needs no language model chunks the texts of DIR, *.md and *.txt, joined, and repeated
+up to each number of characters: processor seconds after a first short text, and what they are per character relative to
+the smallest size; the memory that is in use at most beyond that of the short text, divided by the largest text. A size
+that would take more than two minutes is left out.
 """
 
 from __future__ import annotations
@@ -132,7 +132,9 @@ def measure_chunkers(only: Iterable[str], lengths: Iterable[int], data: Path) ->
 
 
 def summary(runs: Mapping[int, Mapping[str, float]]) -> dict[str, float]:
-    """Return the exponent, and of the largest size the time per character, relative to the smallest, and the bytes per character."""
+    """Return the exponent, and of the largest size the time per character, relative to the smallest, and the bytes per
+    character.
+    """
     first, last = min(runs), max(runs)
     linear = runs[first]["seconds"] * last / first
     return {
@@ -204,7 +206,9 @@ def nltk_texttiling(text: SegmentedText) -> Callable[[], object]:
 
 
 def uts_c99(text: SegmentedText) -> Callable[[], object]:
-    """Return a call that runs the C99 of uts with the paper's mask; each call needs a new one, as it changes its window."""
+    """Return a call that runs the C99 of uts with the paper's mask; each call needs a new one, as it changes its
+    window.
+    """
     from uts import C99
 
     sentences = [sentence.strip() for sentence in text.units.strings()]

@@ -1,12 +1,14 @@
-"""Compare hierarchies with those of LlamaIndex's HierarchicalNodeParser, and retrieve by their levels. See STRUCTURE.md.
+"""Compare hierarchies with those of LlamaIndex's HierarchicalNodeParser, and retrieve by their levels. See
+STRUCTURE.md.
 
 python benchmarks/hierarchies.py --data DIR
 python benchmarks/hierarchies.py --data DIR --questions chroma qmsum covidqa xquad/en xquad/de [--sizes 1600 110]
     [--store DIR]
 
-The first reads `chroma/*.md`, `covidqa/*.txt`, `qmsum/*.txt` and `jats/*.nxml` in DIR; missing files are skipped. Prints JSON.
-The second answers the questions of each set, in the folder of its name: it prints recall in 1,000 tokens for each way of
-search over the levels, with the difference to the leaves alone, and that of each weight of the sections.
+The first reads `chroma/*.md`, `covidqa/*.txt`, `qmsum/*.txt` and `jats/*.nxml` in DIR; missing files are skipped.
+Prints JSON. The second answers the questions of each set, in the folder of its name: it prints recall in 1,000 tokens
+for each way of search over the levels, with the difference to the leaves alone, and that of each weight of the
+sections.
 """
 
 from __future__ import annotations
@@ -73,7 +75,9 @@ def tilings(nodes: Sequence[BaseNode]) -> Iterator[bool]:
 
 
 def measure(parse: Parse, documents: Sequence[Document]) -> Json:
-    """Return the shares of nodes that are exact, of parents that their children tile, and of ids that a second run repeats."""
+    """Return the shares of nodes that are exact, of parents that their children tile, and of ids that a second run
+    repeats.
+    """
     start = time.process_time()
     nodes = parse(documents)
     seconds = time.process_time() - start

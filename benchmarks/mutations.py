@@ -2,9 +2,10 @@
 
 python benchmarks/mutations.py [--mutations 2000] [--only .docx ...] [--seed 0]
 
-The files are small, of the tests or made here. A mutation cuts a file, takes out or repeats a part, changes bytes, exchanges two parts, or inserts
-zeros, brackets, or quotes. Files in zips are also changed inside. Prints a table, and each error that is not ours on stderr; exits with 1 if there is one,
-if a file that is not blank gives no chunk and no error, or if a file takes over ten seconds.
+The files are small, of the tests or made here. A mutation cuts a file, takes out or repeats a part, changes bytes,
+exchanges two parts, or inserts zeros, brackets, or quotes. Files in zips are also changed inside. Prints a table, and
+each error that is not ours on stderr; exits with 1 if there is one, if a file that is not blank gives no chunk and no
+error, or if a file takes over ten seconds.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from advchunk.errors import ConfigurationError, MissingExtra
 from advchunk.readers.sources import FileSource
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
-MARKDOWN = """---\ntitle: Tea\n---\n# Tea\n\n1. Boil.\n2. Wait[^1].\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nboil()\n```\n\n$$x^2$$\n\n[^1]: Two minutes.\n"""
+MARKDOWN = """---\ntitle: Tea\n---\n# Tea\n\n1. Boil.\n2. Wait[^1].\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nboil()\n```\n\n$$x^2$$\n\n[^1]: Two minutes.\n"""  # noqa: E501
 ROWS = [{"id": i, "tea": f"Tea {i}", "notes": ["hot", {"price": i / 2}]} for i in range(12)]
-HTML = "<html><head><title>Tea</title></head><body><h1>Tea</h1><p>Hot.</p><table><tr><th>a</th></tr><tr><td>1</td></tr></table></body></html>"
+HTML = "<html><head><title>Tea</title></head><body><h1>Tea</h1><p>Hot.</p><table><tr><th>a</th></tr><tr><td>1</td></tr></table></body></html>"  # noqa: E501
 LATEX = (
     r"\documentclass{article}\title{Tea}\begin{document}\section{Hot}\begin{itemize}\item Boil\end{itemize}"
     r"\begin{tabular}{ll}a & b \\ 1 & 2\end{tabular}$$x^2$$\end{document}"
@@ -53,17 +54,19 @@ def files() -> dict[str, bytes]:
     }
     notebook = {"cells": [cell, {**cell, "cell_type": "markdown"}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     texts = {
-        ".md": MARKDOWN, ".html": HTML, ".tex": LATEX, ".srt": CAPTIONS, ".vtt": "WEBVTT\n\n" + CAPTIONS.replace(",", "."), ".txt": "ANN: Tea?\nBOB: Yes.\n",
-        ".rst": "Tea\n===\n\n* Boil\n\n.. code:: python\n\n   boil()\n", ".adoc": "= Tea\n\n== Hot\n\n|===\n|a |b\n|===\n", ".org": "* Tea\n** Hot\n- Boil\n",
-        ".csv": "tea,price\ngreen,\"2,5\"\nblack,3\n", ".tsv": "tea\tprice\ngreen\t2\nblack\t3\n", ".json": json.dumps(ROWS), ".yaml": "tea:\n  - hot\n  - cold\n",
-        ".jsonl": "".join(f"{json.dumps({'id': str(row['id']), 'text': row['tea']})}\n" for row in ROWS), ".ipynb": json.dumps(notebook), ".py": "class Tea:\n    def boil(self):\n        return 1\n",
+        ".md": MARKDOWN, ".html": HTML, ".tex": LATEX, ".srt": CAPTIONS, ".vtt": "WEBVTT\n\n" + CAPTIONS.replace(",", "."), ".txt": "ANN: Tea?\nBOB: Yes.\n",  # noqa: E501
+        ".rst": "Tea\n===\n\n* Boil\n\n.. code:: python\n\n   "
+                "boil()\n", ".adoc": "= Tea\n\n== Hot\n\n|===\n|a |b\n|===\n", ".org": "* Tea\n** Hot\n- Boil\n",
+        ".csv": "tea,price\ngreen,\"2,5\"\nblack,3\n", ".tsv": "tea\tprice\ngreen\t2\nblack\t3\n", ".json": json.dumps(ROWS), ".yaml": "tea:\n  - hot\n  - cold\n",  # noqa: E501
+        ".jsonl": "".join(f"{json.dumps({'id': str(row['id']), 'text': row['tea']})}\n" for row in ROWS), ".ipynb": json.dumps(notebook), ".py": "class Tea:\n    def "  # noqa: E501
+                                                                                                                                                 "boil(self):\n        return 1\n",  # noqa: E501
     }  # fmt: skip
     mail = EmailMessage()
     mail["Subject"], mail["From"] = "Tea", "ann@a.org"
     mail.set_content("Hot.\n\n> Cold?\n\n-- \nAnn\n")
     mail.add_attachment(b"green", maintype="text", subtype="plain", filename="a.txt")
     made: Mapping[str, Callable[[], bytes]] = {
-        ".docx": office_files.report, ".pptx": office_files.slides, ".xlsx": office_files.workbook, ".epub": office_files.ebook, ".msg": office_files.outlook,
+        ".docx": office_files.report, ".pptx": office_files.slides, ".xlsx": office_files.workbook, ".epub": office_files.ebook, ".msg": office_files.outlook,  # noqa: E501
     }  # fmt: skip
     return {
         **{suffix: text.encode() for suffix, text in texts.items()},

@@ -3,8 +3,8 @@
 python benchmarks/neighbors.py --data DIR [--sets chroma qmsum covidqa xquad/de xquad/en] [--embedder minilm]
     [--overlap 30]
 
-DIR holds a folder for each set, with texts and questions.jsonl. Chunks are those of universal-semantic, of about 90 tokens,
-which repeat at most `--overlap` tokens of the one before.
+DIR holds a folder for each set, with texts and questions.jsonl. Chunks are those of universal-semantic, of about 90
+tokens, which repeat at most `--overlap` tokens of the one before.
 Prints recall in 1,000 tokens for each retriever, and the paired difference that neighbors make; with --grid the mean
 difference over all sets and retrievers for each choice of constants, and the fusions.
 """

@@ -209,7 +209,8 @@ def open_text() -> bytes:
         for row in (HEAD, *ROWS)
     ]
     body = (
-        '<text:h text:outline-level="1">Kinds</text:h><text:p>Tea is made of leaves.<text:note text:note-class="footnote">'
+        '<text:h text:outline-level="1">Kinds</text:h><text:p>Tea is made of leaves.<text:note '
+        'text:note-class="footnote">'
         f"<text:note-citation>1</text:note-citation><text:note-body><text:p>{NOTE}</text:p></text:note-body></text:note>"
         '</text:p><text:h text:outline-level="2">Steamed</text:h><text:list><text:list-item><text:p>Sencha</text:p>'
         "<text:list><text:list-item><text:p>from Uji</text:p></text:list-item></text:list></text:list-item>"
@@ -226,7 +227,8 @@ def open_text() -> bytes:
             "mimetype": kind,
             "META-INF/manifest.xml": f'{head}<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:'
             f'manifest:1.0"><manifest:file-entry manifest:full-path="/" manifest:media-type="{kind}"/>'
-            '<manifest:file-entry manifest:full-path="content.xml" manifest:media-type="text/xml"/></manifest:manifest>',
+            '<manifest:file-entry manifest:full-path="content.xml" '
+            'manifest:media-type="text/xml"/></manifest:manifest>',
             "styles.xml": f"{head}<office:document-styles {names}><office:styles/><office:automatic-styles/>"
             "<office:master-styles/></office:document-styles>",
             "content.xml": f"{head}<office:document-content {names}><office:body><office:text>{body}</office:text>"
@@ -240,10 +242,12 @@ def rich_text() -> bytes:
     row = "\\trowd\\cellx2000\\cellx4000 {}\\intbl\\cell {}\\intbl\\cell\\row\n"
     rows = "".join(row.format(*cells) for cells in (HEAD, *ROWS))
     return (
-        "{\\rtf1\\ansi\\ansicpg1252\\deff0{\\fonttbl{\\f0 Times;}}{\\stylesheet{\\s0 Normal;}{\\s1 heading 1;}{\\s2 heading 2;}}\n"
+        "{\\rtf1\\ansi\\ansicpg1252\\deff0{\\fonttbl{\\f0 Times;}}{\\stylesheet{\\s0 Normal;}{\\s1 heading 1;}{\\s2 "
+        "heading 2;}}\n"
         "{\\pard\\s1\\outlinelevel0\\b Kinds\\par}\n"
         f"{{\\pard Tea is made of leaves\\'85{{\\footnote\\pard {NOTE}}}\\par}}\n"
-        "{\\pard\\s2\\outlinelevel1\\b Steamed\\par}\n{\\pard\\bullet\\tab Sencha\\par}\n{\\pard\\bullet\\tab Gyokuro\\par}\n"
+        "{\\pard\\s2\\outlinelevel1\\b Steamed\\par}\n{\\pard\\bullet\\tab Sencha\\par}\n{\\pard\\bullet\\tab "
+        "Gyokuro\\par}\n"
         f"{{\\pard\\s2\\outlinelevel1\\b Temperatures\\par}}\n{rows}\\pard End.\\par\n}}"
     ).encode("ascii")
 
@@ -255,7 +259,9 @@ _FREE, _END, _FAT = 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
 
 
 def compound(streams: Mapping[str, Any]) -> bytes:
-    """Return a compound file (MS-CFB) of streams by their names, of which mappings are folders; small ones share sectors."""
+    """Return a compound file (MS-CFB) of streams by their names, of which mappings are folders; small ones share
+    sectors.
+    """
     minis, mini_fat, entries, fat, body = bytearray(), list[int](), [b""], list[int](), bytearray()
 
     def store(data: bytes) -> int:
@@ -294,7 +300,7 @@ def compound(streams: Mapping[str, Any]) -> bytes:
     places = range(len(fat), len(fat) + sectors)
     fat += [_FAT] * sectors
     head = struct.pack(
-        "<8s16sHHHHH6xIIIIIIIII", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"", 62, 3, 0xFFFE, 9, 6, 0, sectors, entries_at, 0,
+        "<8s16sHHHHH6xIIIIIIIII", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"", 62, 3, 0xFFFE, 9, 6, 0, sectors, entries_at, 0,  # noqa: E501
         _LARGE, table_at, -(-len(table) // 512), _END, 0,
     )  # fmt: skip
     head += struct.pack(f"<{sectors}I", *places)
@@ -312,7 +318,8 @@ def _entry(name: str, kind: int, start: int, size: int, right: int, child: int) 
 def message_streams(
     strings: Mapping[str, str], *, sent: int = 0, attached: Sequence[Mapping[str, Any]] = (), is_inner: bool = False
 ) -> dict[str, Any]:
-    """Return the streams of a message of Outlook: strings by their tags, when it was sent, and the streams of attachments.
+    """Return the streams of a message of Outlook: strings by their tags, when it was sent, and the streams of
+    attachments.
 
     Parameters
     ----------
@@ -339,5 +346,5 @@ def outlook(subject: str = "Tea for two", body: str = "Green tea?\r\n\r\nYes.", 
 
 
 SAMPLES: Mapping[str, Any] = {
-    ".docx": report, ".pptx": slides, ".xlsx": workbook, ".epub": ebook, ".odt": open_text, ".rtf": rich_text, ".msg": outlook,
+    ".docx": report, ".pptx": slides, ".xlsx": workbook, ".epub": ebook, ".odt": open_text, ".rtf": rich_text, ".msg": outlook,  # noqa: E501
 }  # fmt: skip

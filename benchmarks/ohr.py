@@ -2,16 +2,18 @@
 
 python benchmarks/ohr.py --data DIR [--sets ohr/law ohr/manual ohr/textbook ohr/finance]
 
-DIR/SET holds documents, questions.jsonl, and in mineru/ the same documents as a PDF parser wrote them. The measure is the longest
-common subsequence of words of the evidence and of what was retrieved from its document, as a share of the evidence. The rows:
+DIR/SET holds documents, questions.jsonl, and in mineru/ the same documents as a PDF parser wrote them. The measure is
+the longest common subsequence of words of the evidence and of what was retrieved from its document, as a share of the
+evidence. The rows:
 
-the best two chunks of 1,024 tokens at most, of three splitters, by BM25 and by vectors, and of ours by `Retriever.search`
-as many of the best chunks of 130 tokens by BM25 as fit into 2,048 and into 512 tokens
+the best two chunks of 1,024 tokens at most, of three splitters, by BM25 and by vectors, and of ours by
+`Retriever.search` as many of the best chunks of 130 tokens by BM25 as fit into 2,048 and into 512 tokens
 passages of `Retriever` over these chunks, in as many tokens
 two chunks of 1,024 tokens of the right document, drawn at random: what common words alone give
 
-Each cell has the mean of the row, in percent, and the paired difference to `recursive` by BM25, bold if its 95 % interval over questions
-excludes zero. One table has the characters of the evidence at their places, which only the clean text has.
+Each cell has the mean of the row, in percent, and the paired difference to `recursive` by BM25, bold if its 95 %
+interval over questions excludes zero. One table has the characters of the evidence at their places, which only the
+clean text has.
 """
 
 from __future__ import annotations
@@ -70,7 +72,9 @@ def inclusion(evidence: Sequence[str], retrieved: Sequence[str]) -> float:
 
 
 def inclusions(answers: Answers, clean: Set, data: Set) -> Floats:
-    """Return the inclusion of the evidence of each question in what was retrieved of its document, in one form of it."""
+    """Return the inclusion of the evidence of each question in what was retrieved of its document, in one form of
+    it.
+    """
     values = list[float]()
     for question, pieces in zip(clean.questions, answers, strict=True):
         names = {name for name, _ in question.references}

@@ -2,9 +2,9 @@
 
 python benchmarks/papers.py --data DIR [--only NAME ...]
 
-papers.toml has a row for each system, with the tests that compare it. A chunker that tests/chunkers/test_published.py has an
-original of is compared with that on real texts of DIR too, with the built-in embedder: how many chunks of the original the
-preset "published" gives, and how many the defaults.
+papers.toml has a row for each system, with the tests that compare it. A chunker that tests/chunkers/test_published.py
+has an original of is compared with that on real texts of DIR too, with the built-in embedder: how many chunks of the
+original the preset "published" gives, and how many the defaults.
 """
 
 from __future__ import annotations

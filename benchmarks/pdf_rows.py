@@ -2,9 +2,9 @@
 
     python benchmarks/pdf_rows.py FOLDER
 
-``FOLDER`` has PDFs and, for each, ``NAME.json``: a list of tables, each with ``rows`` of cells, as the gold of the table
-competition of ICDAR 2013 is written. A row is whole if its letters and digits follow each other in the text. Words are lost if
-PDFium's plain text has them and the reader's text has not; our reader keeps the running heads here.
+``FOLDER`` has PDFs and, for each, ``NAME.json``: a list of tables, each with ``rows`` of cells, as the gold of the
+table competition of ICDAR 2013 is written. A row is whole if its letters and digits follow each other in the text.
+Words are lost if PDFium's plain text has them and the reader's text has not; our reader keeps the running heads here.
 """
 
 import argparse

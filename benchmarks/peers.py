@@ -25,7 +25,9 @@ Maker: TypeAlias = Callable[[int | None], Candidate]
 
 
 def peers(embedder: Any = None) -> dict[str, Maker]:
-    """Return a function for each library that builds its candidate: of a size without overlap, or with its defaults (None)."""
+    """Return a function for each library that builds its candidate: of a size without overlap, or with its defaults
+    (None).
+    """
     return {label: partial(make_peer, label, embedder) for label in PEERS}
 
 
@@ -272,8 +274,8 @@ def mean_similarity(rows: Floats) -> float:
 def clusters(near: Floats, mean: float) -> Ints:
     """Return the cuts (k + 1,) that maximize the similarity above the mean within clusters of limited length.
 
-    One bug of the original is reproduced: if no cluster that ends at a piece has a positive gain, its best start stays at
-    the initial value, 0. A text that begins with dissimilar pieces therefore begins with one cluster of any length.
+    One bug of the original is reproduced: if no cluster that ends at a piece has a positive gain, its best start stays
+    at the initial value, 0. A text that begins with dissimilar pieces therefore begins with one cluster of any length.
 
     Parameters
     ----------

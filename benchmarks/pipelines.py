@@ -3,11 +3,11 @@
 python benchmarks/pipelines.py --data DIR [--sets chroma qmsum covidqa xquad/en xquad/de] [--mean 60 80 100 120]
     [--embedder minilm] [--store DIR] [--processes N]
 
-DIR holds a folder for each set, with texts and questions.jsonl. All chunks have the same mean size; with several sizes, the
-recall of a question is its mean over them, so a lucky cut decides less. Rows are the methods in common use, then ways of
-search over the chunks of `recursive` and of other libraries, with plain vectors and with ours. Prints recall in 1,000 tokens
-for each set and the difference of the default pipeline to each row, with 95 % intervals over questions. A store resumes an
-interrupted run.
+DIR holds a folder for each set, with texts and questions.jsonl. All chunks have the same mean size; with several sizes,
+the recall of a question is its mean over them, so a lucky cut decides less. Rows are the methods in common use, then
+ways of search over the chunks of `recursive` and of other libraries, with plain vectors and with ours. Prints recall in
+1,000 tokens for each set and the difference of the default pipeline to each row, with 95 % intervals over questions. A
+store resumes an interrupted run.
 """
 
 from __future__ import annotations

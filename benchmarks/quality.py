@@ -12,8 +12,8 @@ WindowDiff, from no boundary, with its paired 95 % bootstrap interval over texts
 one comparable with published figures. The exit status is 1 if a figure is worse than its limit (`MOST`, `REAL`,
 `WORD_PK`) or a preset for real texts no better on them than the default (`PRESETS`).
 
---sizes compares chunks of at most so many tokens instead: those of `optimal-semantic`, with both kinds of evidence, and as
-many that are filled to one size.
+--sizes compares chunks of at most so many tokens instead: those of `optimal-semantic`, with both kinds of evidence, and
+as many that are filled to one size.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ STEM_ROWS = [
     Row("utiyama-isahara, its stems", "bayesseg",
         {"min_segment_tokens": 0, "likelihood": "utiyama-isahara", "word_splitter": split_stems, **STEMS}),
     Row("utiyama-isahara, its stems, K known", "bayesseg",
-        {"min_segment_tokens": 0, "likelihood": "utiyama-isahara", "n_segments": "K", "word_splitter": split_stems, **STEMS}),
+        {"min_segment_tokens": 0, "likelihood": "utiyama-isahara", "n_segments": "K", "word_splitter": split_stems, **STEMS}),  # noqa: E501
 ]  # fmt: skip
 # Published word Pk of whole groups (400 or 100 documents); the first three come from the authors' own logs.
 PUBLISHED = {

@@ -1,21 +1,25 @@
-"""Compare passages that are cut when the question is known with chunks of fixed sizes, and with other ways to use hits. See RETRIEVAL.md.
+"""Compare passages that are cut when the question is known with chunks of fixed sizes, and with other ways to use hits.
+See RETRIEVAL.md.
 
 python benchmarks/question_time.py --data DIR [--sets chroma ohr/law ...] [--embedder minilm] [--only index store]
     [--every 1] [--store DIR] [--processes N]
 
-DIR holds a folder for each set, with texts and questions.jsonl. Every row returns passages or chunks that are whole and within
-the budget, and is scored by the characters of the answers in them. The rows:
+DIR holds a folder for each set, with texts and questions.jsonl. Every row returns passages or chunks that are whole and
+within the budget, and is scored by the characters of the answers in them. The rows:
 
-index  chunks of 60, 130, 260 and 512 tokens at most, by the default pipeline (words and vectors, re-ranked by neighbors); the best of
-       these sizes, chosen for each set and budget afterwards; all four, fused by rank (several indexes, as AI21's); question time
-       over the chunks of 130
-store  the first 50 hits by vectors of LangChain's chunks of 800 characters: as they are; re-ranked by words, and by neighbors, too;
-       with the chunk on either side of each (as SCAR, arXiv 2606.16661); their sentences by LangChain's EmbeddingsFilter, by
-       LlamaIndex's SentenceEmbeddingOptimizer, by BM25 (as Lucene's UnifiedHighlighter); the best sentences with two on either side
-       (as QASC, arXiv 2605.22834); cut again, with nothing around them, and with the texts
+index  chunks of 60, 130, 260 and 512 tokens at most, by the default pipeline (words and vectors, re-ranked by
+neighbors); the best of
+       these sizes, chosen for each set and budget afterwards; all four, fused by rank (several indexes, as AI21's);
+       question time over the chunks of 130
+store  the first 50 hits by vectors of LangChain's chunks of 800 characters: as they are; re-ranked by words, and by
+neighbors, too;
+       with the chunk on either side of each (as SCAR, arXiv 2606.16661); their sentences by LangChain's
+       EmbeddingsFilter, by LlamaIndex's SentenceEmbeddingOptimizer, by BM25 (as Lucene's UnifiedHighlighter); the best
+       sentences with two on either side (as QASC, arXiv 2605.22834); cut again, with nothing around them, and with the
+       texts
 
-The time of a question is that of search and of what follows in 1,000 tokens, with the questions one after another; that of indexing
-is the time to split, to embed, and to build the index.
+The time of a question is that of search and of what follows in 1,000 tokens, with the questions one after another; that
+of indexing is the time to split, to embed, and to build the index.
 """
 
 from __future__ import annotations
@@ -339,7 +343,9 @@ def _cut(store: Store, texts: Mapping[str, str] | None) -> Row:
 
 
 def _embeddings_filter(store: Store) -> Row:
-    """Return LangChain's pipeline: the hits, split at sentences of about 300 characters, by the cosine of each piece."""
+    """Return LangChain's pipeline: the hits, split at sentences of about 300 characters, by the cosine of each
+    piece.
+    """
     from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline, EmbeddingsFilter
     from langchain_core.documents import Document as LangChainDocument
     from langchain_core.embeddings import Embeddings
@@ -435,7 +441,9 @@ PARTS: Mapping[str, Callable[[Set], dict[str, Row]]] = {"index": index_rows, "st
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of one row on one set: (questions, budgets, 5), seconds of each question, and of indexing a megabyte."""
+    """The scores of one row on one set: (questions, budgets, 5), seconds of each question, and of indexing a
+    megabyte.
+    """
 
     values: Floats
     seconds: Floats
@@ -491,7 +499,9 @@ def with_best(results: dict[str, Scores]) -> dict[str, Scores]:
 
 
 def table(title: str, results: Results, ours: str) -> str:
-    """Return for each budget the recall of each row, and the difference of ours to it, bold if its interval excludes 0."""
+    """Return for each budget the recall of each row, and the difference of ours to it, bold if its interval excludes
+    0.
+    """
     lines = list[str]()
     names = list(results)
     for budget in BUDGETS:

@@ -53,8 +53,8 @@ FORMATS = {
 SKIPPED = frozenset({"timeout", "experimental", "markup", "max_tokens"})
 # Keys of users that are like ours, or like a framework's.
 METADATA: Mapping[str, Any] = {
-    "title": "A title", "token_count": "many", "level": [1, {"a": None}], "chunk_index": -1, "spans": "0-1", "source": "mine",
-    "section": {"of": "mine"}, "pages": "x", "uuid": "u", "summary": "s", "context": "c", "start_index": 2.5, "tags": ["a", ["b"]],
+    "title": "A title", "token_count": "many", "level": [1, {"a": None}], "chunk_index": -1, "spans": "0-1", "source": "mine",  # noqa: E501
+    "section": {"of": "mine"}, "pages": "x", "uuid": "u", "summary": "s", "context": "c", "start_index": 2.5, "tags": ["a", ["b"]],  # noqa: E501
 }  # fmt: skip
 
 
@@ -236,7 +236,7 @@ def _over(chunker: Chunker, explanation: Explanation) -> Iterator[str]:
         yield from over(divisible, words, count_words, lambda chunk: chunk.text, "words")
     for chunk in chunks:
         if chunk.tokens != chunker.counter(chunk.embed_text):
-            yield f"{chunk.tokens} tokens are reported and {chunker.counter(chunk.embed_text)} counted: {chunk.text[:60]!r}"
+            yield f"{chunk.tokens} tokens are reported and {chunker.counter(chunk.embed_text)} counted: {chunk.text[:60]!r}"  # noqa: E501
     covered = 0
     is_flat = all(len(chunk.spans) == 1 and chunk.level == 0 for chunk in chunks)
     for chunk in chunks if is_flat else ():
@@ -352,7 +352,9 @@ def run_case(seed: int, data: Path | None, run: int) -> Outcome:
 
 
 def summary_table(outcomes: Sequence[Outcome]) -> str:
-    """Return a Markdown table of the runs, the refusals and the runs with each kind of breach, by chunker and in total."""
+    """Return a Markdown table of the runs, the refusals and the runs with each kind of breach, by chunker and in
+    total.
+    """
     rows = [["chunker", "runs", REFUSED, *BREACHES], ["---"] * (len(BREACHES) + 3)]
     for name in [*names(), "all"]:
         group = [outcome for outcome in outcomes if name in (outcome.chunker, "all")]

@@ -4,8 +4,8 @@ python benchmarks/retrieval.py --data DIR [--mean 60 100 140 200] [--published] 
     [--set ours|peers|all|with-context|none] [--only LABEL ...] [--search NAMES] [--baselines] [--language CODE]
     [--store DIR] [--processes N]
 
-DIR holds texts and questions.jsonl. Prints a table for each mean chunk size that all chunkers are calibrated to, and with
---published first a table with each chunker's default size. --search runs each chunker with several ways of search
+DIR holds texts and questions.jsonl. Prints a table for each mean chunk size that all chunkers are calibrated to, and
+with --published first a table with each chunker's default size. --search runs each chunker with several ways of search
 ("all", or such as "dense,hybrid+neighbors"); --baselines adds the methods of retrieval in common use, which come first.
 With --store, an interrupted run resumes.
 """
@@ -128,8 +128,8 @@ def makers(embedder: Any, selection: str) -> dict[str, peers.Maker]:
 def table(outcomes: Sequence[Result], trial: EvaluationTask) -> str:
     """Return a table, the baselines first, then by descending recall, with significant differences in bold.
 
-    Differences are those from `recursive`, from the best baseline and from the best peer; the last column is the number of
-    peers beaten.
+    Differences are those from `recursive`, from the best baseline and from the best peer; the last column is the number
+    of peers beaten.
     """
     common = [outcome for outcome in outcomes if outcome.label in BASELINES]
     external = [outcome for outcome in outcomes if outcome.label in peers.PEERS]

@@ -3,11 +3,11 @@
 python benchmarks/robustness.py --data DIR [--only NAME ...] [--types TYPE ...] [--texts N] [--judged] [--lm smollm2]
     [--processes N] [--write]
 
-Numbers are varied by 20 %, and words and switches take every other value. DIR holds `choi` and `clinical` (texts in Choi's
-format) and `chroma` (texts, questions.jsonl); missing folders are skipped. Prints tables; --write stores the verdicts that
-`advchunk.chunkers.catalog.describe` shows, each with the types and the number of texts if not all were measured, and
-keeps existing ones of other chunkers. Chunkers that need a language model are measured with --lm only: a causal one, or
-"stand-in" for the rules that replace causal and chat models in the tests.
+Numbers are varied by 20 %, and words and switches take every other value. DIR holds `choi` and `clinical` (texts in
+Choi's format) and `chroma` (texts, questions.jsonl); missing folders are skipped. Prints tables; --write stores the
+verdicts that `advchunk.chunkers.catalog.describe` shows, each with the types and the number of texts if not all were
+measured, and keeps existing ones of other chunkers. Chunkers that need a language model are measured with --lm only: a
+causal one, or "stand-in" for the rules that replace causal and chat models in the tests.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ TESTS = Path(__file__).parents[1] / "tests"
 TARGET = Path(catalog.__file__).with_name("sensitivity.json")
 PAGE = "benchmarks/CUTS.md"
 RULE = (
-    f"brittle: changing one number (not a size) by 20 %, or the seed, costs at least {BRITTLE_LOSS:g} points on some type of "
+    f"brittle: changing one number (not a size) by 20 %, or the seed, costs at least {BRITTLE_LOSS:g} points on some "
+    "type of "
     f"documents with an adjusted p below {SIGNIFICANCE_LEVEL:g}, or makes the chunker fail on a document"
 )
 BOUNDARIES = {"choi": ("joined news", "*/*.ref"), "clinical": ("clinical", "*.ref")}
@@ -137,14 +138,16 @@ def measure(
 def verdict(
     label: str, result: Sensitivity, of: Mapping[str, str], date: str, subset: Mapping[str, Any] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """Return the JSON entry of a chunker: whether it is brittle, and its worst effect of those that make it so, else judged."""
+    """Return the JSON entry of a chunker: whether it is brittle, and its worst effect of those that make it so, else
+    judged.
+    """
     name, settings = configurations(STAND_IN)[label]
     version = catalog.chunker_class(name).version
     entry: dict[str, Any] = {"version": version, "measured": date, **subset, "brittle": bool(result.brittle)}
     for worst in (result.brittle or result.judged)[:1]:  # a larger loss may be noise
         variation, difference = worst.variation, worst.difference
         entry |= {
-            "parameter": variation.parameter, "default": variation.default, "value": variation.value, "type": worst.type,
+            "parameter": variation.parameter, "default": variation.default, "value": variation.value, "type": worst.type,  # noqa: E501
             "points": worst.points, "low": round(100 * difference.low, 1), "high": round(100 * difference.high, 1),
             "p": round(worst.p, 4), "failed": worst.failed,
         }  # fmt: skip

@@ -1,17 +1,19 @@
-"""Measure search over very many chunks in the file of `StoredRetriever` and in Postgres, beside the index in memory. See RETRIEVAL.md.
+"""Measure search over very many chunks in the file of `StoredRetriever` and in Postgres, beside the index in memory.
+See RETRIEVAL.md.
 
 python benchmarks/scale.py build postgres --data DIR --store FOLDER --chunks 1000000
 python benchmarks/scale.py ask postgres --data DIR --store FOLDER [--questions 100] [--clients 8]
 
-The stores are "file", "postgres" and "memory", which is built and asked by "ask" alone. What is built is kept in FOLDER, and a build
-that was stopped goes on where it was; so does one with more chunks. Prints JSON.
+The stores are "file", "postgres" and "memory", which is built and asked by "ask" alone. What is built is kept in
+FOLDER, and a build that was stopped goes on where it was; so does one with more chunks. Prints JSON.
 
-DIR holds a folder for each set, with texts and questions.jsonl. The first chunks are those of these texts. All others are of
-copies of them, in which every word of four letters or more is another of the same length and about the same frequency, by another
-permutation in each copy: lengths, repetitions and frequencies are those of the texts, what they say is not. So each question
-has one answer, whatever the number of chunks.
+DIR holds a folder for each set, with texts and questions.jsonl. The first chunks are those of these texts. All others
+are of copies of them, in which every word of four letters or more is another of the same length and about the same
+frequency, by another permutation in each copy: lengths, repetitions and frequencies are those of the texts, what they
+say is not. So each question has one answer, whatever the number of chunks.
 
-Times are milliseconds of processor time, and of the clock. Processor times of Postgres are of the client, and "backend" those of its process.
+Times are milliseconds of processor time, and of the clock. Processor times of Postgres are of the client, and "backend"
+those of its process.
 """
 
 from __future__ import annotations
@@ -47,13 +49,16 @@ TABLE = 'chunks (document TEXT, "start" INT, "end" INT, "text" TEXT, id TEXT PRI
 """As LangChain's hybrid search of Postgres has it: a column of words with an index beside that of ids."""
 AROUND = 'SELECT document, "start", "end", "text", id FROM chunks WHERE document = %s AND "start" < %s AND "end" > %s'
 SEARCH = (
-    'SELECT document, "start", "end", "text", id, ts_rank(words, query) AS score FROM chunks, to_tsquery(\'simple\', %s) AS query '
+    'SELECT document, "start", "end", "text", id, ts_rank(words, query) AS score FROM chunks, to_tsquery(\'simple\', '
+    "%s) AS query "
     "WHERE words @@ query ORDER BY score DESC LIMIT %s"
 )
 
 
 class Words(NamedTuple):
-    """The words of a text that are of one length: where each starts (m,), its number (m,), and all words as characters (v, length)."""
+    """The words of a text that are of one length: where each starts (m,), its number (m,), and all words as characters
+    (v, length).
+    """
 
     starts: Any
     numbers: Any

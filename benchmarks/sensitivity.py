@@ -6,9 +6,9 @@ The rule, chosen before any results were seen: a chunker is *brittle* if one jud
   is significant: its p is under `SIGNIFICANCE_LEVEL`, adjusted for all effects measured of that chunker (Holm); or
 * makes it fail on an item: raise, or not converge.
 
-Five points separate good chunkers from simple ones of the same size (benchmarks/RETRIEVAL.md), so a chunker that loses them
-to a slightly wrong value is not worth choosing. Numbers are judged a fifth lower and higher, rounded if whole, and a
-seed at another value, which should not matter. Other changes are measured and reported, but not judged:
+Five points separate good chunkers from simple ones of the same size (benchmarks/RETRIEVAL.md), so a chunker that loses
+them to a slightly wrong value is not worth choosing. Numbers are judged a fifth lower and higher, rounded if whole, and
+a seed at another value, which should not matter. Other changes are measured and reported, but not judged:
 
 * sizes (`SIZE_PARAMETERS`), since changing the size of chunks is their purpose (benchmarks/RETRIEVAL.md has the size
   curve);
@@ -37,7 +37,7 @@ from advchunk.records import Floats, Segmentation, Units
 BRITTLE_LOSS = 5.0
 SIGNIFICANCE_LEVEL = 0.05
 SIZE_PARAMETERS = frozenset({
-    "max_chunk_size", "max_section_tokens", "max_tokens", "max_tokens_per_segment", "min_chunk_size", "min_segment_length",
+    "max_chunk_size", "max_section_tokens", "max_tokens", "max_tokens_per_segment", "min_chunk_size", "min_segment_length",  # noqa: E501
     "material_tokens", "min_segment_tokens", "min_tokens", "overlap_tokens", "short_tokens", "summary_tokens",
     "target_tokens", "window_tokens"
 })  # fmt: skip
@@ -137,8 +137,8 @@ def variations(chunker: SegmentingChunker | str) -> list[Variation]:
     * A number is varied by a fifth in both directions; a whole number is rounded, and changes by at least 1. If a rule
       forbids the value, the nearest permitted one is used, such as a bound.
     * A choice or a switch takes every other value; a seed, the next one.
-    * 0 and None, which turn something off, are not varied, except for a None that stands for a number; nor are free text and
-      regular expressions.
+    * 0 and None, which turn something off, are not varied, except for a None that stands for a number; nor are free
+      text and regular expressions.
 
     A value that is rejected, or needs an extra that is not installed, is returned with the reason.
 
@@ -246,7 +246,7 @@ def brittleness_warning(worst: Effect, score: str, *, settings: str = "", source
     >>> change = Variation("threshold", 0.7, 0.56, judged=True)
     >>> brittleness_warning(Effect(change, "clinical", Difference(-0.091, -0.12, -0.06, 0.0002), 0.004, 0.8, 0), "recall")
     'brittle: a fifth less of `threshold` (0.56 instead of 0.7) costs 9.1 points of recall on clinical text'
-    """
+    """  # noqa: E501
     change = worst.variation
     ratio = round(change.value / change.default, 9) if change.default else nan
     amount = {0.8: "a fifth less of ", 1.2: "a fifth more of "}.get(ratio, "")

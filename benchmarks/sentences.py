@@ -1,9 +1,10 @@
-"""Compare the sentence splitter with other libraries' on annotated sentences, as written and rewritten. See LANGUAGES.md.
+"""Compare the sentence splitter with other libraries' on annotated sentences, as written and rewritten. See
+LANGUAGES.md.
 
 python benchmarks/sentences.py --data DIR
 
-DIR holds `sentences/*.jsonl`: documents with "text" and "ends", the ends of sentences, in Universal Dependencies' sets. Prints
-Markdown tables of F1 of the boundaries within paragraphs, and exits 1 if a target is missed.
+DIR holds `sentences/*.jsonl`: documents with "text" and "ends", the ends of sentences, in Universal Dependencies' sets.
+Prints Markdown tables of F1 of the boundaries within paragraphs, and exits 1 if a target is missed.
 """
 # ruff: noqa: RUF001 - quotes are the subject here
 

@@ -2,9 +2,10 @@
 
 python benchmarks/source_code.py --data DIR [--collect] [--size 2000]
 
-DIR/LANGUAGE holds source files; --collect fills it from Debian packages, npm and PyPI (`SOURCES`), and from a JDK on this
-machine. All chunkers count characters. Functions and names come from a walk of the syntax tree that shares no code with the
-reader; those of Python from its own parser. Times are processor seconds, the minimum of 3 interleaved runs. Prints JSON.
+DIR/LANGUAGE holds source files; --collect fills it from Debian packages, npm and PyPI (`SOURCES`), and from a JDK on
+this machine. All chunkers count characters. Functions and names come from a walk of the syntax tree that shares no code
+with the reader; those of Python from its own parser. Times are processor seconds, the minimum of 3 interleaved runs.
+Prints JSON.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _GO, _RUST, _GEMS = (
 # By language: the client that fetches a package, its name and version, and its files.
 SOURCES: Mapping[str, Sequence[tuple[str, str, Sequence[str]]]] = {
     "bash": [
-        ("apt", "bash-completion", ["usr/share/bash-completion/bash_completion", "usr/share/bash-completion/completions/ssh"]),
+        ("apt", "bash-completion", ["usr/share/bash-completion/bash_completion", "usr/share/bash-completion/completions/ssh"]),  # noqa: E501
         ("apt", "git", ["usr/share/doc/git/contrib/subtree/git-subtree.sh"]),
     ],
     "c": [("pip", "psutil==7.0.0", ["psutil/_psutil_posix.c", "psutil/_psutil_aix.c", "psutil/arch/osx/proc.c"])],
@@ -48,9 +49,9 @@ SOURCES: Mapping[str, Sequence[tuple[str, str, Sequence[str]]]] = {
         ("apt", "libfmt-dev", ["usr/include/fmt/core.h", "usr/include/fmt/chrono.h"]),
         ("apt", "nlohmann-json3-dev", ["usr/include/nlohmann/detail/output/serializer.hpp"]),
     ],
-    "csharp": [("pip", "pythonnet==3.0.5", [f"src/runtime/{name}.cs" for name in ("MethodBinder", "Converter", "TypeManager")])],
+    "csharp": [("pip", "pythonnet==3.0.5", [f"src/runtime/{name}.cs" for name in ("MethodBinder", "Converter", "TypeManager")])],  # noqa: E501
     "go": [
-        ("apt", "golang-github-spf13-cobra-dev", [f"{_GO}/spf13/cobra/{name}.go" for name in ("command", "completions")]),
+        ("apt", "golang-github-spf13-cobra-dev", [f"{_GO}/spf13/cobra/{name}.go" for name in ("command", "completions")]),  # noqa: E501
         ("apt", "golang-github-gorilla-mux-dev", [f"{_GO}/gorilla/mux/route.go"]),
     ],
     "java": [("jdk", "java.base/java/util", ["ArrayDeque.java", "Optional.java", "StringJoiner.java"])],
@@ -190,7 +191,7 @@ def fetch_jdk(package: str, root: Path) -> str:
 
 PIP = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "--no-build-isolation"]
 FETCHERS: Mapping[str, Callable[[str, Path], str]] = {
-    "apt": fetch_apt, "jdk": fetch_jdk, "npm": partial(fetch_archive, ["npm", "pack"]), "pip": partial(fetch_archive, PIP),
+    "apt": fetch_apt, "jdk": fetch_jdk, "npm": partial(fetch_archive, ["npm", "pack"]), "pip": partial(fetch_archive, PIP),  # noqa: E501
 }  # fmt: skip
 
 
@@ -247,7 +248,9 @@ def tree_functions(text: str, language: str) -> list[Function]:
 
 
 def name_node(node: tree_sitter.Node) -> tree_sitter.Node | None:
-    """Return the node of a name: of the definition, or of the variable or key that a function without one is the value of."""
+    """Return the node of a name: of the definition, or of the variable or key that a function without one is the value
+    of.
+    """
     if node.type in {"arrow_function", "function_expression"} and node.parent is not None:
         fields = {"variable_declarator": "name", "pair": "key", "assignment_expression": "left"}
         field = fields.get(node.parent.type)

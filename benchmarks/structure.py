@@ -163,7 +163,9 @@ def measure_text(text: str) -> tuple[Document, Json]:
 
 
 def measure_papers(folder: Path, kind: str) -> Json:
-    """Compare the reader with an independent parser on each file of a kind; also measure a megabyte of each TEI file."""
+    """Compare the reader with an independent parser on each file of a kind; also measure a megabyte of each TEI
+    file.
+    """
     plain, results = {"tei": tei_headings, "jats": jats_headings, "docling": docling_headings}[kind], Json()
     for path in sorted(folder.glob(f"*.{SUFFIXES[kind]}")):
         print(path.name, file=sys.stderr)

@@ -1,4 +1,5 @@
-"""Measure whether tables and formulas stay whole in chunks, and whether questions about tables are answered. See STRUCTURE.md.
+"""Measure whether tables and formulas stay whole in chunks, and whether questions about tables are answered. See
+STRUCTURE.md.
 
 python benchmarks/tables.py --data DIR [--only whole recall] [--forms clean mineru html] [--chunkers recursive ...]
     [--most 60000]
@@ -197,7 +198,9 @@ def langchain(name: str, size: int) -> Splitter:
 
 
 def llamaindex(name: str, size: int) -> Splitter:
-    """Return a node parser of LlamaIndex; that of Markdown has no size, so its sections are split by the one of sentences."""
+    """Return a node parser of LlamaIndex; that of Markdown has no size, so its sections are split by the one of
+    sentences.
+    """
     from llama_index.core import Document
     from llama_index.core.node_parser import MarkdownNodeParser, SentenceSplitter
 
@@ -350,7 +353,9 @@ class Finder:
 
 
 def measure_whole(documents: Mapping[str, str], split: Splitter, size: int) -> Counter[str]:
-    """Return counts of tables, formulas and rows that fit, of those in one chunk, and of pieces of tables with their head."""
+    """Return counts of tables, formulas and rows that fit, of those in one chunk, and of pieces of tables with their
+    head.
+    """
     counts = Counter[str]()
     for text in documents.values():
         chunks = list(split(text))
@@ -373,7 +378,9 @@ def measure_whole(documents: Mapping[str, str], split: Splitter, size: int) -> C
 
 
 def _heads(text: str, table: Piece, chunks: Sequence[tuple[str, str]]) -> Counter[str]:
-    """Return how many pieces a table that does not fit has, and how many with its head; a piece has one of its longer rows."""
+    """Return how many pieces a table that does not fit has, and how many with its head; a piece has one of its longer
+    rows.
+    """
     head = Counter(words(_content(text[slice(*table.rows[0])])))
     rows = [letters(text[slice(*row)]) for row in table.rows[1:]]
     rows = [row for row in rows if len(row) > 20]
@@ -397,8 +404,8 @@ class Question(NamedTuple):
 def read_questions(folder: Path, documents: Mapping[str, str]) -> tuple[list[Question], int]:
     """Return the questions on tables, and how many have no evidence in these forms of the documents.
 
-    Evidence is given in the clean form. In another, it is that table or stretch of 4,000 characters in which most of its
-    words stand, if those are nearly all.
+    Evidence is given in the clean form. In another, it is that table or stretch of 4,000 characters in which most of
+    its words stand, if those are nearly all.
     """
     questions, lost = list[Question](), 0
     pieces = {name: scan(text) for name, text in documents.items()}
@@ -426,7 +433,9 @@ def _share(evidence: Counter[str], text: str) -> float:
 
 
 def measure_recall(documents: Mapping[str, str], questions: Sequence[Question], split: Splitter) -> Json:
-    """Return how many questions have their evidence in one of the chunks that are retrieved, and with the head of its table."""
+    """Return how many questions have their evidence in one of the chunks that are retrieved, and with the head of its
+    table.
+    """
     counter = as_counter(None)
     chunks = dict[str, list[Chunk]]()
     for name, text in documents.items():

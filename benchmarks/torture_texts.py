@@ -1,4 +1,6 @@
-"""Random texts that are hard to chunk: of many scripts, repeated marks, broken markup, and real files in other forms."""
+"""Random texts that are hard to chunk: of many scripts, repeated marks, broken markup, and real files in other
+forms.
+"""
 
 from __future__ import annotations
 
@@ -103,16 +105,21 @@ MARKS = (
     "\t",
 )
 LINES = (
-    "# Title", "## Part {n}", "###### Deep", "Setext\n======", "Setext\n---", "- item {n}", "  - nested", "    - deeper", "1. one", "10) ten",
-    "> quote", "> > both", "```python\nx = {n}. + 2.\n\nfor i in x:\n    pass\n```", "~~~\nopen", "```", "| a | b |\n|---|:-:|\n| {n} | 2 |\n| 3 | \\| |",
-    "|x|\n|-|", "$$\ne = mc^2\n$$", "\\[ x \\]", "<div><p>raw</p>", "</div>", "<table><tr><td>1</td><td>2</td></tr></table>", "<!-- a comment -->",
-    "![image](a.png)", "[link](b \"c\")", "[ref]: http://a.b", "Text with `code` and **bold _both_**.", "A line.  \nA break.", "***", "---", "    indented code",
-    "Table 1. A caption.", "Term\n: definition", "[^1]: A note.", "- [ ] a task", "BACKGROUND: It rose by {n}% (95% CI 1.2-3.4).", "",
+    "# Title", "## Part {n}", "###### Deep", "Setext\n======", "Setext\n---", "- item {n}", "  - nested", "    - deeper", "1. one", "10) ten",  # noqa: E501
+    "> quote", "> > both", "```python\nx = {n}. + 2.\n\nfor i in x:\n    "
+                           "pass\n```", "~~~\nopen", "```", "| a | b |\n|---|:-:|\n| {n} | 2 |\n| 3 | \\| |",
+    "|x|\n|-|", "$$\ne = mc^2\n$$", "\\[ x \\]", "<div><p>raw</p>", "</div>", "<table><tr><td>1</td><td>2</td></tr></table>", "<!-- a comment -->",  # noqa: E501
+    "![image](a.png)", "[link](b \"c\")", "[ref]: http://a.b", "Text with `code` and **bold "
+                                                               "_both_**.", "A line.  \nA break.", "***", "---", "    indented code",  # noqa: E501
+    "Table 1. A caption.", "Term\n: definition", "[^1]: A note.", "- [ ] a task", "BACKGROUND: It rose by {n}% (95% "
+                                                                                  "CI 1.2-3.4).", "",
 )  # fmt: skip
 TAGS = (
-    "<html><body>", "<h1>Title {n}</h1>", "<h2>Part</h2>", "<p>A paragraph of {n} words.", "</p>", "<ul><li>one<li>two</ul>", "<ol>", "</ol>",
-    "<table><tr><th>a<th>b</tr><tr><td>{n}<td>2</table>", "<pre>x = 1\n\ny = 2</pre>", "<code>z</code>", "<blockquote>said</blockquote>",
-    "<script>var a = '<p>';</script>", "<style>p {}</style>", "<a href='b'>link</a>", "&amp; &lt;p&gt; &#12354; &nbsp;", "<br>", "<!-- no -->",
+    "<html><body>", "<h1>Title {n}</h1>", "<h2>Part</h2>", "<p>A paragraph of {n} words.", "</p>", "<ul><li>one<li>two</ul>", "<ol>", "</ol>",  # noqa: E501
+    "<table><tr><th>a<th>b</tr><tr><td>{n}<td>2</table>", "<pre>x = 1\n\ny = 2</pre>", "<code>z</code>", "<blockquote>said</blockquote>",  # noqa: E501
+    "<script>var a = "
+    "'<p>';</script>", "<style>p {}</style>", "<a href='b'>link</a>", "&amp; &lt;p&gt; "
+                                                                      "&#12354; &nbsp;", "<br>", "<!-- no -->",
     "<div><div>", "</div>", "plain text. More text! ", "<td>stray", "<", "<p", "</html>",
 )  # fmt: skip
 
@@ -211,7 +218,9 @@ def real_files(folder: Path) -> tuple[Path, ...]:
 
 
 def real(folder: Path, rng: random.Random) -> tuple[str, str]:
-    """Return part of a file in one of the `FORMS`, or a whole file that has a format of its own, and its description."""
+    """Return part of a file in one of the `FORMS`, or a whole file that has a format of its own, and its
+    description.
+    """
     parent = rng.choice(sorted({path.parent for path in real_files(folder)}))  # each folder is as likely
     path = rng.choice([path for path in real_files(folder) if path.parent == parent])
     name = path.relative_to(folder).as_posix()

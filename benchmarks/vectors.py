@@ -2,8 +2,8 @@
 
 python benchmarks/vectors.py --data DIR [--embedder minilm] [--vectors-cache FILE] [--mean 60 100 140 200]
 
-DIR holds texts and questions.jsonl. Settings chosen on the questions of one document are confirmed on those of the others.
-Prints tables without any of the texts.
+DIR holds texts and questions.jsonl. Settings chosen on the questions of one document are confirmed on those of the
+others. Prints tables without any of the texts.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 python benchmarks/web_pages.py --data DIR [--pages 30]
 
-DIR has a folder of pages for each generator of `MAIN`, whose pages mark their main text in a way of their own. Pages are also read without the
-elements and roles that mark it for browsers (main, nav, aside, header, footer, article, section), which many pages do not have. Prints a table.
+DIR has a folder of pages for each generator of `MAIN`, whose pages mark their main text in a way of their own. Pages
+are also read without the elements and roles that mark it for browsers (main, nav, aside, header, footer, article,
+section), which many pages do not have. Prints a table.
 """
 
 from __future__ import annotations
@@ -117,7 +118,8 @@ def main() -> None:
     args = parser.parse_args()
     readers = {name: make() for name, make in READERS.items()}
     print(
-        "| pages of | number | marked | reader | precision | recall | headings, % | ms |\n|---|---|---|---|---|---|---|---|"
+        "| pages of | number | marked | reader | precision | recall | headings, % | ms "
+        "|\n|---|---|---|---|---|---|---|---|"
     )
     for generator in MAIN:
         paths = [path for path in sorted((args.data / generator).rglob("*.html")) if path.stat().st_size >= SMALLEST]

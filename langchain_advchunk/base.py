@@ -46,28 +46,28 @@ RESOURCE_NAMES = {"tokenizer": "length_function", "embedder": "embeddings"}
 class AdvchunkSplitter(TextSplitter, ABC):
     """Split documents with a core chunker, and add its metadata to each chunk.
 
-    A chunk has the metadata of its document, unchanged, and our own, which is flat: ``start_index`` and ``end_index`` (in
-    the input ``page_content``, unless a different text was derived from it), ``spans`` if a chunk has several,
-    ``chunk_index``, ``token_count``, ``level``, ``section`` and ``title_path`` under headings, ``page``, ``pages`` if there
-    are several, and ``boxes`` if the layout has them ("3 4", "3:left,top,right,bottom ..."), ``parent_id`` in a hierarchy,
-    ``source_id`` if the document has an id, and the metadata of the algorithm. A key of ours that the document has too is
-    preceded by ``advchunk_``: ``advchunk_level``. ``advchunk_keys`` lists our keys, so that a chunk that is split again
-    does not pass them on.
+    A chunk has the metadata of its document, unchanged, and our own, which is flat: ``start_index`` and ``end_index``
+    (in the input ``page_content``, unless a different text was derived from it), ``spans`` if a chunk has several,
+    ``chunk_index``, ``token_count``, ``level``, ``section`` and ``title_path`` under headings, ``page``, ``pages`` if
+    there are several, and ``boxes`` if the layout has them ("3 4", "3:left,top,right,bottom ..."), ``parent_id`` in a
+    hierarchy, ``source_id`` if the document has an id, and the metadata of the algorithm. A key of ours that the
+    document has too is preceded by ``advchunk_``: ``advchunk_level``. ``advchunk_keys`` lists our keys, so that a chunk
+    that is split again does not pass them on.
 
     The pieces of a chunk that is split again have the places and the ``source_id`` of its document, if the chunk states
     its own, and no ``chunk_index``.
 
-    ``page_content`` is ``text[start_index:end_index]`` of the document's text only if the chunk has one span and no context;
-    `chunk_spans` returns the spans of any chunk.
+    ``page_content`` is ``text[start_index:end_index]`` of the document's text only if the chunk has one span and no
+    context; `chunk_spans` returns the spans of any chunk.
 
     Parameters
     ----------
     add_start_index : add ``start_index`` and ``end_index`` to the metadata.
     show_progress : show a progress bar.
-    on_error : how to handle a document that fails: "raise"; "skip" it, with a warning in the log; or a callable that takes
-        each `advchunk.Failure`, such as ``failures.append``.
-    workers : number of processes that split, >= 1, with the results of one (`advchunk.Chunker.chunk_many`). What is awaited
-        runs in this process.
+    on_error : how to handle a document that fails: "raise"; "skip" it, with a warning in the log; or a callable that
+        takes each `advchunk.Failure`, such as ``failures.append``.
+    workers : number of processes that split, >= 1, with the results of one (`advchunk.Chunker.chunk_many`). What is
+        awaited runs in this process.
     """
 
     add_start_index: bool = field(default=True, repr=False, metadata=RESOURCE)
@@ -117,7 +117,9 @@ class AdvchunkSplitter(TextSplitter, ABC):
         return list(self.lazy_split_documents(documents))
 
     def lazy_split_documents(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Yield the chunks of ``documents``, such as ``loader.lazy_load()``, as soon as they are ready, in constant memory."""
+        """Yield the chunks of ``documents``, such as ``loader.lazy_load()``, as soon as they are ready, in constant
+        memory.
+        """
         waiting = deque[Document]()
         results = self.core().stream(_sources(documents, waiting), on_error=self.on_error, workers=self.workers)
         for chunks in self._shown(results, documents):
@@ -132,9 +134,9 @@ class AdvchunkSplitter(TextSplitter, ABC):
     ) -> list[Document]:
         """Return the chunks of files in any format, folders, and archives (`advchunk.chunk_files`).
 
-        ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as ``source``, also
-        ``source_id``; a line of a .jsonl file has ``source_id`` "docs.jsonl:ID", with its own id. ``content="main"`` keeps
-        of web pages only what they are about.
+        ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as
+        ``source``, also ``source_id``; a line of a .jsonl file has ``source_id`` "docs.jsonl:ID", with its own id.
+        ``content="main"`` keeps of web pages only what they are about.
         """
         return list(self.lazy_split_files(paths, encoding=encoding, content=content))
 
@@ -232,8 +234,8 @@ class LinearSplitter(AdvchunkSplitter):
     sentence_splitter : splits sentences (see `advchunk.text.splitters.as_tiler`).
     fallback : a core chunker for documents on which this one fails or takes too long; "auto" means no fallback, except
         for an experimental splitter, where it means `advchunk.UniversalSemanticChunker`; None raises the error.
-    embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...), if the
-        splitter cuts by them; None is the built-in default, which needs no key or download.
+    embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...),
+        if the splitter cuts by them; None is the built-in default, which needs no key or download.
     batch_size : texts per model call; None uses the model's own setting, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or an `advchunk.models.cache.Store`.
     """
@@ -352,7 +354,8 @@ def check_id_key(id_key: str, documents: Iterable[Document]) -> None:
 
 
 def chunk_key(document: Document) -> str:
-    """Return a key of what is embedded, so that ``index(..., key_encoder=chunk_key)`` adds only the chunks that changed.
+    """Return a key of what is embedded, so that ``index(..., key_encoder=chunk_key)`` adds only the chunks that
+    changed.
 
     A skipped chunk keeps its metadata: after an edit above it, its ``start_index`` is that of the former text, and so
     is a citation, unless the retriever is given ``texts``. With `record_key`, metadata is always current.
@@ -361,7 +364,8 @@ def chunk_key(document: Document) -> str:
 
 
 def record_key(document: Document) -> str:
-    """Return a key of all that a store has of a chunk, so that with ``index(..., key_encoder=record_key)`` its metadata is current.
+    """Return a key of all that a store has of a chunk, so that with ``index(..., key_encoder=record_key)`` its metadata
+    is current.
 
     A chunk that moved, or whose parent or title is another, is added again, in place of what it was; with LangChain's
     ``CacheBackedEmbeddings``, it is not embedded again. The key is a UUID, which all stores take.

@@ -27,7 +27,10 @@ _log = logging.getLogger("advchunk")
 Naming = Callable[[Document], str]
 """Returns the name of a chunk's document, "" if it has none."""
 
-UNPLACED = "%d of %d hits have no start_index or no name of a document, or are not in its text, so nothing beside them is known: pass texts, or document_key"
+UNPLACED = (
+    "%d of %d hits have no start_index or no name of a document, or are not in its text, so nothing beside "
+    "them is known: pass texts, or document_key"
+)
 """What is logged of hits that stand alone."""
 
 _NAMES = ("source", "document_id", "doc_id", "file_path")  # metadata keys of the document's name
@@ -55,7 +58,9 @@ def to_hit(document: Document, name: Naming) -> Hit:
 def read_chunks(
     documents: Sequence[Document], name: Naming, counter: Counter, texts: Mapping[str, str]
 ) -> Collection[Document]:
-    """Return the collection of all chunks of documents, in reading order, which are located in the texts of their names."""
+    """Return the collection of all chunks of documents, in reading order, which are located in the texts of their
+    names.
+    """
     keys = [name(document) for document in documents]
     names = dict[str, str]()
     rest = [i for i, own in enumerate(keys) if own not in texts]
@@ -73,7 +78,10 @@ def read_chunks(
         bool(chunk.text) and not chunk.spans and key not in texts for chunk, key in zip(chunks, keys, strict=True)
     )
     if unplaced:
-        reason = "%d of %d chunks have no start_index: they are taken in the order in which they are passed, if their document has a name"
+        reason = (
+            "%d of %d chunks have no start_index: they are taken in the order in which they are passed, if their "
+            "document has a name"
+        )
         _log.warning(reason, unplaced, len(chunks))
     return collection
 
@@ -83,8 +91,8 @@ def read_hits(
 ) -> tuple[Collection[Document], int]:
     """Return the collection of hits in any order, with the chunks around them, and how many stand alone.
 
-    Hits have the places that they state or, if the text of their document is known, those where they are found there. Of the
-    others, those that overlap stand over each other. Those without a place or a name stand alone.
+    Hits have the places that they state or, if the text of their document is known, those where they are found there.
+    Of the others, those that overlap stand over each other. Those without a place or a name stand alone.
 
     Parameters
     ----------
@@ -161,8 +169,8 @@ class ChunkTable:
     def numbers_of(self, hits: Sequence[Document], id_key: str | None = None) -> list[int | None]:
         """Return the numbers of the chunks that a store returned, by their ids, or else by their texts and places.
 
-        A hit that has the id of a chunk, but another text, has none. With ``id_key``, hits are rows that have the id of their
-        chunk under this key.
+        A hit that has the id of a chunk, but another text, has none. With ``id_key``, hits are rows that have the id of
+        their chunk under this key.
         """
         if id_key is not None:
             return [self.number_of_id(hit.metadata.get(id_key)) for hit in hits]

@@ -47,11 +47,11 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     ----------
     budget : tokens of all passages, >= 1.
     order : of passages: "rank", or "document" for reading order.
-    texts : the texts of documents by their names, or the chunks around hits: a mapping, a function that returns None for a name
-        that it does not know, the path of a folder, a ``BaseStore`` of strings or documents, the vector store itself
-        (`StoreChunks`), any `advchunk.retrieval.Surroundings`, or several of these.
-    document_key : metadata key of the name of a chunk's document, or a function that returns the name; None is the first of
-        "source", "document_id", "doc_id" and "file_path".
+    texts : the texts of documents by their names, or the chunks around hits: a mapping, a function that returns None
+        for a name that it does not know, the path of a folder, a ``BaseStore`` of strings or documents, the vector
+        store itself (`StoreChunks`), any `advchunk.retrieval.Surroundings`, or several of these.
+    document_key : metadata key of the name of a chunk's document, or a function that returns the name; None is the
+        first of "source", "document_id", "doc_id" and "file_path".
     cutter : cuts the passages, and has the language and the tokenizer; None is ``PassageCutter()``.
 
     Raises

@@ -75,8 +75,8 @@ class HybridEmbeddings(Embeddings):
 class ChunkEmbeddings(Embeddings):
     """Serves precomputed vectors of chunks or sentences to any vector store; the embedder embeds all other texts.
 
-    A vector store asks by text alone. Equal texts with different vectors therefore get their vectors in turn, in the order
-    in which they were made; a store that adds texts in another order may swap them.
+    A vector store asks by text alone. Equal texts with different vectors therefore get their vectors in turn, in the
+    order in which they were made; a store that adds texts in another order may swap them.
     """
 
     def __init__(self, embedder: CheckedEmbedder, rows: Iterable[tuple[str, Floats]]) -> None:

@@ -28,17 +28,17 @@ class ChunkEnricher(BaseDocumentTransformer):
     ``transform_documents(chunks, parents=documents)``. They are matched by ``id``, which our splitters write into
     ``source_id``.
 
-    An added context precedes the text in ``page_content``, like titles and headings with ``include_context``, and is also in
-    ``metadata["added_context"]``, a summary in ``metadata["summary"]``. A rewritten chunk is in ``metadata["rewritten"]``. ``start_index``, ``end_index`` and ids
-    remain those of the original text.
+    An added context precedes the text in ``page_content``, like titles and headings with ``include_context``, and is
+    also in ``metadata["added_context"]``, a summary in ``metadata["summary"]``. A rewritten chunk is in
+    ``metadata["rewritten"]``. ``start_index``, ``end_index`` and ids remain those of the original text.
 
     Parameters
     ----------
     enricher : an `advchunk.enrich.ContextualEnricher`, `Summaries`, or `Rewriting`.
     rewritten : whether a rewritten chunk replaces the text in ``page_content``; the original text is then in
         ``metadata["original_text"]``.
-    on_error : handling of a chunk that fails: "skip" logs a warning for the first of each kind of error; "raise"; or a callable that
-        receives an `advchunk.enrich.ChunkFailure`.
+    on_error : handling of a chunk that fails: "skip" logs a warning for the first of each kind of error; "raise"; or a
+        callable that receives an `advchunk.enrich.ChunkFailure`.
     show_progress : whether to show a progress bar.
     """
 

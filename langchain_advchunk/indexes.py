@@ -23,7 +23,8 @@ from langchain_advchunk.settings import CheckedModel
 
 
 class IndexRetriever(CheckedModel, BaseRetriever):
-    """Retrieves from an index of the core, which needs no vector store: a file (`advchunk.retrieval.StoredRetriever`) or memory.
+    """Retrieves from an index of the core, which needs no vector store: a file (`advchunk.retrieval.StoredRetriever`)
+    or memory.
 
     The file outlives the process, and ``advchunk index`` and ``advchunk ask`` use it, too. A `StoredRetriever` lists
     and removes its documents::
@@ -41,8 +42,8 @@ class IndexRetriever(CheckedModel, BaseRetriever):
     budget : tokens of all passages, >= 1; None returns ``k`` chunks.
     k : chunks to return, >= 1; ``invoke(query, k=3)`` returns so many chunks.
     order : of passages: "rank", or "document" for reading order.
-    document_key : metadata key of a document's name, or a function that returns it; None is the first of "source", "document_id",
-        "doc_id" and "file_path", or the document's id.
+    document_key : metadata key of a document's name, or a function that returns it; None is the first of "source",
+        "document_id", "doc_id" and "file_path", or the document's id.
 
     Raises
     ------

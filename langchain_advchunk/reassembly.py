@@ -36,7 +36,9 @@ def source_name(document: Document) -> str:
 
 
 def group_by_source(documents: Sequence[Document], name: Callable[[Document], str] = source_name) -> list[list[int]]:
-    """Return the indices of each document's chunks: those of one ``source_id``, or runs of one name in reading order."""
+    """Return the indices of each document's chunks: those of one ``source_id``, or runs of one name in reading
+    order.
+    """
     groups, run, last = dict[Any, list[int]](), 0, None
     for i, document in enumerate(documents):
         metadata, keys = document.metadata, written_keys(document.metadata)
@@ -77,7 +79,9 @@ def to_framework_chunk(document: Document, written: Mapping[str, Any] | None = N
 
 
 def text_place(document: Document) -> TextPlace:
-    """Return the place of the text of a document in the one that it is a chunk of, by its metadata; else it is a whole one."""
+    """Return the place of the text of a document in the one that it is a chunk of, by its metadata; else it is a whole
+    one.
+    """
     content, written = document.page_content, written_metadata(document.metadata)
     part = to_framework_chunk(document, written)
     if part.spans and content.endswith(part.text):

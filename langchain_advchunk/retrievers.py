@@ -196,7 +196,9 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
 
     @property
     def _embeddings(self) -> Any:
-        """The embeddings of the store: of the several that LangChain's Milvus has for vectors and words, the dense ones."""
+        """The embeddings of the store: of the several that LangChain's Milvus has for vectors and words, the dense
+        ones.
+        """
         embeddings = getattr(self.vectorstore, "embeddings", None)
         if isinstance(embeddings, list):
             return next((model for model in embeddings if isinstance(model, Embeddings)), None)
@@ -274,7 +276,10 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
 
     def _filter(self, search_kwargs: Mapping[str, Any], chunk_filter: _Filter | None) -> _Filter | None:
         """Return the filter of words and neighbors: ``chunk_filter``, or else that of the store, or None."""
-        rule = "search_kwargs of a vectorstore must not have 'k': k is the number of results, and depth that of the store's hits"
+        rule = (
+            "search_kwargs of a vectorstore must not have 'k': k is the number of results, and depth that of the "
+            "store's hits"
+        )
         require(self.vectorstore is None or "k" not in search_kwargs, rule, search_kwargs)
         own = self.retriever.search_kwargs if isinstance(self.retriever, VectorStoreRetriever) else {}
         filters = {name: value for name, value in (own | dict(search_kwargs)).items() if _is_filter(name) and value}
@@ -309,7 +314,10 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         numbers = self._table.numbers_of([hit for hit, _ in hits], self.id_key)
         missing = [i for i, number in enumerate(numbers) if number is None]
         if missing and self._has_chunks:
-            reason = "%d of %d hits are not among the chunks, or have another text there, such as %r: make a new retriever with those of the store"
+            reason = (
+                "%d of %d hits are not among the chunks, or have another text there, such as %r: make a new "
+                "retriever with those of the store"
+            )
             self._warnings.warn("chunks", reason, len(missing), len(hits), hits[missing[0]][0].page_content[:60])
         if self.id_key is not None:  # a row alone is not a chunk
             hits = [hit for hit, number in zip(hits, numbers, strict=True) if number is not None]

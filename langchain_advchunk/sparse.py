@@ -17,12 +17,12 @@ _NO_WORDS, _NO_QUESTION = 0, 1  # indices, which a word has in one of 2^30 cases
 def qdrant_words(words: SparseWords) -> SparseEmbeddings:
     """Return the ``sparse_embedding`` of LangChain's ``QdrantVectorStore``.
 
-    With ``rarity="store"``, the collection must have its sparse vectors with ``modifier=Modifier.IDF``, else without: neither
-    LangChain nor Qdrant checks it.
+    With ``rarity="store"``, the collection must have its sparse vectors with ``modifier=Modifier.IDF``, else without:
+    neither LangChain nor Qdrant checks it.
 
     >>> from advchunk.retrieval import SparseWords
     >>> qdrant_words(SparseWords(40, rarity="store")).embed_query("green tea").values
-    [1.0, 1.0]
+    [0.2, 0.2, 0.2, 0.2, 0.2, 1.0, 0.2, 1.0]
     """
     from langchain_qdrant.sparse_embeddings import SparseEmbeddings, SparseVector
 
@@ -39,8 +39,8 @@ def qdrant_words(words: SparseWords) -> SparseEmbeddings:
 def milvus_words(words: SparseWords) -> BaseSparseEmbedding:
     """Return an ``embedding_function`` of LangChain's ``Milvus``, which may stand beside that of vectors.
 
-    Its index must have the ``metric_type`` "IP". Milvus refuses empty vectors: a text or a question without words has one that matches no
-    other.
+    Its index must have the ``metric_type`` "IP". Milvus refuses empty vectors: a text or a question without words has
+    one that matches no other.
 
     Raises `advchunk.ConfigurationError` if the store should weight the words, which Milvus does not.
     """

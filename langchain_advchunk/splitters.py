@@ -16,7 +16,7 @@ from langchain_advchunk.base import RESOURCE_NAMES, LinearSplitter
 _SUFFIX = "Splitter"
 _CORPUS = """A call splits one corpus: the first documents that it returns are the root and the communities. They belong to no document
 and have none of the metadata of documents; their ``sources`` are JSON, ``[[source_id, start, end], ...]``. An edit may replace any
-of them: split all documents again, and pass the chunks to ``index(..., cleanup="full", key_encoder=record_key)``."""
+of them: split all documents again, and pass the chunks to ``index(..., cleanup="full", key_encoder=record_key)``."""  # noqa: E501
 
 
 @cache

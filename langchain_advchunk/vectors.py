@@ -123,7 +123,9 @@ def _group_in(documents: Sequence[Document], chunks: Iterable[Document]) -> Iter
 
 
 def _find(piece: Document, finders: Sequence[tuple[int, Finder]]) -> tuple[int, Chunk] | None:
-    """Return the first document that has a chunk where its metadata says or else anywhere, and the chunk; None if none has."""
+    """Return the first document that has a chunk where its metadata says or else anywhere, and the chunk; None if none
+    has.
+    """
     chunk = _to_chunk(piece)
     for place, finder in finders:
         if chunk.spans and finder.has(chunk.text, chunk.spans):

@@ -77,18 +77,19 @@ class _Link(NamedTuple):
 class AdvchunkNodeParser(PlainFields, TextSplitter):
     """Parse nodes with a core chunker, and add its metadata to each chunk.
 
-    `_parse_nodes` builds complete nodes, so `_postprocess_parsed_nodes`, which would search each text with ``str.find``,
-    does nothing. A chunk has the metadata of its document, unchanged, and our own: ``token_count``, ``level``, ``spans`` if it
-    has several, ``section`` and ``title_path`` under headings, ``page``, ``pages`` and ``boxes`` if the layout has them
-    ("3 4", "3:left,top,right,bottom ..."), and the metadata of the algorithm. A key of ours that the document has too is
-    preceded by ``advchunk_``: ``advchunk_level``. ``advchunk_keys`` lists our keys, so that a chunk that is parsed again does
-    not pass them on. All are hidden from the embedder and the language model. With ``include_context`` there is also
-    ``context``, which both see, without a label if they see nothing else. Metadata of your own that either sees, and then the
-    label, do not count toward ``max_tokens``.
+    `_parse_nodes` builds complete nodes, so `_postprocess_parsed_nodes`, which would search each text with
+    ``str.find``, does nothing. A chunk has the metadata of its document, unchanged, and our own: ``token_count``,
+    ``level``, ``spans`` if it has several, ``section`` and ``title_path`` under headings, ``page``, ``pages`` and
+    ``boxes`` if the layout has them ("3 4", "3:left,top,right,bottom ..."), and the metadata of the algorithm. A key of
+    ours that the document has too is preceded by ``advchunk_``: ``advchunk_level``. ``advchunk_keys`` lists our keys,
+    so that a chunk that is parsed again does not pass them on. All are hidden from the embedder and the language model.
+    With ``include_context`` there is also ``context``, which both see, without a label if they see nothing else.
+    Metadata of your own that either sees, and then the label, do not count toward ``max_tokens``.
 
-    A chunk is linked to its document (SOURCE; a summary of a corpus has none), to those before and after it with the same parent, if any (PREVIOUS, NEXT), and
-    in a hierarchy to the chunks above and below (PARENT, CHILD). It is ``text[start_char_idx:end_char_idx]`` of its document only if it has one
-    span; `chunk_spans` returns the spans of any chunk. Ids are stable while the text, its context and the document id are unchanged: give documents an ``id_``.
+    A chunk is linked to its document (SOURCE; a summary of a corpus has none), to those before and after it with the
+    same parent, if any (PREVIOUS, NEXT), and in a hierarchy to the chunks above and below (PARENT, CHILD). It is
+    ``text[start_char_idx:end_char_idx]`` of its document only if it has one span; `chunk_spans` returns the spans of
+    any chunk. Ids are stable while the text, its context and the document id are unchanged: give documents an ``id_``.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", strict=True)
@@ -180,8 +181,8 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
     ) -> list[BaseNode]:
         """Return the nodes of files in any format, folders, and archives (`advchunk.chunk_files`).
 
-        Offsets are in the text that was read. Metadata is that of the file, with its path as ``file_path``, all hidden from
-        the embedder and the language model. ``content="main"`` keeps of web pages only what they are about.
+        Offsets are in the text that was read. Metadata is that of the file, with its path as ``file_path``, all hidden
+        from the embedder and the language model. ``content="main"`` keeps of web pages only what they are about.
         """
         return list(self.lazy_nodes_from_files(paths, show_progress, encoding=encoding, content=content))
 
@@ -335,7 +336,10 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         """
         parser = super().from_dict({key: data[key] for key in data if key != "fingerprint"}, **kwargs)
         if data.get("fingerprint", parser._fingerprint()) != parser._fingerprint():
-            message = "%s.from_dict makes a parser that differs from that of the dictionary: pass its resources, such as embed_model"
+            message = (
+                "%s.from_dict makes a parser that differs from that of the dictionary: pass its resources, such "
+                "as embed_model"
+            )
             _log.warning(message, cls.__name__)
         return parser
 
@@ -355,10 +359,11 @@ class LinearNodeParser(AdvchunkNodeParser):
 
     `core` returns the core chunker, with the parameters that a ``preset`` sets.
 
-    With ``vectors="units"`` a chunk is retrieved by its nearest sentence, whose vector contains some of its chunk and of the
-    text around it (`advchunk.models.context_vectors.sentence_rows`): "small to big". The nodes are then `IndexNode`s, one
-    per sentence, with the chunk as their ``obj``: put them into any index, and its retriever returns each chunk once.
-    ``similarity_top_k`` counts sentences. To store each chunk only once, in memory, use ``VectorStoreIndex(objects=nodes)``.
+    With ``vectors="units"`` a chunk is retrieved by its nearest sentence, whose vector contains some of its chunk and
+    of the text around it (`advchunk.models.context_vectors.sentence_rows`): "small to big". The nodes are then
+    `IndexNode`s, one per sentence, with the chunk as their ``obj``: put them into any index, and its retriever returns
+    each chunk once. ``similarity_top_k`` counts sentences. To store each chunk only once, in memory, use
+    ``VectorStoreIndex(objects=nodes)``.
     """
 
     chunker_class: ClassVar[type[Chunker]]
@@ -384,7 +389,8 @@ class LinearNodeParser(AdvchunkNodeParser):
     )
     vectors: Vectors = Field(
         default="none",
-        description="Sets the embedding of each node: its own, mixed with its neighbors', one per sentence, or pooled from its tokens; of text and context, without metadata.",
+        description="Sets the embedding of each node: its own, mixed with its neighbors', one per sentence, or pooled "
+        "from its tokens; of text and context, without metadata.",
     )
 
     @model_validator(mode="before")
@@ -514,7 +520,9 @@ def users_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hidden_keys(metadata: Mapping[str, Any], users: Mapping[str, Any]) -> list[str]:
-    """Return the keys of a chunk to hide from embedder and language model: those not of the user, except the context's."""
+    """Return the keys of a chunk to hide from embedder and language model: those not of the user, except the
+    context's.
+    """
     visible = {*users, written_keys(metadata).get("context")}
     return [key for key in metadata if key not in visible]
 
@@ -539,7 +547,9 @@ def presentation(node: BaseNode, metadata: Mapping[str, Any], hidden: Sequence[s
 
 
 def _picture(node: BaseNode) -> dict[str, Any] | None:
-    """Return the picture of an `ImageDocument` or `ImageNode`, as the fields of an `ImageNode`; None for other nodes."""
+    """Return the picture of an `ImageDocument` or `ImageNode`, as the fields of an `ImageNode`; None for other
+    nodes.
+    """
     is_picture = isinstance(node, (ImageDocument, ImageNode))
     return {name: getattr(node, name) for name in _PICTURE} if is_picture else None
 
@@ -558,7 +568,9 @@ def _media_node(parent: BaseNode) -> BaseNode:
 
 
 def text_place(node: BaseNode) -> TextPlace:
-    """Return the place of the text of a node in its document, by its offsets and metadata; a document is a whole one."""
+    """Return the place of the text of a node in its document, by its offsets and metadata; a document is a whole
+    one.
+    """
     written = written_metadata(node.metadata)
     spans = node_spans(node, written)
     if node.source_node is None and "spans" not in written:

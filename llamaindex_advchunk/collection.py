@@ -145,7 +145,8 @@ class Pool:
     def _unified(self, nodes: Collection[BaseNode], ranking: Ranking, texts: Mapping[str, str]) -> Collection[BaseNode]:
         """Return nodes with the texts of the documents to cut, in which hits stand beside the nodes that are known.
 
-        Nodes whose places are estimated stay in texts of their own. Under filters, only nodes that pass stand around hits.
+        Nodes whose places are estimated stay in texts of their own. Under filters, only nodes that pass stand around
+        hits.
 
         Parameters
         ----------
@@ -238,8 +239,8 @@ class PoolReader:
 
         Parameters
         ----------
-        around : the text around the nodes, which are some hits, in any order, and are not searched by words; None if they are
-            all nodes of their documents.
+        around : the text around the nodes, which are some hits, in any order, and are not searched by words; None if
+            they are all nodes of their documents.
         """
         are_all, texts = around is None, dict[str, str]()
         sources = list(nodes)
@@ -277,7 +278,8 @@ class PoolReader:
         return chunk if isinstance(chunk, BaseNode) else node
 
     def _place(self, nodes: Sequence[BaseNode], texts: Mapping[str, str], *, are_all: bool) -> Collection[BaseNode]:
-        """Return nodes in their documents; those without one, or hits without a place, in runs that are texts of their own.
+        """Return nodes in their documents; those without one, or hits without a place, in runs that are texts of their
+        own.
 
         Parameters
         ----------

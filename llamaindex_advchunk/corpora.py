@@ -12,8 +12,9 @@ def update_nodes(index: VectorStoreIndex, nodes: Sequence[BaseNode]) -> None:
     """Change an index so that it has exactly these nodes; those that are the same stay as they are.
 
     The docstore of the index says what it has, so it must outlive the process if the vector store does, and be used for
-    nothing else but documents. Nodes are embedded if they are new, or if anything of them is: their text, place, metadata
-    or links. With ``vectors="plain"`` and a ``cache``, the parser sets the embeddings, and embeds only new texts.
+    nothing else but documents. Nodes are embedded if they are new, or if anything of them is: their text, place,
+    metadata or links. With ``vectors="plain"`` and a ``cache``, the parser sets the embeddings, and embeds only new
+    texts.
 
     An update that is interrupted leaves an index without some nodes; the next one completes it.
 
@@ -50,6 +51,8 @@ def update_nodes(index: VectorStoreIndex, nodes: Sequence[BaseNode]) -> None:
 
 
 def _unfinished(node: BaseNode) -> TextNode:
-    """Return a node that differs from all others with its id: it stands in the docstore until the vector store is changed."""
+    """Return a node that differs from all others with its id: it stands in the docstore until the vector store is
+    changed.
+    """
     source = {NodeRelationship.SOURCE: node.source_node} if node.source_node else {}
     return TextNode(id_=node.node_id, relationships=source)

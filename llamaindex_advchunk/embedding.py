@@ -52,8 +52,8 @@ class DefaultEmbedding(Named, BaseEmbedding):
 class HybridEmbedding(Named, BaseEmbedding):
     """Any embedding with hashed words beside it, for a vector store without a text index (see `HybridEmbedder`).
 
-    Store the vectors of all texts and queries with the same parameters; do not cut with them. The embedding inside is not
-    serialized, but its name is, so that a copy made without it raises an error.
+    Store the vectors of all texts and queries with the same parameters; do not cut with them. The embedding inside is
+    not serialized, but its name is, so that a copy made without it raises an error.
 
     >>> len(HybridEmbedding().get_query_embedding("Green tea."))
     768

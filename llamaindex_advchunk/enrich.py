@@ -21,14 +21,14 @@ from llamaindex_advchunk.plain import PlainFields, Resource
 class ChunkEnricher(PlainFields, TransformComponent):
     """Add the context that nodes need to be read alone: ``ChunkEnricher(enricher=ContextualEnricher(llm=...))``.
 
-    It goes after a node parser, ours or another, in an ``IngestionPipeline``. As a pipeline passes on nodes without their
-    documents, it reassembles documents from the nodes of one SOURCE, by ``start_char_idx`` and ``end_char_idx``, or else in
-    the order of the nodes; with our parsers the result is exact. Pass all nodes of a document in one call.
+    It goes after a node parser, ours or another, in an ``IngestionPipeline``. As a pipeline passes on nodes without
+    their documents, it reassembles documents from the nodes of one SOURCE, by ``start_char_idx`` and ``end_char_idx``,
+    or else in the order of the nodes; with our parsers the result is exact. Pass all nodes of a document in one call.
 
-    An added context or summary is in ``metadata["context"]``, after titles and headings, where embedder and language model both see it. A
-    rewritten chunk is in ``metadata["rewritten"]``, hidden from both, as are all other added keys. Text, positions and ids
-    do not change; links between nodes are updated. A node whose content changes loses its embedding. Nodes without text, and
-    the sentences that ``vectors="units"`` adds, pass through unchanged.
+    An added context or summary is in ``metadata["context"]``, after titles and headings, where embedder and language
+    model both see it. A rewritten chunk is in ``metadata["rewritten"]``, hidden from both, as are all other added keys.
+    Text, positions and ids do not change; links between nodes are updated. A node whose content changes loses its
+    embedding. Nodes without text, and the sentences that ``vectors="units"`` adds, pass through unchanged.
 
     A pipeline's cache stores the output, including chunks that failed, and a component cannot prevent that. Clear it
     and, with the enricher's own ``cache``, the next run requests only those chunks. With ``on_error="raise"`` the

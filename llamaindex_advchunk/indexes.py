@@ -21,7 +21,8 @@ from llamaindex_advchunk.collection import to_node
 
 
 class IndexRetriever(BaseRetriever):
-    """Retrieves from an index of the core, which needs no vector store: a file (`advchunk.retrieval.StoredRetriever`) or memory.
+    """Retrieves from an index of the core, which needs no vector store: a file (`advchunk.retrieval.StoredRetriever`)
+    or memory.
 
     The file outlives the process, and ``advchunk index`` and ``advchunk ask`` use it, too. A `StoredRetriever` lists
     and removes its documents::

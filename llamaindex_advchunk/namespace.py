@@ -1,4 +1,6 @@
-"""`llamaindex_advchunk` under the name by which LlamaIndex's integrations are imported: `llama_index.node_parser.advchunk`."""
+"""`llamaindex_advchunk` under the name by which LlamaIndex's integrations are imported:
+`llama_index.node_parser.advchunk`.
+"""
 
 from typing import Any
 

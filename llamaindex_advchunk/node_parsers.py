@@ -20,7 +20,7 @@ _CORPUS = """A call parses one corpus: the first nodes that it returns are the r
 they have no SOURCE and none of the metadata of documents; their ``sources`` are JSON, ``[[document id, start, end],
 ...]``. An edit may replace any of them: parse all documents again by ``get_nodes_from_documents``, and pass the nodes
 to `update_nodes`. The parser is no
-transformation of a pipeline or an index, which may pass some of the documents only."""
+transformation of a pipeline or an index, which may pass some of the documents only."""  # noqa: E501
 
 
 @cache

@@ -106,5 +106,5 @@ def plain(value: Any) -> Any:
 
 
 def _is_private(name: str, value: Any) -> bool:
-    """Whether a value is the contents of a cache, or a URL of one, which may hold a password."""
+    """Return True for the contents of a cache, or its URL, which may hold a password."""
     return name == "cache" and (isinstance(value, Mapping) or (isinstance(value, str) and "://" in value))

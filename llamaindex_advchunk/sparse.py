@@ -14,14 +14,14 @@ SparseEncoder: TypeAlias = Callable[[list[str]], tuple[list[list[int]], list[lis
 def qdrant_words(words: SparseWords) -> tuple[SparseEncoder, SparseEncoder]:
     """Return ``sparse_doc_fn`` and ``sparse_query_fn`` of LlamaIndex's ``QdrantVectorStore``.
 
-    With ``rarity="store"``, pass it ``sparse_config=SparseVectorParams(modifier=Modifier.IDF)``, else none: it does not check it.
-    It embeds the text of a node with all metadata that is not hidden from the embedder.
+    With ``rarity="store"``, pass it ``sparse_config=SparseVectorParams(modifier=Modifier.IDF)``, else none: it does not
+    check it. It embeds the text of a node with all metadata that is not hidden from the embedder.
 
     >>> from advchunk.retrieval import SparseWords
     >>> encode_texts, encode_queries = qdrant_words(SparseWords(40, rarity="store"))
     >>> indices, values = encode_queries(["green tea"])
     >>> values
-    [[1.0, 1.0]]
+    [[0.2, 0.2, 0.2, 0.2, 0.2, 1.0, 0.2, 1.0]]
     """
 
     def encode_texts(texts: list[str]) -> tuple[list[list[int]], list[list[float]]]:

@@ -26,7 +26,8 @@ from llamaindex_advchunk.base import node_spans
 from llamaindex_advchunk.collection import to_hit, users_name
 
 AnySource: TypeAlias = SurroundingsLike | BaseDocumentStore | BasePydanticVectorStore
-"""A source of texts or nodes as in the core, a docstore that has the documents, or a vector store that has the nodes."""
+"""A source of texts or nodes as in the core, a docstore that has the documents, or a vector store that has the
+nodes."""
 
 _MOST_STEPS = 50  # from a hit to the nodes around it
 

@@ -28,8 +28,8 @@ def vectors_for(
     """Return the nodes of any node parser with an ``embedding``; for "units", an `IndexNode` for each sentence of each.
 
     They go into any index, as the nodes of our parsers with ``vectors=kind`` do (`LinearNodeParser`).
-    A node is embedded with the metadata that its embedder sees. The nodes themselves are not changed; those without text are
-    returned as they are, after the others.
+    A node is embedded with the metadata that its embedder sees. The nodes themselves are not changed; those without
+    text are returned as they are, after the others.
 
     Parameters
     ----------

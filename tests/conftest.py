@@ -109,7 +109,8 @@ frozen = (None, 0)
 
 
 def pytest_runtest_setup(item):
-    """Exempt what is loaded by now, such as large libraries, from the passes of the garbage collector: they are slow."""
+    """Exempt what is loaded by now, such as large libraries, from the passes of the garbage collector: they are
+    slow."""
     global frozen  # noqa: PLW0603 - one heap, one state
     if (now := (item.path, len(sys.modules) // MANY)) != frozen:
         frozen = now
@@ -131,7 +132,8 @@ def linear(name):
 
 @pytest.fixture
 def unwalled(name):
-    """Return the parameters that turn off a chunker's hard stops, or smaller sizes of finer levels, which keep chunks small."""
+    """Return the parameters that turn off a chunker's hard stops, or smaller sizes of finer levels, which keep chunks
+    small."""
     if ALGORITHMS[name].levels > 1:
         return {"levels": ["section", "recursive", "sentence"]}
     return {"markup": "plain"} if name in ("grobid-section", "layout-aware") else {}

@@ -9,20 +9,32 @@ def _text(text):
 
 # Each with the speakers of its turns, in order.
 TRANSCRIPTS = {
-    "paragraphs": ("Ann: Is there tea?\n\nBob: Yes, there is.\n\nAnn: Good.\n\nBob: Green or black?\n", "Ann Bob Ann Bob"),
+    "paragraphs": ("Ann: Is there tea?\n\nBob: Yes, there is.\n\nAnn: Good.\n\nBob: Green or "
+                   "black?\n", "Ann Bob Ann Bob"),
     "lines": ("Ann: Is there tea?\nBob: Yes, there is.\nAnn: Good.\nBob: Green or black?\n", "Ann Bob Ann Bob"),
-    "windows line ends": ("Ann: Is there tea?\r\n\r\nBob: Yes.\r\n\r\nAnn: Good.\r\n\r\nBob: Green?\r\n", "Ann Bob Ann Bob"),
-    "roles": ("Ann Lee (Chair): Shall we start?\n\nMr. O'Neil (Kent, Lib.): Yes.\n\nAnn Lee (Chair): Good.\n\nMr. O'Neil: Thanks.\n", "Ann Lee|Mr. O'Neil|Ann Lee|Mr. O'Neil"),
-    "nested roles": ("The Chair (Hon. A. Rota (North, Lib.)): Order?\n\nMs. May: Yes.\n\nThe Chair (Hon. A. Rota (North, Lib.)): Order.\n\nMs. May: Fine.\n", "The Chair|Ms. May|The Chair|Ms. May"),
-    "bold, colon inside": ("**Ann:** Is there tea?\n\n**Bob:** Yes.\n\n**Ann:** Good.\n\n**Bob:** Which?\n", "Ann Bob Ann Bob"),
-    "bold, colon outside": ("**Ann**: Is there tea?\n\n**Bob**: Yes.\n\n**Ann**: Good.\n\n**Bob**: Which?\n", "Ann Bob Ann Bob"),
+    "windows line ends": ("Ann: Is there tea?\r\n\r\nBob: Yes.\r\n\r\nAnn: Good.\r\n\r\nBob: "
+                          "Green?\r\n", "Ann Bob Ann Bob"),
+    "roles": ("Ann Lee (Chair): Shall we start?\n\nMr. O'Neil (Kent, Lib.): Yes.\n\nAnn Lee (Chair): Good.\n\nMr. "
+              "O'Neil: Thanks.\n", "Ann Lee|Mr. O'Neil|Ann Lee|Mr. O'Neil"),
+    "nested roles": ("The Chair (Hon. A. Rota (North, Lib.)): Order?\n\nMs. May: Yes.\n\nThe Chair (Hon. A. Rota "
+                     "(North, Lib.)): Order.\n\nMs. May: Fine.\n", "The Chair|Ms. May|The Chair|Ms. May"),
+    "bold, colon inside": ("**Ann:** Is there tea?\n\n**Bob:** Yes.\n\n**Ann:** Good.\n\n**Bob:** "
+                           "Which?\n", "Ann Bob Ann Bob"),
+    "bold, colon outside": ("**Ann**: Is there tea?\n\n**Bob**: Yes.\n\n**Ann**: Good.\n\n**Bob**: "
+                            "Which?\n", "Ann Bob Ann Bob"),
     "italic": ("*Ann:* Is there tea?\n\n*Bob:* Yes.\n\n*Ann:* Good.\n\n*Bob:* Which?\n", "Ann Bob Ann Bob"),
-    "stamps first": ("[00:00:02] Ann: Is there tea?\n[00:00:05] Bob: Yes.\n[00:00:09] Ann: Good\n[00:00:11] Bob: Which\n", "Ann Bob Ann Bob"),
-    "bare stamps first": ("00:02 Ann: Is there tea?\n00:05 Bob: Yes.\n00:09 Ann: Good\n00:11 Bob: Which\n", "Ann Bob Ann Bob"),
-    "stamps after the name": ("Ann (00:02): Is there tea?\n\nBob (00:05): Yes.\n\nAnn (00:09): Good\n\nBob (00:11): Which\n", "Ann Bob Ann Bob"),
-    "ranges": ("[00:02 - 00:04] Ann: Is there tea?\n\n[00:05 - 00:08] Bob: Yes.\n\n[00:09 - 00:10] Ann: Good\n\n[00:11 - 00:12] Bob: Which\n", "Ann Bob Ann Bob"),
-    "Otter": ("Ann Lee  0:02\nIs there tea?\n\nBob  0:05\nYes, there is.\n\nAnn Lee  0:09\nGood.\n\nBob  0:11\nWhich?\n", "Ann Lee|Bob|Ann Lee|Bob"),
-    "Teams": ("Ann Lee   0:02\nIs there tea?\nBob   0:05\nYes, there is.\nAnn Lee   0:09\nGood.\nBob   0:11\nWhich?\n", "Ann Lee|Bob|Ann Lee|Bob"),
+    "stamps first": ("[00:00:02] Ann: Is there tea?\n[00:00:05] Bob: Yes.\n[00:00:09] Ann: Good\n[00:00:11] "
+                     "Bob: Which\n", "Ann Bob Ann Bob"),
+    "bare stamps first": ("00:02 Ann: Is there tea?\n00:05 Bob: Yes.\n00:09 Ann: Good\n00:11 "
+                          "Bob: Which\n", "Ann Bob Ann Bob"),
+    "stamps after the name": ("Ann (00:02): Is there tea?\n\nBob (00:05): Yes.\n\nAnn (00:09): Good\n\nBob "
+                              "(00:11): Which\n", "Ann Bob Ann Bob"),
+    "ranges": ("[00:02 - 00:04] Ann: Is there tea?\n\n[00:05 - 00:08] Bob: Yes.\n\n[00:09 - 00:10] Ann: "
+               "Good\n\n[00:11 - 00:12] Bob: Which\n", "Ann Bob Ann Bob"),
+    "Otter": ("Ann Lee  0:02\nIs there tea?\n\nBob  0:05\nYes, there is.\n\nAnn Lee  0:09\nGood.\n\nBob  "
+              "0:11\nWhich?\n", "Ann Lee|Bob|Ann Lee|Bob"),
+    "Teams": ("Ann Lee   0:02\nIs there tea?\nBob   0:05\nYes, there is.\nAnn Lee   0:09\nGood.\nBob   "
+              "0:11\nWhich?\n", "Ann Lee|Bob|Ann Lee|Bob"),
     "Rev": ("Ann Lee (00:02):\nIs there tea?\n\nBob (00:05):\nYes.\n\nAnn Lee (00:09):\nGood.\n\nBob (00:11):\nWhich?\n", "Ann Lee|Bob|Ann Lee|Bob"),
     "time above": ("00:00:02 Ann\nIs there tea?\n\n00:00:05 Bob\nYes.\n\n00:00:09 Ann\nGood.\n\n00:00:11 Bob\nWhich?\n", "Ann Bob Ann Bob"),
     "bold name, time": ("**Ann** 00:02\n\nIs there tea?\n\n**Bob** 00:05\n\nYes.\n\n**Ann** 00:09\n\nGood.\n\n**Bob** 00:11\n\nWhich?\n", "Ann Bob Ann Bob"),

@@ -36,7 +36,8 @@ def leaves(chunks):
 
 
 def numbered(name, results):
-    """Return the lists of chunks that ``index`` and ``parent`` number: those of each document, or of all for a corpus."""
+    """Return the lists of chunks that ``index`` and ``parent`` number: those of each document, or of all for a
+    corpus."""
     return [[chunk for chunks in results for chunk in chunks]] if ALGORITHMS[name].corpus else results
 
 

@@ -1,4 +1,5 @@
-"""A check that time grows in proportion to a text: a ratio of processor times in one process, on a busy machine, too."""
+"""A check that time grows in proportion to a text: a ratio of processor times in one process, on a busy machine,
+too."""
 
 import gc
 

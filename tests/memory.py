@@ -15,6 +15,7 @@ for statement in statements:
 
 
 def peaks(imports: str, *statements: str) -> list[int]:
-    """Return the peak memory of each statement in bytes; in another process, since threads of other tests allocate, too."""
+    """Return the peak memory of each statement in bytes; in another process, since threads of other tests allocate,
+    too."""
     command = [sys.executable, "-c", _PRINT_PEAKS, imports, *statements]
     return [int(line) for line in subprocess.run(command, capture_output=True, check=True, text=True).stdout.split()]

@@ -1,7 +1,8 @@
-"""Write one random document in many formats: headings with numbers, nested lists, tables with merged heads, notes, links, boxes, hidden text.
+"""Write one random document in many formats: headings with numbers, nested lists, tables with merged heads, notes,
+links, boxes, hidden text.
 
-A document is a list of `Part`; its text is runs, each with a mark: "", "sup", "link", "note", or "deleted". `WRITERS` has a function for each
-format; `expected` is what must be read.
+A document is a list of `Part`; its text is runs, each with a mark: "", "sup", "link", "note", or "deleted". `WRITERS`
+has a function for each format; `expected` is what must be read.
 """
 
 import random
@@ -105,7 +106,8 @@ def lists(parts: Sequence[Part]) -> Iterable[tuple[bool, list[Part]]]:
 
 
 def markdown(parts: Sequence[Part]) -> bytes:
-    """Write Markdown, which has no hidden text, no boxes, no merged cells, one row of heads, and no items with letters."""
+    """Write Markdown, which has no hidden text, no boxes, no merged cells, one row of heads, and no items with
+    letters."""
     made = list[str]()
     for kind, level, text in expected(parts):
         mark = "#" * level + " " if kind == "heading" else "  " * (level - 1)
@@ -142,7 +144,8 @@ def html_body(parts: Sequence[Part]) -> str:
             if part.rows:
                 rows = (
                     "".join(
-                        f'<{"td" if i > 1 else "th"} rowspan="{down}" colspan="{across}">{escape(text)}</{"td" if i > 1 else "th"}>'
+                        f'<{"td" if i > 1 else "th"} rowspan="{down}" '
+                        f'colspan="{across}">{escape(text)}</{"td" if i > 1 else "th"}>'
                         for text, down, across in row
                     )
                     for i, row in enumerate(part.rows)
@@ -166,15 +169,21 @@ def epub(parts: Sequence[Part]) -> bytes:
     return zipped(
         {
             "mimetype": "application/epub+zip",
-            "META-INF/container.xml": '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile full-path="b.opf"/></rootfiles></container>',
-            "b.opf": '<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="c" href="c.xhtml" media-type="application/xhtml+xml"/></manifest><spine><itemref idref="c"/></spine></package>',
+            "META-INF/container.xml": "<container "
+            'xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile '
+            'full-path="b.opf"/></rootfiles></container>',
+            "b.opf": '<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="c" href="c.xhtml" '
+            'media-type="application/xhtml+xml"/></manifest><spine><itemref idref="c"/></spine></package>',
             "c.xhtml": f'<?xml version="1.0" encoding="utf-8"?>{page}',
         }
     )
 
 
 OFFICE = "http://schemas.openxmlformats.org"
-W = f'xmlns:w="{OFFICE}/wordprocessingml/2006/main" xmlns:r="{OFFICE}/officeDocument/2006/relationships" xmlns:v="urn:schemas-microsoft-com:vml"'
+W = (
+    f'xmlns:w="{OFFICE}/wordprocessingml/2006/main" xmlns:r="{OFFICE}/officeDocument/2006/relationships" '
+    'xmlns:v="urn:schemas-microsoft-com:vml"'
+)
 
 
 def relations(*targets: tuple[str, str, str]) -> str:
@@ -211,7 +220,8 @@ def docx(parts: Sequence[Part]) -> bytes:  # noqa: C901
             for i, row in enumerate(part.rows):
                 merge = '<w:vMerge w:val="restart"/>'
                 cells = [
-                    f'<w:tc><w:tcPr><w:gridSpan w:val="{across}"/>{merge * (down > 1)}</w:tcPr>{paragraph(run(text))}</w:tc>'
+                    "<w:tc><w:tcPr><w:gridSpan "
+                    f'w:val="{across}"/>{merge * (down > 1)}</w:tcPr>{paragraph(run(text))}</w:tc>'
                     for text, down, across in row
                 ]
                 cells = ["<w:tc><w:tcPr><w:vMerge/></w:tcPr><w:p/></w:tc>"] * (i == 1) + cells
@@ -243,7 +253,8 @@ def docx(parts: Sequence[Part]) -> bytes:  # noqa: C901
     numbering = "".join(f'<w:abstractNum w:abstractNumId="{i}">{own}</w:abstractNum>' for i, own in definitions.items())
     numbering += "".join(f'<w:num w:numId="{i}"><w:abstractNumId w:val="{i}"/></w:num>' for i in (1, 3)) + nums
     styles = "".join(
-        f'<w:style w:type="paragraph" w:styleId="H{i}"><w:name w:val="heading {i}"/><w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style>'
+        f'<w:style w:type="paragraph" w:styleId="H{i}"><w:name w:val="heading {i}"/><w:pPr><w:numPr><w:numId '
+        'w:val="1"/></w:numPr></w:pPr></w:style>'
         for i in (1, 2)
     )
     foot = "".join(
@@ -302,8 +313,10 @@ def odt(parts: Sequence[Part]) -> bytes:
                 rows = [
                     "<table:covered-table-cell/>" * (i == 1)
                     + "".join(
-                        f'<table:table-cell table:number-rows-spanned="{down}" table:number-columns-spanned="{across}"><text:p>{escape(own)}</text:p></table:table-cell>'
-                        + "<table:covered-table-cell/>" * (across - 1)
+                        f'<table:table-cell table:number-rows-spanned="{down}" '
+                        f'table:number-columns-spanned="{across}"><text:p>{escape(own)}</text:p></table:table-cell>'
+                        + "<table:covered-table-cell/>"
+                        * (across - 1)
                         for own, down, across in row
                     )
                     for i, row in enumerate(part.rows)
@@ -331,14 +344,18 @@ def odt(parts: Sequence[Part]) -> bytes:
         f"<text:outline-style>{outline}</text:outline-style>"
         f'<text:list-style style:name="N">{numbers}</text:list-style>'
         f'<text:list-style style:name="B">{bullets}</text:list-style>'
-        '<style:style style:name="Up" style:family="text"><style:text-properties style:text-position="super 58%"/></style:style>'
-        '<style:style style:name="Gone" style:family="paragraph"><style:text-properties text:display="none"/></style:style>'
+        '<style:style style:name="Up" style:family="text"><style:text-properties style:text-position="super '
+        '58%"/></style:style>'
+        '<style:style style:name="Gone" style:family="paragraph"><style:text-properties '
+        'text:display="none"/></style:style>'
     )
     return zipped(
         {
             "mimetype": "application/vnd.oasis.opendocument.text",
-            "styles.xml": f"<office:document-styles {ODF}><office:styles>{styles}</office:styles></office:document-styles>",
-            "content.xml": f"<office:document-content {ODF}><office:body><office:text>{body}</office:text></office:body></office:document-content>",
+            "styles.xml": "<office:document-styles "
+            f"{ODF}><office:styles>{styles}</office:styles></office:document-styles>",
+            "content.xml": "<office:document-content "
+            f"{ODF}><office:body><office:text>{body}</office:text></office:body></office:document-content>",
         }
     )
 
@@ -391,7 +408,8 @@ P = f'xmlns:p="{OFFICE}/presentationml/2006/main" xmlns:a="{OFFICE}/drawingml/20
 
 
 def pptx(parts: Sequence[Part]) -> bytes:
-    """Write slides, one for each section: they have no notes at the foot, no headings below their titles, and no deletions."""
+    """Write slides, one for each section: they have no notes at the foot, no headings below their titles, and no
+    deletions."""
     slides = list[str]()
 
     def shape(content: str, about: str = "", place: str = "") -> str:

@@ -24,7 +24,8 @@ def _font_objects(first):
 
 
 class Paper:
-    """A PDF with text in standard fonts; coordinates are points from the top left, as in the blocks that the reader returns.
+    """A PDF with text in standard fonts; coordinates are points from the top left, as in the blocks that the reader
+    returns.
 
     The font "symbols" has characters of the private use area, and "unmapped" has codes without any character.
     """

@@ -9,7 +9,8 @@ from unittest.mock import patch
 
 
 def run(name, *arguments):
-    """Return what a script in ``benchmarks`` prints; its exit is that of the script, and its warnings are not errors."""
+    """Return what a script in ``benchmarks`` prints; its exit is that of the script, and its warnings are not
+    errors."""
     script, out = import_module(name), StringIO()
     with patch.object(sys, "argv", [name, *map(str, arguments)]), redirect_stdout(out), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,5 @@
-"""Which tests start processes or servers, load large libraries or models, or measure time, as far as their code shows it."""
+"""Which tests start processes or servers, load large libraries or models, or measure time, as far as their code shows
+it."""
 
 from functools import cache
 from pathlib import Path
@@ -17,7 +18,8 @@ STARTERS = LARGE - {"torch", "transformers"} | {
 
 
 def names_used(item):
-    """Return the names and strings in a test, its parameters and fixtures, and the functions of the tests that these call."""
+    """Return the names and strings in a test, its parameters and fixtures, and the functions of the tests that these
+    call."""
     fixtures = item._fixtureinfo.name2fixturedefs if hasattr(item, "_fixtureinfo") else {}
     functions = [getattr(item, "function", None), *(own.func for defined in fixtures.values() for own in defined)]
     params = item.callspec.params if hasattr(item, "callspec") else {}

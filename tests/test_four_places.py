@@ -1,4 +1,5 @@
-"""A new algorithm takes four places: its file, its row, its tests, and its page (CONTRIBUTING); all else follows from them."""
+"""A new algorithm takes four places: its file, its row, its tests, and its page (CONTRIBUTING); all else follows from
+them."""
 
 import os
 import shutil

@@ -24,7 +24,10 @@ def test_few_entries_import_each_other():
 
 
 def test_an_import_is_seen_wherever_it_stands(tmp_path):
-    code = "import advchunk.errors\ndef late():\n    from advchunk import records\n    from advchunk.text.terms import Words"
+    code = (
+        "import advchunk.errors\ndef late():\n    from advchunk import records\n    from advchunk.text.terms "
+        "import Words"
+    )
     (tmp_path / "some.py").write_text(code)
     assert [*imports(tmp_path / "some.py")] == [
         ("advchunk.errors", 1),
@@ -108,7 +111,8 @@ def test_no_public_name_is_defined_twice():
                 "_"
             ):
                 places.setdefault(node.name, []).append(str(path.relative_to(CORE)))
-    # Each reader is a module with `read`, or with `blocks` if the text stays as it is, and may have `read_all` and `restore_layout`.
+    # Each reader is a module with `read`, or with `blocks` if the text stays as it is, and may have `read_all` and
+    # `restore_layout`.
     assert {
         name: paths
         for name, paths in places.items()
@@ -190,11 +194,18 @@ print(count(lambda: {call}))
 """
 SENTENCE = "from advchunk import RecursiveChunker", 'RecursiveChunker(max_tokens=100).chunk("one short sentence.")'
 PARAGRAPHS = "\n\n".join([
-    "# Tea", "Green tea is made of leaves that are steamed soon after they are picked, so that they stay green. It is drunk hot, and in summer also cold.",
-    "Black tea is made of leaves that wither and are rolled. Their juice turns brown in the air within two hours. Then they are dried in an oven, and sorted.",
-    "## How to brew it", "Boil the water. Let it cool for a minute, for green tea even for three. Put a spoon of leaves into the pot for each cup, and one more for the pot.",
-    "Pour it through a sieve. Some take milk, others lemon, but never both. Sugar is added last, when the tea is in the cup, and stirred with a small spoon.",
-    "## Where it grows", "Tea grows in warm countries with much rain. Most of it comes from China, India, Kenya, and Sri Lanka. The best leaves grow slowly, in the mountains, where nights are cool and mornings are full of mist, as in Darjeeling, Uva, and Wuyi. A small part of the world's tea also comes from Vietnam, Turkey, and Japan.",
+    "# Tea", "Green tea is made of leaves that are steamed soon after they are picked, so that they stay green. It is "
+             "drunk hot, and in summer also cold.",
+    "Black tea is made of leaves that wither and are rolled. Their juice turns brown in the air within two hours. "
+    "Then they are dried in an oven, and sorted.",
+    "## How to brew it", "Boil the water. Let it cool for a minute, for green tea even for three. Put a spoon of "
+                         "leaves into the pot for each cup, and one more for the pot.",
+    "Pour it through a sieve. Some take milk, others lemon, but never both. Sugar is added last, when the tea is in "
+    "the cup, and stirred with a small spoon.",
+    "## Where it grows", "Tea grows in warm countries with much rain. Most of it comes from China, India, Kenya, and "
+                         "Sri Lanka. The best leaves grow slowly, in the mountains, where nights are cool and "
+                         "mornings are full of mist, as in Darjeeling, Uva, and Wuyi. A small part of the world's tea "
+                         "also comes from Vietnam, Turkey, and Japan.",
 ])  # fmt: skip
 SPLITTER = (
     "from langchain_advchunk import RecursiveSplitter\nfrom langchain_core.documents import Document\n"

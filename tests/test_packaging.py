@@ -48,7 +48,8 @@ def statements(package):
 
 
 def installed_by_users():
-    """Return the packages that the extras for users install, with what these install in turn, as far as they are here."""
+    """Return the packages that the extras for users install, with what these install in turn, as far as they are
+    here."""
     visited, waiting = {}, [Requirement(line) for extra in EXTRAS.keys() - FOR_WORK for line in EXTRAS[extra]]
     while waiting:
         requirement = waiting.pop()

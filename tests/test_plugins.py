@@ -140,7 +140,8 @@ def entry_points(toml):
 
 @pytest.fixture(params=[(ONE_READER, ""), (ONE_TABLE, TABLE)], ids=["one reader", "a table"])
 def word(request, install, tmp_path):
-    """Install the package of the guide, in each of its two forms, beside a Word file; return a function that runs Python."""
+    """Install the package of the guide, in each of its two forms, beside a Word file; return a function that runs
+    Python."""
     toml, table = request.param
     word_file(tmp_path / "tea.docm")
     return install(entry_points(toml), my_docm=READER, my_tables=table)
@@ -170,7 +171,10 @@ def test_the_guide_reads_a_word_file_from_the_command_line(word, tmp_path):
 
 def test_a_table_loads_nothing_before_it_is_needed(install):
     run = install(entry_points(ONE_TABLE), my_docm=READER, my_tables=TABLE)
-    code = "import sys; from advchunk.readers.formats import is_supported; print(is_supported('a.docm'), 'my_docm' in sys.modules)"
+    code = (
+        "import sys; from advchunk.readers.formats import is_supported; print(is_supported('a.docm'), 'my_docm' in "
+        "sys.modules)"
+    )
     assert run("-c", code) == ("True False\n", "")
 
 
@@ -323,7 +327,8 @@ late = late:TABLE
 """
     table = (
         "from advchunk.registry import Registration\n"
-        "TABLE = [Registration(kind='reader', name='late', path='rude', shared_suffixes=('.late',), detect='rude:detect')]"
+        "TABLE = [Registration(kind='reader', name='late', path='rude', shared_suffixes=('.late',), "
+        "detect='rude:detect')]"
     )
     run = install(points, rude=line, late=table)
     out, errors = run("-m", "advchunk", "list")
@@ -332,7 +337,10 @@ late = late:TABLE
         "advchunk.chunkers: 'rude' of dashes 1.2",
         "advchunk.tables: 'rude' of dashes 1.2",
     ]
-    code = "from advchunk.readers.formats import detect_file_format; print(detect_file_format('a.log', 'Tea.'), detect_file_format('a.md', ''))"
+    code = (
+        "from advchunk.readers.formats import detect_file_format; print(detect_file_format('a.log', 'Tea.'), "
+        "detect_file_format('a.md', ''))"
+    )
     out, errors = run("-c", code)
     assert out == "plain markdown\n"
     assert "advchunk.readers: 'late' of dashes 1.2 is not used" in errors
@@ -340,7 +348,10 @@ late = late:TABLE
 
 @pytest.mark.parametrize("suffixes", ["('.md',)", "'.wiki'", "('wiki',)", "('.WIKI',)", "('.xml',)"])
 def test_a_row_of_a_table_takes_no_suffix_of_another_format(install, suffixes):
-    table = f"from advchunk.registry import Registration\nTABLE = [Registration(kind='reader', name='wiki', path='wiki', suffixes={suffixes})]"
+    table = (
+        "from advchunk.registry import Registration\nTABLE = [Registration(kind='reader', name='wiki', "
+        f"path='wiki', suffixes={suffixes})]"
+    )
     run = install("[advchunk.tables]\nwiki = wiki:TABLE\n", wiki=table)
     code = "from advchunk.readers.formats import detect_file_format; print(detect_file_format('a.md', ''))"
     out, errors = run("-c", code)
@@ -370,7 +381,8 @@ def test_what_is_not_used_is_said_once_and_why(dashes):
     assert sorted(err.splitlines()) == [
         "advchunk.chunkers: 'broken' of dashes 1.2 is not used: ModuleNotFoundError: No module named 'no_such_module'",
         "advchunk.chunkers: 'recursive' of dashes 1.2 is not used: this is a name of advchunk",
-        "advchunk.chunkers: 'wrong' of dashes 1.2 is not used: it must be a subclass of Chunker with algorithm = 'wrong'",
+        "advchunk.chunkers: 'wrong' of dashes 1.2 is not used: it must be a subclass of Chunker with algorithm "
+        "= 'wrong'",
     ]
 
 
@@ -387,7 +399,8 @@ def test_a_reader_of_a_plugin_reads_its_files(dashes, tmp_path):
     (chunk,) = map(json.loads, out.splitlines())
     assert (chunk["text"], chunk["metadata"]["format"]) == ("green tea", "dash")
     assert sorted(err.splitlines()) == [
-        "advchunk.readers: 'eager' of dashes 1.2 is not used: its suffixes must be a tuple of new ones with a dot, in lower case, got ('.txt',)",
+        "advchunk.readers: 'eager' of dashes 1.2 is not used: its suffixes must be a tuple of new ones with a dot, in "
+        "lower case, got ('.txt',)",
         "advchunk.readers: 'html' of dashes 1.2 is not used: this is a name of advchunk",
     ]
     out, _ = dashes("-c", "from advchunk import RecursiveChunker as R; print(R(markup='dash').chunk('a-b')[0].text)")
@@ -395,7 +408,10 @@ def test_a_reader_of_a_plugin_reads_its_files(dashes, tmp_path):
 
 
 def test_an_embedder_of_a_plugin_has_a_name(dashes):
-    code = "from advchunk import RecursiveChunker as R; print(R(vectors='plain', embedder='lengths').chunk('abc')[0].vector)"
+    code = (
+        "from advchunk import RecursiveChunker as R; print(R(vectors='plain', "
+        "embedder='lengths').chunk('abc')[0].vector)"
+    )
     out, _ = dashes("-c", code)
     assert out.startswith("[0.94")
 
@@ -408,7 +424,10 @@ def test_an_embedder_of_a_plugin_may_use_another(dashes):
 
 
 def test_an_embedder_that_does_not_load_is_not_sought_elsewhere(dashes):
-    code = "from advchunk.models.embedders import as_embedder\ntry: as_embedder('text-embedding-3-broken')\nexcept ValueError as e: print(e)"
+    code = (
+        "from advchunk.models.embedders import as_embedder\ntry: as_embedder('text-embedding-3-broken')\nexcept "
+        "ValueError as e: print(e)"
+    )
     out, err = dashes("-c", code)
     assert out.startswith("an embedder of another package must load")
     assert "No module named 'no_such_module'" in err

@@ -23,7 +23,8 @@ BRITISH = re.compile(
     re.IGNORECASE,
 )
 ARCHAIC = re.compile(
-    r"\b(anew|but for|whereof|thereof|that (is|are) no (?!longer|more)\w+|commonest|ever after|in earnest|embedded default"
+    r"\b(anew|but for|whereof|thereof|that (is|are) no (?!longer|more)\w+|commonest|ever after|in "
+    r"earnest|embedded default"
     r"|embedded WordPiece|what stands (around|beside)(?! the hits\*\*))\b",
     re.IGNORECASE,
 )

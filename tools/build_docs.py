@@ -1,4 +1,6 @@
-"""Build the documentation in build/site: collect and write the pages, run Zensical, and check every link. Needs no network."""
+"""Build the documentation in build/site: collect and write the pages, run Zensical, and check every link. Needs no
+network.
+"""
 
 from __future__ import annotations
 

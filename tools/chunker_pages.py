@@ -22,7 +22,8 @@ from advchunk.chunkers.params import ChunkerGroup, Params
 
 ANSWERS = ROOT / "docs" / "answers.json"
 ABSTRACT = (
-    "BACKGROUND: Sleep matters to health. METHODS: We watched 24 cats for a week. RESULTS: Cats slept 16.1 h vs 8.2 h for "
+    "BACKGROUND: Sleep matters to health. METHODS: We watched 24 cats for a week. RESULTS: Cats slept 16.1 h vs "
+    "8.2 h for "
     "dogs (p = 0.03). Kittens slept 18.0 h. CONCLUSIONS: Cats sleep more than dogs."
 )
 
@@ -182,7 +183,8 @@ def overview() -> str:
     lines = [
         "# Chunkers",
         "",
-        "If you are not sure which to use, start with `recursive`, which needs no embedder. `optimal-semantic` follows topics best. "
+        "If you are not sure which to use, start with `recursive`, which needs no embedder. `optimal-semantic` "
+        "follows topics best. "
         "`advchunk recommend DIR` compares them on your own documents.",
     ]
     remarks: tuple[tuple[ChunkerGroup, str], ...] = (

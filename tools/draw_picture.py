@@ -1,4 +1,6 @@
-"""Draw docs/images: pages of `advchunk view` in a headless browser, of a sample text, and of structure before and after it is read."""
+"""Draw docs/images: pages of `advchunk view` in a headless browser, of a sample text, and of structure before and after
+it is read.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,7 @@ TRANSCRIPT = """[00:00:04] Ada: Shall we begin with the tea room? The lease ends
 
 [00:01:02] Cy: Five, then.
 
-[00:01:05] Ben: Agreed. Next is the roof."""
+[00:01:05] Ben: Agreed. Next is the roof."""  # noqa: E501
 
 
 def click(column: int, chunk: int) -> str:

@@ -39,7 +39,10 @@ def main() -> None:
     tokens = sum(passage.tokens for passage in passages)
     ax.set_title(QUESTION, loc="left", fontsize=14, fontweight="bold", pad=24)
     of_chunks = sum(chunk.tokens for chunk in met)
-    facts = f"{len(passages)} passages of {tokens} tokens, cut for this question; the {len(met)} chunks around them have {of_chunks}"
+    facts = (
+        f"{len(passages)} passages of {tokens} tokens, cut for this question; the {len(met)} chunks around them "
+        f"have {of_chunks}"
+    )
     ax.text(0, 1.04, facts, transform=ax.transAxes, color=QUIET)
     for passage in passages:
         annotate(ax, passage, len(document.text))

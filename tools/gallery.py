@@ -19,7 +19,7 @@ hide: [navigation, toc]
 
 These are pages of [`advchunk view`](../guides/viewing.md), as the command writes them. Point at a chunk for its facts; click it to keep them. Chunks of other
 columns that share text with it are darker, too. A red bar is a boundary that no other column has. Every figure is of the text that you see.
-"""
+"""  # noqa: E501
 
 
 class Exhibit(NamedTuple):
@@ -39,32 +39,38 @@ def exhibits() -> list[Exhibit]:
     return [
         Exhibit(
             "One text, six chunkers",
-            "All have `max_tokens=300`. Under each name is what the cuts come from. The bars are the sizes of the chunks; the curve is what the algorithm measures between sentences. Scroll to the right for the others.",
+            "All have `max_tokens=300`. Under each name is what the cuts come from. The bars are the sizes of the "
+            "chunks; the curve is what the algorithm measures between sentences. Scroll to the right for the others.",
             Picture("six", methods, SAMPLE.name, press("jjjj"), 700),
         ),
         Exhibit(
             "A table",
-            "Before, as plain text, a chunk ends in the middle of a row. After, the table is cut between rows, and each part has its caption and header as context.",
+            "Before, as plain text, a chunk ends in the middle of a row. After, the table is cut between rows, and "
+            "each part has its caption and header as context.",
             before_and_after("table", "A table", TABLE, 120, 2, 560),
         ),
         Exhibit(
             "Code",
-            'With `markup="code"`, functions and classes stay whole while they fit, and their names are in the metadata.',
+            'With `markup="code"`, functions and classes stay whole while they fit, and their names are in the '
+            "metadata.",
             Picture("code", markups, CODE.name, click(1, 1) + "; " + press("kj"), 620),
         ),
         Exhibit(
             "A transcript",
-            "Before, the question and its answer are in two chunks. After, they are in one, and the metadata has the speakers and the times.",
+            "Before, the question and its answer are in two chunks. After, they are in one, and the metadata has the "
+            "speakers and the times.",
             before_and_after("transcript", "A transcript", TRANSCRIPT, 64, 1, 560),
         ),
         Exhibit(
             "A law",
-            "Before, a chunk runs from Article 5 into Article 6. After, articles and paragraphs count as headings, and each chunk knows its clause.",
+            "Before, a chunk runs from Article 5 into Article 6. After, articles and paragraphs count as headings, "
+            "and each chunk knows its clause.",
             before_and_after("law", "A law", LAW, 44, 1, 600),
         ),
         Exhibit(
             "A question",
-            "The curve is the score of each sentence; the passages are cut for this question. Under it are the whole chunks that a search would return instead.",
+            "The curve is the score of each sentence; the passages are cut for this question. Under it are the whole "
+            "chunks that a search would return instead.",
             Picture("question", answered, SAMPLE.name, "", 760, "What is the miller's pay?"),
         ),
     ]

@@ -1,7 +1,8 @@
-"""The imports between the entries of core/advchunk: python tools/import_graph.py [-v] prints how many there are, and which.
+"""The imports between the entries of core/advchunk: python tools/import_graph.py [-v] prints how many there are, and
+which.
 
-An entry is a module or package at the top of `advchunk`; an arrow goes from an entry to another that one of its modules imports,
-at the top of the file or late. `LAYERS` is the diagram in CONTRIBUTING, which `tests/test_layering.py` checks.
+An entry is a module or package at the top of `advchunk`; an arrow goes from an entry to another that one of its modules
+imports, at the top of the file or late. `LAYERS` is the diagram in CONTRIBUTING, which `tests/test_layering.py` checks.
 """
 
 import ast
@@ -48,7 +49,8 @@ FAMILIES = {
     "cli.evaluation": (),
     "cli.viewer": (),
 }
-"""Packages that can be deleted: no other imports them but those listed with them, and only `registry.PACKAGES` names them."""
+"""Packages that can be deleted: no other imports them but those listed with them, and only `registry.PACKAGES` names
+them."""
 
 
 def module_name(path: Path) -> str:
@@ -71,7 +73,9 @@ def imports(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def edges() -> list[tuple[str, str, str]]:
-    """Return each import in the core: the module that imports, the module that is imported, and the place, as "path:line"."""
+    """Return each import in the core: the module that imports, the module that is imported, and the place, as
+    "path:line".
+    """
     return [
         (name, other, f"{path.relative_to(CORE)}:{line}")
         for name, path in MODULES.items()
@@ -110,7 +114,8 @@ def main() -> None:
     pairs = arrows()
     others = sum(target not in GROUND for _, target in pairs)
     print(
-        f"{len({*map(entry, MODULES)})} entries, {len(pairs)} arrows, {others} of them not to {', '.join(sorted(GROUND))}"
+        f"{len({*map(entry, MODULES)})} entries, {len(pairs)} arrows, {others} of them not to "
+        f"{', '.join(sorted(GROUND))}"
     )
     for (source, target), places in sorted(pairs.items()) if "-v" in sys.argv[1:] else ():
         print(f"{source} -> {target}: {len(places)}, such as {places[0]}")

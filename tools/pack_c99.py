@@ -1,7 +1,7 @@
 """Pack the results of the original C99 (Java, version 1.2) for tests/chunkers/reference/test_c99.py.
 
-Numbers only: for each document the terms of its sentences as numbers, its true cuts, and the cuts with K unknown and with
-K = 10; for one document also the order of all divisions and the matrices.
+Numbers only: for each document the terms of its sentences as numbers, its true cuts, and the cuts with K unknown and
+with K = 10; for one document also the order of all divisions and the matrices.
 
     python tools/pack_c99.py --golden DIR
 

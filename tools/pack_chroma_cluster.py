@@ -4,8 +4,8 @@ Numbers only, no text:
 
     python tools/pack_chroma_cluster.py --golden DIR
 
-DIR holds, for each corpus, cluster_semantic_NAME.json, the output of the unmodified package, and NAME.emb.npy, the vectors
-of its pieces. Only the mean similarity and the similarities of pieces that can share a cluster are kept.
+DIR holds, for each corpus, cluster_semantic_NAME.json, the output of the unmodified package, and NAME.emb.npy, the
+vectors of its pieces. Only the mean similarity and the similarities of pieces that can share a cluster are kept.
 """
 
 from __future__ import annotations

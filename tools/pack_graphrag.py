@@ -1,6 +1,7 @@
 """Pack communities that microsoft's graphrag finds, for tests/chunkers/reference/test_graphrag.py.
 
-Run it once for each version of graspologic-native, where graphrag 3.3 is installed; it replaces the results of that version:
+Run it once for each version of graspologic-native, where graphrag 3.3 is installed; it replaces the results of that
+version:
 
     python tools/pack_graphrag.py
 """

@@ -1,6 +1,7 @@
 """Pack results of the published MST Semantic Chunker for tests/chunkers/reference/test_mst.py.
 
-Numbers only, no text. The vectors are rotated into as many dimensions as there are pieces, which preserves their cosines:
+Numbers only, no text. The vectors are rotated into as many dimensions as there are pieces, which preserves their
+cosines:
 
     python tools/pack_mst.py --golden DIR
 

@@ -17,7 +17,9 @@ NAMES = ("ancient_rome", "state_of_the_union", "wikitexts")
 
 
 def pack(reference: dict[str, Any]) -> dict[str, Any]:
-    """Return the surprise of each sentence and the minima at each threshold, for the published way of joining and ours."""
+    """Return the surprise of each sentence and the minima at each threshold, for the published way of joining and
+    ours.
+    """
     published, joined = reference["reference_runs"], reference["minima_space_joined"]
     return {
         "published": {

@@ -242,7 +242,7 @@ def azure() -> dict[str, Any]:
         ]
         result = models.AnalyzeResult(
             {
-                "apiVersion": "2024-11-30", "modelId": "prebuilt-layout", "stringIndexType": unit, "contentFormat": form,
+                "apiVersion": "2024-11-30", "modelId": "prebuilt-layout", "stringIndexType": unit, "contentFormat": form,  # noqa: E501
                 "content": content, "pages": pages, "paragraphs": items, "tables": [table], "sections": sections,
             }
         )  # fmt: skip
@@ -251,7 +251,9 @@ def azure() -> dict[str, Any]:
 
 
 def loaders() -> dict[str, Any]:
-    """Return what loaders of LangChain and readers of LlamaIndex return: pages of a PDF, elements, and a result of Azure."""
+    """Return what loaders of LangChain and readers of LlamaIndex return: pages of a PDF, elements, and a result of
+    Azure.
+    """
     community, reader = import_module("langchain_community.document_loaders"), import_module("llama_index.core")
     elements = json.loads(Path(FOLDER, "unstructured.json").read_text(encoding="utf-8"))
     response = SimpleNamespace(status_code=200, raw_response=SimpleNamespace(text=json.dumps(elements)))

@@ -24,8 +24,8 @@ from langchain_advchunk import AdvchunkSplitter, ChunkerSplitter, LinearSplitter
 from llamaindex_advchunk import AdvchunkNodeParser, ChunkerNodeParser, LinearNodeParser
 
 MODULES = (
-    "advchunk", "langchain_advchunk", "llamaindex_advchunk", "advchunk.evaluation", "advchunk.retrieval", "advchunk.enrich",
-    "advchunk.cli.viewer", "advchunk.cli.viewer.plots", "advchunk.tables", "advchunk.chunkers.experimental", "advchunk.chunkers.by_page",
+    "advchunk", "langchain_advchunk", "llamaindex_advchunk", "advchunk.evaluation", "advchunk.retrieval", "advchunk.enrich",  # noqa: E501
+    "advchunk.cli.viewer", "advchunk.cli.viewer.plots", "advchunk.tables", "advchunk.chunkers.experimental", "advchunk.chunkers.by_page",  # noqa: E501
 )  # fmt: skip
 """The modules of which users import all public names."""
 FOR_AUTHORS = {
@@ -68,7 +68,7 @@ BASES: dict[type, Base] = {
             "read_documents", "fingerprint", "chunk_corpus", "achunk_corpus",
         ),
         (
-            "plan", "check", "read", "limits", "tile", "fit_units", "chunk_metadata", "postprocess", "chunk_empty", "load",
+            "plan", "check", "read", "limits", "tile", "fit_units", "chunk_metadata", "postprocess", "chunk_empty", "load",  # noqa: E501
             "fallback_chunker", "embeds", "counter", "sentence_tiler",
         ),
     ),
@@ -80,11 +80,11 @@ BASES: dict[type, Base] = {
     AdvchunkSplitter: Base(
         "Text splitters",
         (
-            "split_text", "create_documents", "split_documents", "lazy_split_documents", "transform_documents", "atransform_documents",
+            "split_text", "create_documents", "split_documents", "lazy_split_documents", "transform_documents", "atransform_documents",  # noqa: E501
             "split_files", "lazy_split_files", "core",
         ),
     ),
-    AdvchunkNodeParser: Base("Node parsers", ("from_defaults", "split_text", "get_nodes_from_files", "lazy_nodes_from_files", "core")),
+    AdvchunkNodeParser: Base("Node parsers", ("from_defaults", "split_text", "get_nodes_from_files", "lazy_nodes_from_files", "core")),  # noqa: E501
 }  # fmt: skip
 OF_AUTHORS = {Units, Segmentation, Edus, ChunkerSplitter, ChunkerNodeParser}
 OWN = "For your own algorithm"
@@ -123,7 +123,9 @@ def reference_for_authors() -> str:
 
 
 def parameters() -> str:
-    """Return the page of all parameters by name, which a search finds by their headings: what each means, and what takes it."""
+    """Return the page of all parameters by name, which a search finds by their headings: what each means, and what
+    takes it.
+    """
     meanings: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     others: dict[str, list[str]] = defaultdict(list)
     for path, member in _callables():

@@ -24,7 +24,9 @@ def main() -> None:
 
 
 def run(path: Path) -> NotebookNode:
-    """Return a notebook with its outputs, run in a new kernel in an empty folder: it brings or writes all that it reads."""
+    """Return a notebook with its outputs, run in a new kernel in an empty folder: it brings or writes all that it
+    reads.
+    """
     notebook = nbformat.read(path, as_version=4)
     with TemporaryDirectory() as folder:
         resources = {"metadata": {"path": folder}}

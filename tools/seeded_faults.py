@@ -2,8 +2,9 @@
 
     python tools/seeded_faults.py --name after --out benchmarks/seeded_faults.json
 
-The faults are those of `seeded_faults.toml`: slips that a change may bring, of the kinds found so far. The text of a fault is
-searched in all of the source, so that the table can be run on any commit that has it, wherever its modules and tests are::
+The faults are those of `seeded_faults.toml`: slips that a change may bring, of the kinds found so far. The text of a
+fault is searched in all of the source, so that the table can be run on any commit that has it, wherever its modules and
+tests are::
 
     git worktree add ../before d1e0a55
     python tools/seeded_faults.py ../before --name before --out benchmarks/seeded_faults.json
@@ -160,7 +161,9 @@ def try_fault(root: Path, fault: Fault) -> dict[str, Any]:
 
 
 def try_faults(checkout: Path, faults: Iterable[Fault]) -> Iterator[dict[str, Any]]:
-    """Seed faults in a copy of a checkout, and yield what the tests make of each; raise if these fail without a fault."""
+    """Seed faults in a copy of a checkout, and yield what the tests make of each; raise if these fail without a
+    fault.
+    """
     with tempfile.TemporaryDirectory() as folder:
         root, caught = _copy(checkout, Path(folder, "copy")), set[str]()
         for fault in faults:

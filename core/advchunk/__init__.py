@@ -22,7 +22,8 @@ _load, _dir, _names = registry.lazy_names(__name__, {
     ".chunkers.gate": "settings",
     ".chunkers.sources": "chunk_files",
     ".engine.runner": "Failure Results",
-    ".errors": "BadModelOutput BudgetExceeded ConfigurationError MissingExtra MissingModel ModelUnavailable NotConverged Unreadable WorkerDied",
+    ".errors": "BadModelOutput BudgetExceeded ConfigurationError MissingExtra MissingModel ModelUnavailable "
+               "NotConverged Unreadable WorkerDied",
     ".models.chat": "Budget",
     ".models.embedders": "HybridEmbedder",
     ".models.embedding_endpoint": "OpenAIEmbedder",

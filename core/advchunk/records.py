@@ -32,8 +32,9 @@ Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.floating[Any]]
 
 Origin: TypeAlias = Literal["algorithm", "first", "size", "structure"]
-"""The origin of a cut: the algorithm; the algorithm, at the first place that its minimum size allows ("first"); the limits, because
-the chunk is full ("size"); or the structure, which no chunk crosses: sections, headings and the user's boundaries."""
+"""The origin of a cut: the algorithm; the algorithm, at the first place that its minimum size allows ("first"); the
+limits, because the chunk is full ("size"); or the structure, which no chunk crosses: sections, headings and the user's
+boundaries."""
 
 STRUCTURE: Final = frozenset({"section", "boundary", "heading", "sentence"})
 """Reasons of cuts that are the structure's."""
@@ -41,8 +42,8 @@ FORCED: Final = frozenset({"size", "forced"})
 """Reasons of cuts by the limits, or by an algorithm's own maximum."""
 
 WRITTEN_KEYS: Final = "advchunk_keys"
-"""The metadata key of the space-separated list of the keys that advchunk wrote, so that a chunk that is split again does not
-pass them on. The list is text, for stores whose metadata must be flat."""
+"""The metadata key of the space-separated list of the keys that advchunk wrote, so that a chunk that is split again
+does not pass them on. The list is text, for stores whose metadata must be flat."""
 
 _PREFIX: Final = "advchunk_"  # of a key that the user's metadata has, too
 _PLAIN: Final = frozenset({str, int, float, bool, type(None)})  # need no copy
@@ -51,8 +52,8 @@ _PLAIN: Final = frozenset({str, int, float, bool, type(None)})  # need no copy
 class Strength:
     """Strength of the edge between two units: the higher, the better a place to end a chunk.
 
-    Edges before headings have `HEADING` for the lowest level (6 and more), up to `HEADING` + 5 for level 1. These are plain
-    numbers, because numpy converts the members of an enumeration slowly.
+    Edges before headings have `HEADING` for the lowest level (6 and more), up to `HEADING` + 5 for level 1. These are
+    plain numbers, because numpy converts the members of an enumeration slowly.
     """
 
     KEEP_WITH_NEXT: Final = -2
@@ -64,7 +65,8 @@ class Strength:
     LINE: Final = 2
     """The end of a line inside a block, if lines end where sentences do."""
     ITEM: Final = 3
-    """Between items of a list, and before a block that continues what is above, such as one that begins with a pronoun."""
+    """Between items of a list, and before a block that continues what is above, such as one that begins with a
+    pronoun."""
     BLOCK: Final = 4
     PAGE: Final = 5
     """Between blocks, and pages."""
@@ -107,13 +109,15 @@ class Block:
     ----------
     kind : a `BlockKind`; "furniture" is repeated on pages, such as running headers; a "turn" is what one speaker says.
     span : its span in ``Document.text``.
-    level : depth of a heading or a definition in source code, 1 the highest; nesting of a list item, 1 the outermost; else 0.
-    title : the text of a heading without markup; None if that is the text of the block. The speaker of a turn. The summary
-        of a quote that is kept whole, "" for a table of contents. In source code the name of a definition, "" for other statements, and None for a block that continues the one before;
-        in data the path of a record, or of the caption of a table.
+    level : depth of a heading or a definition in source code, 1 the highest; nesting of a list item, 1 the outermost;
+        else 0.
+    title : the text of a heading without markup; None if that is the text of the block. The speaker of a turn. The
+        summary of a quote that is kept whole, "" for a table of contents. In source code the name of a definition, ""
+        for other statements, and None for a block that continues the one before; in data the path of a record, or of
+        the caption of a table.
     places : its places on pages; several if it continues in another column or page.
-    metadata : metadata of the chunks that have text of it, JSON-able (see `building.layout.Locator`): ``speakers``, ``start_time``,
-        ``clause`` ...
+    metadata : metadata of the chunks that have text of it, JSON-able (see `building.layout.Locator`): ``speakers``,
+        ``start_time``, ``clause`` ...
     """
 
     kind: BlockKind
@@ -281,12 +285,12 @@ class Chunk:
     id : the same for the same source, level and text to embed, wherever the text is (see `engine.runner.IdGenerator`).
     context : titles, headings or a summary, embedded with the text but not part of it.
     level, parent : depth in a hierarchy, and the index of the parent chunk; 0 and None if flat.
-    metadata : of the document, its layout and the algorithm; JSON-able. ``advchunk_keys`` lists the keys that are not the
-        document's; one that the document has too is preceded by ``advchunk_``.
+    metadata : of the document, its layout and the algorithm; JSON-able. ``advchunk_keys`` lists the keys that are not
+        the document's; one that the document has too is preceded by ``advchunk_``.
     source_spans : the spans in the original, if the document has ``offsets``; else empty.
     vector : (d,) unit vector, if the chunker has ``vectors=``.
-    rows, row_spans, row_texts : (m, d) unit vectors of its m sentences, if the chunker has ``vectors="units"``, with their
-        spans and texts.
+    rows, row_spans, row_texts : (m, d) unit vectors of its m sentences, if the chunker has ``vectors="units"``, with
+        their spans and texts.
     """
 
     text: str
@@ -401,7 +405,8 @@ def written_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_metadata(metadata: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a deep copy of metadata with values of ours, which replace those that we wrote before, but none of the user's.
+    """Return a deep copy of metadata with values of ours, which replace those that we wrote before, but none of the
+    user's.
 
     >>> write_metadata({"level": "A1"}, {"level": 0, "token_count": 9})
     {'level': 'A1', 'advchunk_level': 0, 'token_count': 9, 'advchunk_keys': 'advchunk_level token_count'}
@@ -410,7 +415,9 @@ def write_metadata(metadata: Mapping[str, Any], values: Mapping[str, Any]) -> di
 
 
 class MetadataWriter:
-    """Writes values of ours into copies of the same metadata (`write_metadata`), which are read once; ``keys`` are ours in them."""
+    """Writes values of ours into copies of the same metadata (`write_metadata`), which are read once; ``keys`` are ours
+    in them.
+    """
 
     def __init__(self, metadata: Mapping[str, Any]) -> None:
         self._metadata, (self._at, self.keys) = metadata, _written(metadata) if metadata else (WRITTEN_KEYS, {})
@@ -443,7 +450,7 @@ def remove_written(metadata: Mapping[str, Any], names: Iterable[str]) -> dict[st
 
     >>> remove_written({"source": "s", "level": 0, "section": "Tea", "advchunk_keys": "level section"}, ["level", "source"])
     {'source': 's', 'section': 'Tea', 'advchunk_keys': 'section'}
-    """
+    """  # noqa: E501
     at, keys = _written(metadata)
     removed = {keys.pop(name) for name in names if name in keys}
     kept = {key: value for key, value in metadata.items() if key not in removed}
@@ -451,7 +458,9 @@ def remove_written(metadata: Mapping[str, Any], names: Iterable[str]) -> dict[st
 
 
 def _written(metadata: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """Return the key of the list of our keys, and these by their names; a value that names no key is the user's list."""
+    """Return the key of the list of our keys, and these by their names; a value that names no key is the user's
+    list.
+    """
     at = WRITTEN_KEYS
     while _PREFIX + at in metadata:
         at = _PREFIX + at
@@ -494,17 +503,21 @@ class Segmentation:
     Parameters
     ----------
     cuts : (k + 1,) unit indices; see the module docstring.
-    labels : (n,) labels, if distant units with the same label form one chunk; ``cuts`` are then the edges of their runs.
+    labels : (n,) labels, if distant units with the same label form one chunk; ``cuts`` are then the edges of their
+        runs.
     reason : one word for why it cuts, or one word for each inner cut.
     gaps : (n - 1,) scores, nan where a gap has none.
     threshold : score of a gap above which the algorithm cuts; None if it has no such score.
-    figures : intermediate results by name: thresholds, weights, totals. A costly one may be a function that computes it.
+    figures : intermediate results by name: thresholds, weights, totals. A costly one may be a function that computes
+        it.
     rows : (n, d) unit rows, used to join a short piece to the more similar neighbor.
-    origins : the `Origin` of each inner cut, or one for all; None if it follows from sizes and reasons (`with_origins`).
-    least : (n,) sizes of the units, and the size that a segment must have for the algorithm to end it, in a unit of its own;
-        None for ``min_tokens``.
-    evidence : how much the algorithm sees in the order of the units, in its own unit, the higher the more; comparable for the
-        same units in another order (`evaluation.measure_evidence`). None for what its segments explain of ``rows``.
+    origins : the `Origin` of each inner cut, or one for all; None if it follows from sizes and reasons
+        (`with_origins`).
+    least : (n,) sizes of the units, and the size that a segment must have for the algorithm to end it, in a unit of its
+        own; None for ``min_tokens``.
+    evidence : how much the algorithm sees in the order of the units, in its own unit, the higher the more; comparable
+        for the same units in another order (`evaluation.measure_evidence`). None for what its segments explain of
+        ``rows``.
     unknown : (n,) True for units of which the algorithm knows nothing; None for those whose row is 0.
     """
 
@@ -536,8 +549,8 @@ class Segmentation:
     def with_origins(self, units: Units, least: int) -> Segmentation:
         """Return the segmentation with the origin of each inner cut, before the layout moves any.
 
-        A cut stands at the first place allowed if one unit before, its segment would be below the minimum, which is ``least``
-        tokens unless the algorithm has its own.
+        A cut stands at the first place allowed if one unit before, its segment would be below the minimum, which is
+        ``least`` tokens unless the algorithm has its own.
         """
         if isinstance(self.origins, str):
             return replace(self, origins=[self.origins] * (len(self.cuts) - 2))
@@ -592,7 +605,9 @@ _NOT_KEPT = {"vector", "rows", "row_spans", "row_texts"}
 
 
 def chunk_to_dict(chunk: Chunk) -> dict[str, Any]:
-    """Return the fields of a chunk, without its vectors; raise `ConfigurationError` for metadata that JSON would change."""
+    """Return the fields of a chunk, without its vectors; raise `ConfigurationError` for metadata that JSON would
+    change.
+    """
     _check_json(chunk.metadata)
     return {field.name: getattr(chunk, field.name) for field in fields(chunk) if field.name not in _NOT_KEPT}
 

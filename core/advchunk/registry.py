@@ -1,9 +1,9 @@
 """The table of all that has a name: chunkers, readers, embedders, splitters, caches, metrics, and commands.
 
-A row is a `Registration`. It says what the rest of the package must know of one thing, and where it is; nothing is imported
-before it is used. The packages in `PACKAGES` list their rows in their ``__init__``, as ``REGISTRATIONS``. Other packages declare
-such a list as an entry point of the group "advchunk.tables", or single objects as one of "advchunk.chunkers",
-"advchunk.readers", and so on, which then say the rest themselves (docs/guides/plugins.md).
+A row is a `Registration`. It says what the rest of the package must know of one thing, and where it is; nothing is
+imported before it is used. The packages in `PACKAGES` list their rows in their ``__init__``, as ``REGISTRATIONS``.
+Other packages declare such a list as an entry point of the group "advchunk.tables", or single objects as one of
+"advchunk.chunkers", "advchunk.readers", and so on, which then say the rest themselves (docs/guides/plugins.md).
 
 A row that has a name of ours, or whose object cannot be loaded, is not used, which is logged once.
 """
@@ -51,10 +51,10 @@ class Registration:
     suffixes : of the files in a format.
     shared_suffixes : of files that are in a format if they begin like one.
     begins : regular expression for the beginning of a text in a format.
-    detect : path of a function ``(text, name, metadata) -> format``, which returns "" if unknown. It is asked about the texts
-        that ``begins`` matches, with "" and {}; without ``begins``, about those that no ``begins`` matches.
-    refines : formats in whose texts, if ``begins`` matches them, a reader of ours may find more blocks, with its function
-        ``refine_layout``.
+    detect : path of a function ``(text, name, metadata) -> format``, which returns "" if unknown. It is asked about the
+        texts that ``begins`` matches, with "" and {}; without ``begins``, about those that no ``begins`` matches.
+    refines : formats in whose texts, if ``begins`` matches them, a reader of ours may find more blocks, with its
+        function ``refine_layout``.
     metadata_keys : keys of the metadata of texts whose layout a reader restores, with its function ``restore_layout``.
     takes : what a reader reads, the "text" of a file or its "bytes".
     target : the object, if it is already loaded and need not be imported.
@@ -228,8 +228,10 @@ def lazy_names(
     Parameters
     ----------
     package : its ``__name__``.
-    modules : the public names that each module defines, separated by spaces; a module is ``".module"`` or ``"package.module"``.
-    classes : ``".module:Suffix"``, a module whose ``__all__`` are further names, which end in the suffix and are listed late.
+    modules : the public names that each module defines, separated by spaces; a module is ``".module"`` or
+        ``"package.module"``.
+    classes : ``".module:Suffix"``, a module whose ``__all__`` are further names, which end in the suffix and are listed
+        late.
     """
     home, places = sys.modules[package], {name: path for path, names in modules.items() for name in names.split()}
     LAZY_NAMES[package] = places

@@ -1,4 +1,5 @@
-"""Runs the asynchronous tests that frameworks ship, without a plugin, and makes folders that other users can be let into."""
+"""Runs the asynchronous tests that frameworks ship, without a plugin, and makes folders that other users can be let
+into."""
 
 import asyncio
 import tempfile

@@ -1,4 +1,5 @@
-"""What stands around hits, in both frameworks: from tables, stores and texts, under filters, at several levels, after failures."""
+"""What stands around hits, in both frameworks: from tables, stores and texts, under filters, at several levels, after
+failures."""
 
 import asyncio
 import json

@@ -1,4 +1,5 @@
-"""Hierarchies, of documents and of a corpus, in both frameworks: parents and children are real, and the frameworks' own retrievers understand them."""
+"""Hierarchies, of documents and of a corpus, in both frameworks: parents and children are real, and the frameworks' own
+retrievers understand them."""
 
 import asyncio
 import json

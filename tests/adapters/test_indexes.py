@@ -1,4 +1,5 @@
-"""`IndexRetriever` in both frameworks: documents in, passages with citations out, from a file that others search, too."""
+"""`IndexRetriever` in both frameworks: documents in, passages with citations out, from a file that others search,
+too."""
 
 import asyncio
 

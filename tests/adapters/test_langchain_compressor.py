@@ -1,4 +1,5 @@
-"""The compressor for LangChain: passages for a question from the hits of any retriever, with places, texts and odd hits."""
+"""The compressor for LangChain: passages for a question from the hits of any retriever, with places, texts and odd
+hits."""
 
 import asyncio
 import logging

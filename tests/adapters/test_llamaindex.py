@@ -82,7 +82,8 @@ def test_our_metadata_is_hidden_and_the_documents_exclusions_are_kept():
     (node,) = RecursiveNodeParser(add_scores=True)([document])
     assert node.metadata == {
         "k": "v", "secret": "s", "section": "Tea", "title_path": "Tea", "start_line": 1, "end_line": 3,
-        "language": "und", "token_count": 4, "level": 0, "advchunk_keys": "section title_path start_line end_line language token_count level",
+        "language": "und", "token_count": 4, "level": 0, "advchunk_keys": "section title_path start_line end_line "
+                                                                          "language token_count level",
     }  # fmt: skip
     assert node.get_content(MetadataMode.EMBED) == "k: v\n\n# Tea\n\nGreen."
     assert node.get_content(MetadataMode.LLM) == "k: v\nsecret: s\n\n# Tea\n\nGreen."

@@ -1,4 +1,5 @@
-"""The tables of docs/guides/migration.md name each parameter of the splitters of other libraries, and ours take what they say."""
+"""The tables of docs/guides/migration.md name each parameter of the splitters of other libraries, and ours take what
+they say."""
 
 import re
 from inspect import signature

@@ -80,7 +80,8 @@ def embed(model):
     return (getattr(model, "embed_query", None) or model.get_query_embedding)(QUESTION)
 
 
-# How to make an object of each public class that is no adapter of one chunker, from a folder with pets.md, and what it does.
+# How to make an object of each public class that is no adapter of one chunker, from a folder with pets.md, and what it
+# does.
 CASES = {
     "lc.AdvchunkRetriever": [
         (lambda _: lc.AdvchunkRetriever(vectorstore=vector_store()), invoke),

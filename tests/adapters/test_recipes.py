@@ -1,4 +1,5 @@
-"""The recipes of the guide "Documents that change", over random histories: the index is like a new one after each step."""
+"""The recipes of the guide "Documents that change", over random histories: the index is like a new one after each
+step."""
 
 import ast
 import os

@@ -1,4 +1,5 @@
-"""A real Postgres is stopped, killed, slow, full, and loses or damages rows, while it is asked and while it is filled."""
+"""A real Postgres is stopped, killed, slow, full, and loses or damages rows, while it is asked and while it is
+filled."""
 
 import asyncio
 import json
@@ -220,7 +221,8 @@ def test_rows_of_nonsense_are_left_out_or_a_clear_error(kept, server):
     ids=["table", "links"],
 )
 def test_rows_that_are_twice_change_no_answer(server, make, columns):
-    """As LlamaIndex leaves them where a process dies after the store has its nodes, and before its docstore is saved."""
+    """As LlamaIndex leaves them where a process dies after the store has its nodes, and before its docstore is
+    saved."""
     kept = make(server)
     before = kept.cut()
     run(server, f"INSERT INTO {kept.table} ({columns}) SELECT {columns} FROM {kept.table}")
@@ -297,7 +299,8 @@ def test_nodes_of_llamaindex_are_neither_lost_nor_twice(server, fault):
 
 
 def test_a_docstore_that_was_not_saved_makes_nodes_twice(server):
-    """LlamaIndex asks its docstore alone, and a new one does not know that the store has the nodes (benchmarks/RETRIEVAL.md)."""
+    """LlamaIndex asks its docstore alone, and a new one does not know that the store has the nodes
+    (benchmarks/RETRIEVAL.md)."""
     store, documents = llamaindex_store(server), [LlamaDocument(text=text, id_=name) for name, text in TEXTS.items()]
     for _ in range(2):
         IngestionPipeline(

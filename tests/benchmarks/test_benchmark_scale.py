@@ -1,4 +1,5 @@
-"""The benchmark of size makes copies that are other texts of the same shape, goes on where it was, and asks what it built."""
+"""The benchmark of size makes copies that are other texts of the same shape, goes on where it was, and asks what it
+built."""
 
 import json
 

@@ -1,7 +1,7 @@
 """The Chroma cluster chunker among the peers, beside its published loops and what they made of two corpora.
 
-`golden_chroma_cluster.npz` holds numbers only: how alike pieces are that may share a cluster, the mean of all pairs, and
-where clusters met. The likeness is of all-MiniLM-L6-v2.
+`golden_chroma_cluster.npz` holds numbers only: how alike pieces are that may share a cluster, the mean of all pairs,
+and where clusters met. The likeness is of all-MiniLM-L6-v2.
 """
 
 from __future__ import annotations

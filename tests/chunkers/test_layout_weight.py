@@ -101,7 +101,10 @@ def test_a_table_has_its_lead_in_if_both_fit_and_is_whole_if_not(name):
 
 
 def test_lines_that_wrap_are_no_evidence():
-    wrapped = "Cats purr. They nap all\nday. Judges sit. They rule\non law. Rivers flow. Sand\nsinks.\nSeas rise. Winds turn.\n"
+    wrapped = (
+        "Cats purr. They nap all\nday. Judges sit. They rule\non law. Rivers flow. Sand\nsinks.\nSeas rise. "
+        "Winds turn.\n"
+    )
     assert set(strengths(wrapped).values()) == {Strength.SENTENCE, Strength.BLOCK}
 
 

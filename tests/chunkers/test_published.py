@@ -304,7 +304,8 @@ def bayesseg(_, chunker, units):
 
 
 def lda(text, chunker, units):
-    """The rule of the specification on the divergence of the blocks: peaks over the threshold, the middle of a plateau."""
+    """The rule of the specification on the divergence of the blocks: peaks over the threshold, the middle of a
+    plateau."""
     scores, cuts = [0.0, *chunker.explain(text).figures["divergence"].tolist(), 0.0], []
     i = 1
     while i < len(scores) - 1:

@@ -1,4 +1,5 @@
-"""Tables, formulas and other ugly structure: what is made of each case, and properties of generated ones in every form."""
+"""Tables, formulas and other ugly structure: what is made of each case, and properties of generated ones in every
+form."""
 
 import re
 import tomllib
@@ -230,7 +231,8 @@ def test_long_tables_take_linear_time(write):
 HOSTILE = [
     "<table><tr><td>x\n", "<table><tr><td>x\n\n", "<tr><td>x</td></tr>\n\ntext\n\n", "a <table><tr><td>x</td></tr></table> ",
     "\\begin{tabular}{l}\n", "\\begin{tabular} & { \\\\\n", "<table><!--", "<table><tr><td a=\"", "+--+\n|a |\n", "-----\na  b\n-- --\nx\n\n",
-    "<!-- page 3 -->\ntext\n\n", "\\section{a\n", "Table 1. A\n\n| a |\n|---|\n| b |\n\n", "`a [b](c <d &e; $f ", "\\begin{verbatim}\n", "![a](b) ",
+    "<!-- page 3 -->\ntext\n\n", "\\section{a\n", "Table 1. A\n\n| a "
+                                                  "|\n|---|\n| b |\n\n", "`a [b](c <d &e; $f ", "\\begin{verbatim}\n", "![a](b) ",
     "<details>\n", "<details><summary>a</summary>\nb\n</details>\n\n", "Tea ..... 3\n\n", "- [a](#b)\n", "- a\n\n  b\n\n",
 ]  # fmt: skip
 

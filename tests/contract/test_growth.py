@@ -12,7 +12,8 @@ from front_ends import every_chunker
 from growing import check_growth, repeated
 from stand_ins import STAND_INS
 
-# Words, characters and clauses without the end of a sentence, for chunkers whose time grows with the square of the sentences.
+# Words, characters and clauses without the end of a sentence, for chunkers whose time grows with the square of the
+# sentences.
 UNBROKEN = ["x", "🇯🇵"]
 # Repetitions that are blocks each: only for chunkers whose time does not depend on the number of sentences.
 BLOCKS = ["- a\n", "# a\n\n"]

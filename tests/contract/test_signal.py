@@ -14,7 +14,8 @@ from advchunk.records import Segmentation, Strength, Units
 
 
 class Recent:
-    """A stand-in for a language model: a word among the last forty does not surprise, and a sentence with such words goes on."""
+    """A stand-in for a language model: a word among the last forty does not surprise, and a sentence with such words
+    goes on."""
 
     model_name = "recent"
 

@@ -15,7 +15,10 @@ from front_ends import every_chunker, leaves
 from stand_ins import STAND_INS
 
 LAW = "Article 5\n\n(1) Tea is hot.\n(2) Milk is cold.\n\nArticle 6\n\nWater is wet."
-TEXT = "Cats nap all day. Cats purr.\n\nCut here. Dogs bark. Dogs run.\n\nCut here. Judges sit in court. Courts rule on law."
+TEXT = (
+    "Cats nap all day. Cats purr.\n\nCut here. Dogs bark. Dogs run.\n\nCut here. Judges sit in court. Courts "
+    "rule on law."
+)
 
 
 @every_chunker

@@ -1,4 +1,5 @@
-"""The contract of every chunker and front end on metadata: the user's comes out unchanged, and nothing of it is shared."""
+"""The contract of every chunker and front end on metadata: the user's comes out unchanged, and nothing of it is
+shared."""
 
 import asyncio
 import json
@@ -19,7 +20,10 @@ from algorithms import ALGORITHMS
 from front_ends import every_chunker
 from stand_ins import STAND_INS
 
-TEXT = "# Tea\n\nGreen tea is made of leaves. It is drunk hot.\n\n## Milk\n\nMilk is white. Cows give milk. Cats like it.\n"
+TEXT = (
+    "# Tea\n\nGreen tea is made of leaves. It is drunk hot.\n\n## Milk\n\nMilk is white. Cows give milk. Cats "
+    "like it.\n"
+)
 OURS = [
     "token_count", "summary", "uuid", "page", "pages", "boxes", "strategy", "level", "chunk_index",
     "chunk_idx", "chunk_id", "start_index", "end_index", "spans", "context", "source", "source_id", "section",

@@ -13,7 +13,10 @@ from advchunk.enrich import ContextualEnricher
 from advchunk.retrieval import StoredRetriever
 from servers import Endpoint, says
 
-TEXT = "# Cats and courts\n\nA text on cats and courts.\n\n## Cats\n\nCats nap all day. They purr.\n\n## Courts\n\nCourts rule on law.\n"
+TEXT = (
+    "# Cats and courts\n\nA text on cats and courts.\n\n## Cats\n\nCats nap all day. They purr.\n\n## "
+    "Courts\n\nCourts rule on law.\n"
+)
 SIZE = ["-m", "recursive", "-p", "max_tokens=30"]
 
 

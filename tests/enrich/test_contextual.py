@@ -1,4 +1,5 @@
-"""The place of each chunk in its document: prompts and their cost, answers, edits, budgets, and the document's own words."""
+"""The place of each chunk in its document: prompts and their cost, answers, edits, budgets, and the document's own
+words."""
 
 from __future__ import annotations
 
@@ -244,7 +245,10 @@ def test_a_context_follows_titles_and_never_changes_the_text():
 
 
 def test_without_a_model_the_context_is_headings_caption_and_first_sentence():
-    text = "Pumps are machines that move water. They hum.\n\nTable 1: Sizes of pumps\n\n| a | b |\n\nTurn it on.\n\nTurn it off."
+    text = (
+        "Pumps are machines that move water. They hum.\n\nTable 1: Sizes of pumps\n\n| a | b |\n\nTurn it "
+        "on.\n\nTurn it off."
+    )
     at = text.index
     blocks = (
         Block("paragraph", Span(0, at("Table 1") - 2)),

@@ -179,7 +179,10 @@ def test_documents_that_cannot_be_asked_are_refused(documents, params, rule):
 
 
 def test_headings_of_both_kinds_go_and_leave_a_blank_line():
-    text = "# Tea\n\nGreen.\n## Brewing ##\nHot.\n\n***\n\nMilk\n====\n\n### Cold\n\n- ice\n\n> # Quoted\n> Said.\n\n# End\n"
+    text = (
+        "# Tea\n\nGreen.\n## Brewing ##\nHot.\n\n***\n\nMilk\n====\n\n### Cold\n\n- ice\n\n> # Quoted\n> "
+        "Said.\n\n# End\n"
+    )
     built = section_boundaries([Document(text, "tea.md")])
     (made,) = built.documents
     assert made.text == "Green.\n\nHot.\n\n- ice\n\n> Said."

@@ -129,7 +129,8 @@ def test_of_equal_effort_the_fewest_chunks_are_named():
     assert option == large
     made = Recommendation(option, tuple(rows), (), 120, questions_built=False)
     assert made.verdict == (
-        "Use recursive, max_tokens=256: 2 options tie, and of these it is the simplest; the highest score is that of recursive, "
+        "Use recursive, max_tokens=256: 2 options tie, and of these it is the simplest; the highest score is that of "
+        "recursive, "
         "max_tokens=64."
     )
 

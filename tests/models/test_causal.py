@@ -27,7 +27,8 @@ pytestmark = pytest.mark.slow
 
 SENTENCES = (
     "The mill was built by two brothers. ", "They saw that the creek filled twice a day. ", "They dammed it. ",
-    "The miller works when the water is low. ", "One sack in sixteen was his pay.\n\n", "The lighthouse was first lit later. ",
+    "The miller works when the water "
+    "is low. ", "One sack in sixteen was his pay.\n\n", "The lighthouse was first lit later. ",
     "Its lamp burned oil, then gas. ", "Sailors know it by its flashes.",
 )  # fmt: skip
 TEXT = "".join(SENTENCES)

@@ -14,15 +14,21 @@ from advchunk.records import Block
 TEI = '<?xml version="1.0" encoding="UTF-8"?>\n<TEI xmlns="http://www.tei-c.org/ns/1.0"><text/></TEI>'
 JATS = '<!DOCTYPE article PUBLIC "-//NLM//DTD JATS (Z39.96)//EN" "x.dtd"><article article-type="research-article">'
 TEXTS = {
-    "tei": [TEI, '<tei:TEI xmlns:tei="http://www.tei-c.org/ns/1.0">', "\ufeff <TEI>", "<TEI.2>", "<!-- by GROBID --><TEI\n xml:id='a'>"],
-    "jats": [JATS, "<article><front>", '<article xmlns:xlink="u"\n dtd-version="1.2">', "<pmc-articleset><article>", "<article><?open?>\n<front>",
+    "tei": [TEI, '<tei:TEI xmlns:tei="http://www.tei-c.org/ns/1.0">', "\ufeff <TEI>", "<TEI.2>", "<!-- by GROBID "
+                                                                                                 "--><TEI\n xml:id='a'>"],
+    "jats": [JATS, "<article><front>", '<article xmlns:xlink="u"\n '
+                                       'dtd-version="1.2">', "<pmc-articleset><article>", "<article><?open?>\n<front>",
              '<!DOCTYPE letter PUBLIC "-//NLM//DTD JATS (Z39.96)//EN"><letter>'],
-    "pubmed": ["PMID- 7\nTI  - Tea.", "\ufeffPMID-  7\r\n", "<PubmedArticleSet>", '<?xml version="1.0"?>\n<!DOCTYPE PubmedArticleSet>\n<PubmedArticle>'],
-    "html": ["<!doctype html><p>", "<html lang='en'>", "<!-- a --><HTML>", '<?xml version="1.0"?><!DOCTYPE html><html>'],
-    "docling": [json.dumps({"schema_name": "DoclingDocument", "version": "1.8.0"}), '{"texts": [], "schema_name" : "DoclingDocument"}'],
+    "pubmed": ["PMID- 7\nTI  - Tea.", "\ufeffPMID-  7\r\n", "<PubmedArticleSet>", '<?xml version="1.0"?>\n<!DOCTYPE '
+                                                                                  'PubmedArticleSet>\n<PubmedArticle>'],
+    "html": ["<!doctype html><p>", "<html lang='en'>", "<!-- a --><HTML>", '<?xml version="1.0"?><!DOCTYPE '
+                                                                           'html><html>'],
+    "docling": [json.dumps({"schema_name": "DoclingDocument", "version": "1.8.0"}), '{"texts": [], "schema_name" : '
+                                                                                    '"DoclingDocument"}'],
     "xml": ['<?xml version="1.0"?>\n<note>Tea</note>', '<?xml version="1.0"?><!-- a --><rss>'],
     "markdown": [
-        "", "Tea.", "# Tea", '<p align="center"><img src="a.png"></p>\n\n# Tea', "<div>\n\n# Tea", "<article>\n\nTea", "<TEAM>",
+        "", "Tea.", "# Tea", '<p align="center"><img '
+                             'src="a.png"></p>\n\n# Tea', "<div>\n\n# Tea", "<article>\n\nTea", "<TEAM>",
         '{"schema_name": "Other"}', "{not json", "PMID: 7", "He wrote <TEI> by hand.", "<", "<!-- ",
     ],
 }  # fmt: skip

@@ -97,7 +97,10 @@ def test_numbers_stay_other_numbers(page, text):
 
 
 def test_formulae_are_tex_or_a_line():
-    tex = "<math display=block><semantics><mi>x</mi><annotation encoding='application/x-tex'>x^2</annotation></semantics></math>"
+    tex = (
+        "<math display=block><semantics><mi>x</mi><annotation "
+        "encoding='application/x-tex'>x^2</annotation></semantics></math>"
+    )
     line = "<math><mfrac><mi>a</mi><mi>b</mi></mfrac></math>"
     katex = f"<span class=katex><span>{line}</span><span class='katex-html' aria-hidden=true>ab</span></span>"
     mathjax = "<script type='math/tex'>y</script><script type='math/tex; mode=display'>z</script>"
@@ -246,7 +249,8 @@ def test_pages_of_furniture_alone_are_read():
         html.read("", furniture="hide")
 
 
-# --- what others got wrong ----------------------------------------------------------------------------------------------
+# --- what others got wrong
+# ----------------------------------------------------------------------------------------------
 
 
 def test_headings_keep_all_their_parents():
@@ -466,7 +470,10 @@ def test_what_only_speaks_of_cookies_stays(names):
 def test_readings_and_the_numbers_of_notes_are_apart_from_their_words():
     ruby = "<p><ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rt>じ</rt></ruby>。</p>"
     assert html.read(ruby).text == "漢字 (かんじ)。"
-    notes = "<p>Cells<sup>3</sup> and work<sup>12,13</sup>, tea<sup><a href='#a'>4</a></sup>.<sup>5</sup> Area in m<sup>2</sup>.</p>"
+    notes = (
+        "<p>Cells<sup>3</sup> and work<sup>12,13</sup>, tea<sup><a href='#a'>4</a></sup>.<sup>5</sup> Area in "
+        "m<sup>2</sup>.</p>"
+    )
     assert html.read(notes).text == "Cells[3] and work[12,13], tea[4].[5] Area in m2."
 
 
@@ -478,7 +485,10 @@ _PROSE = "".join(
 
 def test_the_main_content_of_a_page_is_what_it_is_about():
     pytest.importorskip("trafilatura")
-    page = f"<html><body><div>{_MENU}</div><div><h1>Tea</h1>{_PROSE}</div><form><p>Subscribe to our letter of news</p></form></body></html>"
+    page = (
+        f"<html><body><div>{_MENU}</div><div><h1>Tea</h1>{_PROSE}</div><form><p>Subscribe to our letter of "
+        "news</p></form></body></html>"
+    )
     everything, main = html.read(page), html.read(page, content="main")
     assert "Offers of the week 3" in everything.text
     assert "Subscribe" in everything.text
@@ -492,11 +502,15 @@ def test_the_main_content_of_a_page_is_what_it_is_about():
 def test_main_content_keeps_every_section_of_documentation():
     pytest.importorskip("trafilatura")
     sections = [
-        f"<h2>Option {i}</h2><p>Sets {i}.</p><pre>tea --option {i}</pre><table><tr><th>Value {i}</th><th>Effect</th></tr>"
+        f"<h2>Option {i}</h2><p>Sets {i}.</p><pre>tea --option {i}</pre><table><tr><th>Value "
+        f"{i}</th><th>Effect</th></tr>"
         f"<tr><td>hot {i}</td><td>boils</td></tr></table>"
         for i in range(12)
     ]
-    body = f"<nav>{_MENU}</nav><main><h1>Manual</h1><p>How to make tea with the program, option by option.</p>{''.join(sections)}</main>"
+    body = (
+        f"<nav>{_MENU}</nav><main><h1>Manual</h1><p>How to make tea with the program, option by "
+        f"option.</p>{''.join(sections)}</main>"
+    )
     page = f"<html><body>{body}<footer><p>Made with care</p></footer></body></html>"
     document = html.read(page, content="main")
     assert [document.text[slice(*block.span)] for block in document.blocks] == [

@@ -153,7 +153,8 @@ def texts(*pieces):
 
 
 def opened_by(rule):
-    """Return texts in which a line opens a block of a rule; of ASCII, as hypothesis takes seconds to collect more letters."""
+    """Return texts in which a line opens a block of a rule; of ASCII, as hypothesis takes seconds to collect more
+    letters."""
     opening = st.from_regex(re.compile(rule.opens), fullmatch=True, alphabet=st.characters(codec="ascii"))
     return st.builds("{}{}{}".format, st.sampled_from(["", "a\n\n", "a\n"]), opening, texts(WHITE, WORDS, LAYOUT_LINES))
 
@@ -489,7 +490,10 @@ def test_simple_values_of_front_matter_are_metadata(front, expected):
 
 
 def test_a_title_is_context_once():
-    text = "---\ntitle: Tea\n---\n\n# Tea\n\n## Green\n\nIt is green. It is not black. It is hot.\n\n# Milk\n\n## Cold\n\nIt is white. It is cold."
+    text = (
+        "---\ntitle: Tea\n---\n\n# Tea\n\n## Green\n\nIt is green. It is not black. It is hot.\n\n# Milk\n\n## "
+        "Cold\n\nIt is white. It is cold."
+    )
     chunks = RecursiveChunker(max_tokens=14, include_context=True, tokenizer="words").chunk(text)
     assert {chunk.context for chunk in chunks} >= {"Tea", "Tea > Green"}
     assert not any("Tea > Tea" in chunk.context for chunk in chunks)

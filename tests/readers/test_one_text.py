@@ -19,7 +19,8 @@ def contents(document):
 def as_read(blocks, suffix):
     """Yield the blocks as a format has them.
 
-    Pages have no signs before notes; slides have one level of headings, and no notes; Markdown has no items with letters, and one row of heads.
+    Pages have no signs before notes; slides have one level of headings, and no notes; Markdown has no items with
+    letters, and one row of heads.
     """
     for kind, level, text in blocks:
         if suffix == ".md" and text.startswith(("a. ", "b. ")):

@@ -35,27 +35,38 @@ UNITS = {
         "Article 1\n\n1. Tea:\n(a) green,\n(b) black.\n2. Milk is white.\n\nArticle 2\n\nWater is wet.",
         "1 1(1) 1(1)(a) 1(1)(b) 1(2) 2",
     ),
-    "Roman articles": ("ARTICLE I\n\nTea is hot.\n\nARTICLE II\n\nMilk is cold.\n\nARTICLE III\n\nWater is wet.", "I II III"),
+    "Roman articles": ("ARTICLE I\n\nTea is hot.\n\nARTICLE II\n\nMilk is cold.\n\nARTICLE "
+                       "III\n\nWater is wet.", "I II III"),
     "number words": ("ARTICLE ONE\n\nTea.\n\nARTICLE TWO\n\nMilk is cold.\n\nARTICLE THREE\n\nWater is wet.", "1 2 3"),
     "titles in the line": (
         "Article 1 - Scope\n\nTea is hot.\n\nArticle 2 - Terms\n\nMilk is cold.\n\nArticle 3 - End\n\nWater is wet.",
         "1 2 3",
     ),
-    "titles below": ("Article 1\n\nScope\n\nTea is hot.\n\nArticle 2\n\nTerms\n\nMilk.\n\nArticle 3\n\nEnd\n\nWater is wet.", "1 2 3"),
+    "titles below": ("Article 1\n\nScope\n\nTea is hot.\n\nArticle 2\n\nTerms\n\nMilk.\n\nArticle "
+                     "3\n\nEnd\n\nWater is wet.", "1 2 3"),
     "run-in articles": ("Art. 1 Tea is hot.\n\nArt. 2 Milk is cold.\n\nArt. 3 Water is wet.", "1 2 3"),
-    "a letter after a number": ("§ 1 Tee\n\nTee ist heiß.\n\n§ 1a Milch\n\nMilch ist kalt.\n\n§ 2 Wasser\n\nWasser ist nass.", "1 1a 2"),
-    "German sections": ("§ 1 Zweck\n\n(1) Tee ist heiß.\n(2) Milch ist kalt.\n\n§ 2 Form\n\nWasser ist nass.", "1 1(1) 1(2) 2"),
-    "German articles": ("Artikel 1\n\nTee ist heiß.\n\nArtikel 2\n\nMilch ist kalt.\n\nArtikel 3\n\nWasser ist nass.", "1 2 3"),
-    "German chapters": ("Kapitel 1: Tee\n\nTee ist heiß.\n\nKapitel 2: Milch\n\nMilch ist kalt.\n\nKapitel 3: Wasser\n\nNass.", "1 2 3"),
-    "German parts": ("Abschnitt I\n\nTee ist heiß.\n\nAbschnitt II\n\nMilch ist kalt.\n\nAbschnitt III\n\nWasser ist nass.", "I II III"),
-    "German agenda": ("TOP 1 Begrüßung\n\nAlle sind da.\n\nTOP 2 Kasse\n\nSie stimmt.\n\nTOP 3 Ende\n\nAlle gehen.", "1 2 3"),
-    "French articles": ("Article premier\n\nLe thé.\n\nArticle 2\n\nLe lait est froid.\n\nArticle 3\n\nDe l'eau.", "1 2 3"),
+    "a letter after a number": ("§ 1 Tee\n\nTee ist heiß.\n\n§ 1a Milch\n\nMilch ist kalt.\n\n§ 2 Wasser\n\nWasser "
+                                "ist nass.", "1 1a 2"),
+    "German sections": ("§ 1 Zweck\n\n(1) Tee ist heiß.\n(2) Milch ist kalt.\n\n§ 2 Form\n\nWasser "
+                        "ist nass.", "1 1(1) 1(2) 2"),
+    "German articles": ("Artikel 1\n\nTee ist heiß.\n\nArtikel 2\n\nMilch ist kalt.\n\nArtikel 3\n\nWasser "
+                        "ist nass.", "1 2 3"),
+    "German chapters": ("Kapitel 1: Tee\n\nTee ist heiß.\n\nKapitel 2: Milch\n\nMilch ist kalt.\n\nKapitel 3: "
+                        "Wasser\n\nNass.", "1 2 3"),
+    "German parts": ("Abschnitt I\n\nTee ist heiß.\n\nAbschnitt II\n\nMilch ist kalt.\n\nAbschnitt III\n\nWasser "
+                     "ist nass.", "I II III"),
+    "German agenda": ("TOP 1 Begrüßung\n\nAlle sind da.\n\nTOP 2 Kasse\n\nSie stimmt.\n\nTOP 3 "
+                      "Ende\n\nAlle gehen.", "1 2 3"),
+    "French articles": ("Article premier\n\nLe thé.\n\nArticle 2\n\nLe lait est froid.\n\nArticle "
+                        "3\n\nDe l'eau.", "1 2 3"),
     "French titles": (
-        "TITRE PREMIER\n\nCHAPITRE I\n\nArticle 1\n\nLe thé est chaud.\n\nCHAPITRE II\n\nArticle 2\n\nLe lait est froid.\n\n"
+        "TITRE PREMIER\n\nCHAPITRE I\n\nArticle 1\n\nLe thé est chaud.\n\nCHAPITRE II\n\nArticle 2\n\nLe lait est "
+        "froid.\n\n"
         "TITRE II\n\nCHAPITRE I\n\nArticle 3\n\nDe l'eau.",
         "1 1.I 1 1.II 2 II II.I 3",
     ),
-    "Spanish articles": ("Artículo 1. El té es caliente.\n\nArtículo 2. La leche es fría.\n\nArtículo 3. El agua moja.", "1 2 3"),
+    "Spanish articles": ("Artículo 1. El té es caliente.\n\nArtículo 2. La leche es fría.\n\nArtículo 3. El "
+                         "agua moja.", "1 2 3"),
     "Russian articles": ("Статья 1. Чай горячий.\n\nСтатья 2. Молоко холодное.\n\nСтатья 3. Вода мокрая.", "1 2 3"),
     "Chinese articles": ("第一条 茶是热的。\n\n第二条 牛奶是冷的。\n\n第三条 水是湿的。", "1 2 3"),
     "Chinese numbers above ten": (
@@ -70,7 +81,8 @@ UNITS = {
     ),
     "Japanese articles": ("第1条（目的）\n\n茶は熱い。\n\n第2条（定義）\n\n牛乳は冷たい。\n\n第3条（附則）\n\n水。", "1 2 3"),
     "Korean articles": ("제1조(목적) 차는 뜨겁다.\n\n제2조(정의) 우유는 차다.\n\n제3조(기타) 물은 젖는다.", "1 2 3"),
-    "decimals": ("1. Tea\n1.1 It is hot.\n1.2 It is green.\n2. Milk\n2.1 It is cold.\n2.2 It is white.", "1 1.1 1.2 2 2.1 2.2"),
+    "decimals": ("1. Tea\n1.1 It is hot.\n1.2 It is green.\n2. Milk\n2.1 It is cold.\n2.2 It "
+                 "is white.", "1 1.1 1.2 2 2.1 2.2"),
     "deep decimals": ("1. Tea\n1.1 Kinds\n1.1.1 Green tea.\n1.1.2 Black tea.\n1.2 It is hot.\n2. Milk is cold.", "1 1.1 1.1.1 1.1.2 1.2 2"),
     "decimals alone": ("1.1 Tea is hot.\n\n1.2 Tea is green.\n\n2.1 Milk is cold.\n\n2.2 Milk is white.", "1.1 1.2 2.1 2.2"),
     "RFC": ("1.  Introduction\n\n   Tea.\n\n2.  Terms\n\n2.1.  Tea\n\n   Hot.\n\n2.2.  Milk\n\n   Cold.\n\n3.  End\n\n3.1.  Water\n\n   Wet.", "1 2 2.1 2.2 3 3.1"),

@@ -264,7 +264,8 @@ def test_the_inventory_says_what_failed_what_is_not_in_utf_8_and_which_chunker_a
     write(
         tmp_path,
         {
-            "tea.md": "# Tea\n\nGreen tea is steamed, and black tea is not.\n".encode("utf-16"), "rows.csv": b"tea,price\ngreen,2\n",
+            "tea.md": "# Tea\n\nGreen tea is steamed, and black tea "
+                      "is not.\n".encode("utf-16"), "rows.csv": b"tea,price\ngreen,2\n",
             "bad.json": b"{", "law.md": b"# Law\n\nCourts sit.\n",
         },
     )  # fmt: skip

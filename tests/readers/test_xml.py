@@ -48,7 +48,8 @@ HOSTILE = {
         "<a>" + f"<b {MANY}/>" * 501 + "</a>",
         "at most 500,000 elements and as many attributes, at line 1",
     ),
-    "a long tag": ("<a " + "b" * 2_000_000 + "='1'/>", "an XML tag or comment must be at most 1,048,576 bytes, at line 1"),
+    "a long tag": ("<a " + "b" * 2_000_000 + "='1'/>", "an XML tag or comment must be at most 1,048,576 bytes, "
+                                                       "at line 1"),
     "a long namespace": (f"<a xmlns='{'u' * 300}'/>", "an XML name must be at most 250 characters"),
     "long": ("<a>" + " " * 50_000_000, "must be at most 50,000,000 characters, got 50000003"),
 }  # fmt: skip
@@ -98,7 +99,8 @@ from advchunk.readers.xml import parse_xml
 for text, _ in HOSTILE.values():
     try: parse_xml(text)
     except ConfigurationError: pass
-print(int(re.search("VmHWM:\\s+([0-9]+)", open("/proc/self/status").read())[1]) // 1024)  # getrusage tells the parent's, too
+# getrusage tells the parent's, too
+print(int(re.search("VmHWM:\\s+([0-9]+)", open("/proc/self/status").read())[1]) // 1024)
 """
     message = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(message.stdout) < 500

@@ -56,7 +56,10 @@ def test_postings_are_those_of_the_slow_twin(sentences, question):
     )
 
 
-TEXT = "# Tea\n\nBoil the water. Add tea.\n\n```\nmake tea\nmake rum\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |\n| 3 | 4 |\n\nEnd here."
+TEXT = (
+    "# Tea\n\nBoil the water. Add tea.\n\n```\nmake tea\nmake rum\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |\n| 3 | 4 "
+    "|\n\nEnd here."
+)
 
 
 def units_of(text, budget=1000):

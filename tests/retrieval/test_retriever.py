@@ -19,7 +19,8 @@ from advchunk.retrieval import Retriever, Search
 from growing import check_growth
 
 TEXTS = {
-    "tea.txt": "Green tea is made of leaves. It is drunk hot. The leaves stand for two minutes. Then they are taken out.",
+    "tea.txt": "Green tea is made of leaves. It is drunk hot. The leaves stand for two minutes. Then they are "
+    "taken out.",
     "ships.txt": "Sailors drank rum. The captain kept the barrels. He opened them on Sundays. Nobody else had the key.",
     "law.txt": "Judges sit in court. They read the files. Appeals take a year. The file number is K-77.",
 }

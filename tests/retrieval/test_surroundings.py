@@ -1,4 +1,5 @@
-"""What stands around hits, from wherever it is kept: the passages of the index in memory, also after edits and failures."""
+"""What stands around hits, from wherever it is kept: the passages of the index in memory, also after edits and
+failures."""
 
 import json
 import logging

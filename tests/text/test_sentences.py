@@ -182,7 +182,8 @@ def test_a_stray_quote_or_bracket_has_only_a_local_effect():
 
 
 def ordinals(text, language="en"):
-    """Return the number of letters and digits before each end, which rewriting white space and marks does not change."""
+    """Return the number of letters and digits before each end, which rewriting white space and marks does not
+    change."""
     return {sum(map(str.isalnum, text[:edge])) for edge in sentences(text, language).edges[1:].tolist()}
 
 

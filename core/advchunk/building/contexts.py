@@ -1,4 +1,6 @@
-"""Blocks that are split over the limits: the levels at which tables and formulas are, and what their later pieces need to be read."""
+"""Blocks that are split over the limits: the levels at which tables and formulas are, and what their later pieces need
+to be read.
+"""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
@@ -67,11 +69,12 @@ class OwnLevels:
 
 
 class Contexts:
-    """The context of an offset: the title and the headings above it, and the caption and head of its table, or its speaker.
+    """The context of an offset: the title and the headings above it, and the caption and head of its table, or its
+    speaker.
 
-    A piece that begins within a row also has the key of the row, and either the head of all columns and empty cells before its
-    own, or the head of its own columns. What has no room in half a chunk is left out: the outermost headings first, then the
-    caption. Of a head that is too long alone, each cell has its first words.
+    A piece that begins within a row also has the key of the row, and either the head of all columns and empty cells
+    before its own, or the head of its own columns. What has no room in half a chunk is left out: the outermost headings
+    first, then the caption. Of a head that is too long alone, each cell has its first words.
 
     Parameters
     ----------
@@ -134,7 +137,9 @@ class Contexts:
         yield from titles
 
     def _shortened(self, head: tables.Head, after: str) -> Iterable[str]:
-        """Yield a head in one line with the most words of each cell that fit, and what is after it; else with the most cells of one word."""
+        """Yield a head in one line with the most words of each cell that fit, and what is after it; else with the most
+        cells of one word.
+        """
         by_words, by_cells = range(1, head.most_words + 1), range(1, len(head.columns()) + 1)
         if words := bisect_left(by_words, True, key=lambda most: not self._fits(head.line(most) + after)):
             yield head.line(words) + after
@@ -144,7 +149,8 @@ class Contexts:
     def _block_at(self, offset: int) -> tuple[int, int]:
         """Return the number of the table or turn whose later piece is at an offset, -1 if there is none.
 
-        With it go the characters before the offset if that is in the head of the table, or if there is none, up to `_MAX_OPENING`.
+        With it go the characters before the offset if that is in the head of the table, or if there is none, up to
+        `_MAX_OPENING`.
         """
         place = bisect_right(self._starts, offset) - 1
         block = self._headed[place][1] if place >= 0 else None

@@ -92,7 +92,8 @@ def block_spans(document: Document, blocks: Sequence[Block]) -> SpanSet:
 
 
 def tile_prose(document: Document, tiler: Tiler) -> Units:
-    """Tile the prose of a document: each heading, list item and quote separately; protected blocks and turns are not split.
+    """Tile the prose of a document: each heading, list item and quote separately; protected blocks and turns are not
+    split.
 
     In Markdown, no unit ends in inline code, a link, a tag or a formula.
     """
@@ -120,18 +121,20 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
 
 
 def fit_to_blocks(units: Units, document: Document) -> Units:
-    """Return units that also end where blocks end, but not inside a protected one, a turn, or the white space before a block.
+    """Return units that also end where blocks end, but not inside a protected one, a turn, or the white space before a
+    block.
 
-    A heading stays with the block below it, a caption with what it is above or below, the end of the lead-in of a list with
-    the first item, and a table with the end of the prose above it, along with labels such as "Three months ended June 30". The
-    edge before an answer, or before what the same speaker says on, is weaker than others between turns.
+    A heading stays with the block below it, a caption with what it is above or below, the end of the lead-in of a list
+    with the first item, and a table with the end of the prose above it, along with labels such as "Three months ended
+    June 30". The edge before an answer, or before what the same speaker says on, is weaker than others between turns.
 
     Returns
     -------
     Units with the ``strength`` of their edges.
     """
     text, blocks, lead = document.text, document.blocks or (), document.text_start
-    # From a first to a last offset, only a block begins: in the white space before it, and inside one that is kept whole.
+    # From a first to a last offset, only a block begins: in the white space before it, and inside one that is kept
+    # whole.
     spans, starts, ends, strength_at = [(0, lead)], [0], list[int](), dict[int, int]()
     for block, strength_before in zip(blocks, _strengths(text, blocks), strict=True):
         start, end = block.span
@@ -163,7 +166,9 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
 
 
 def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
-    """Weaken the edges below headings, captions, questions and what leads in a table, and between the words of one speaker."""
+    """Weaken the edges below headings, captions, questions and what leads in a table, and between the words of one
+    speaker.
+    """
     for place, (block, below) in enumerate(pairwise(blocks), 1):
         if block.kind == "heading" or (block.kind == "caption" and below.kind in _CAPTIONED):
             i, j = bisect_right(edges, block.span.start), bisect_right(edges, below.span.start)
@@ -176,7 +181,9 @@ def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: 
 
 
 def _led_in(text: str, blocks: Sequence[Block], place: int) -> Iterator[int]:
-    """Yield the start of the table at a place if prose is above, and of its labels, such as "June 30, 2023", with more above."""
+    """Yield the start of the table at a place if prose is above, and of its labels, such as "June 30, 2023", with more
+    above.
+    """
     while place and blocks[place - 1].kind in _PROSE and not _is_furniture(text, above := blocks[place - 1]):
         mark = _last_mark(text, *above.span)
         if mark in _STOPS and blocks[place].kind != "table":
@@ -188,7 +195,9 @@ def _led_in(text: str, blocks: Sequence[Block], place: int) -> Iterator[int]:
 
 
 def _last_mark(text: str, start: int, end: int) -> str:
-    """Return the last character of a block that is not a bracket, quotation mark, or digit; "" if those alone end it."""
+    """Return the last character of a block that is not a bracket, quotation mark, or digit; "" if those alone end
+    it.
+    """
     end = _text_end(text, start, end)
     return text[max(end - _CLOSING, start) : end].rstrip(_CLOSERS)[-1:]
 
@@ -199,7 +208,9 @@ def _ends_in_question(text: str, block: Block) -> bool:
 
 
 def _last_inside(text: str, block: Block) -> int:
-    """Return the last offset that only the block's own edges may have: in its first character, its label, or all of it."""
+    """Return the last offset that only the block's own edges may have: in its first character, its label, or all of
+    it.
+    """
     (start, end), is_titled = block.span, block.title is not None
     if (
         block.kind == "heading" or block.kind in _UNCUT or (block.kind == "quote" and is_titled)
@@ -309,11 +320,12 @@ def _mark_lines(text: str, blocks: Sequence[Block], edges: Sequence[int], streng
 def prefer_layout(units: Units, segmentation: Segmentation, weight: float) -> Segmentation:
     """Move each cut to the edge that is best by its layout and its distance; cuts that meet become one.
 
-    An edge at a distance of d tokens from the cut costs ``weight`` * c + d / (16 m), where m is the mean size of a unit. For
-    the strongest edges c is 0, and for each weaker kind it is higher by ln(k / j), at most 1, if j edges are stronger and
-    k at least as strong: a kind of which there are many says little about where a topic ends. Edges before headings are
-    one kind, so no cut moves across one; those within sentences are one with those of sentences. If all edges are alike, no
-    cut moves. A segment that would be below the minimum of the algorithm (``least``) ends later. Else cuts that were forced by size are left to `building.sizes.pack`, which takes the strongest edge near.
+    An edge at a distance of d tokens from the cut costs ``weight`` * c + d / (16 m), where m is the mean size of a
+    unit. For the strongest edges c is 0, and for each weaker kind it is higher by ln(k / j), at most 1, if j edges are
+    stronger and k at least as strong: a kind of which there are many says little about where a topic ends. Edges before
+    headings are one kind, so no cut moves across one; those within sentences are one with those of sentences. If all
+    edges are alike, no cut moves. A segment that would be below the minimum of the algorithm (``least``) ends later.
+    Else cuts that were forced by size are left to `building.sizes.pack`, which takes the strongest edge near.
     """
     costs = layout_costs(units.strength[1:-1])
     if not weight or len(segmentation.cuts) < 3 or not np.any(costs):
@@ -335,7 +347,8 @@ def prefer_layout(units: Units, segmentation: Segmentation, weight: float) -> Se
 
 
 def _keep_minimum(units: Units, segmentation: Segmentation, moved: Ints, costs: Floats, at: Floats) -> list[int]:
-    """Return the inner cuts, each where it has moved if its segment then has the minimum of the algorithm, or is at a hard break.
+    """Return the inner cuts, each where it has moved if its segment then has the minimum of the algorithm, or is at a
+    hard break.
 
     Else it moves to the best edge from its own place on, or from the first after which the segment has the minimum.
     """
@@ -375,7 +388,9 @@ def _without_forced(segmentation: Segmentation) -> Segmentation:
 
 
 def _with_cuts(segmentation: Segmentation, moved: Ints) -> Segmentation:
-    """Return a segmentation whose cuts have moved, in order; those that meet are one, and segments between them vanish."""
+    """Return a segmentation whose cuts have moved, in order; those that meet are one, and segments between them
+    vanish.
+    """
     if (moved == segmentation.cuts).all():
         return segmentation
     cuts, first = np.unique(moved, return_index=True)
@@ -418,8 +433,8 @@ def may_have_atoms(document: Document) -> bool:
 def plain_levels(document: Document, tiler: Tiler) -> dict[str, Any]:
     """Return the levels at which parts of a document over the limits are split, as arguments of `Limits`.
 
-    In Markdown, inline code, links, tags and formulas are cut last. `building.contexts.with_own_levels` adds those of tables and
-    formulas.
+    In Markdown, inline code, links, tags and formulas are cut last. `building.contexts.with_own_levels` adds those of
+    tables and formulas.
     """
     prose: Levels = (paragraphs, tiler, *WITHIN_SENTENCE)
     if may_have_atoms(document):
@@ -431,7 +446,9 @@ def plain_levels(document: Document, tiler: Tiler) -> dict[str, Any]:
 
 
 def join_definitions(document: Document, limits: Limits) -> Document:
-    """Return source code with each definition that fits in a chunk as one block, with all inside it and the comment above."""
+    """Return source code with each definition that fits in a chunk as one block, with all inside it and the comment
+    above.
+    """
     blocks = document.blocks or ()
     units = from_ends(document.text, [block.span.start for block in blocks[1:]])
     runs = RunSizes(units, limits.counter, limits.more)
@@ -564,12 +581,13 @@ class Locator:
     def __call__(self, spans: Sequence[Span]) -> dict[str, Any]:
         """Return metadata of spans.
 
-        ``section`` and ``title_path`` are the headings that the starts of all spans are under, in source code the qualified
-        name of the definition; ``start_line`` and ``end_line``, from 1, the lines of the first and the last character that
-        is not white space, if no reader derived the text from another, with ``start_column`` and ``end_column`` in source
-        code; ``page`` the first page; ``pages`` all of them, if several; ``boxes`` the places of each
-        block, each as [page, left, top, right, bottom]; ``figures`` the number of pictures. Of the metadata of their blocks, lists are united, and of other
-        values the first is taken, or the last if the key begins with "end".
+        ``section`` and ``title_path`` are the headings that the starts of all spans are under, in source code the
+        qualified name of the definition; ``start_line`` and ``end_line``, from 1, the lines of the first and the last
+        character that is not white space, if no reader derived the text from another, with ``start_column`` and
+        ``end_column`` in source code; ``page`` the first page; ``pages`` all of them, if several; ``boxes`` the places
+        of each block, each as [page, left, top, right, bottom]; ``figures`` the number of pictures. Of the metadata of
+        their blocks, lists are united, and of other values the first is taken, or the last if the key begins with
+        "end".
         """
         metadata: dict[str, Any] = {}
         if self._headings is not None and spans:
@@ -614,7 +632,7 @@ def _united(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
     >>> _united([{"speakers": ["Ann"], "start_time": 1, "end_time": 2}, {"speakers": ["Bob"], "start_time": 2, "end_time": 5}])
     {'speakers': ['Ann', 'Bob'], 'start_time': 1, 'end_time': 5}
-    """
+    """  # noqa: E501
     united = dict[str, Any]()
     for part in parts:
         for key, value in part.items():

@@ -37,9 +37,9 @@ class ChunkPositions:
     def of(cls, chunks: Sequence[Chunk], documents: Sequence[Hashable]) -> Self:
         """Return the positions of chunks in the documents of these names.
 
-        A chunk stands at the mean offset of its characters; offsets become tokens at the mean tokens per character of all
-        chunks, so overlapping chunks and gaps between chunks keep their distances. Raises `ConfigurationError` if no chunk has
-        tokens (`count_tokens`).
+        A chunk stands at the mean offset of its characters; offsets become tokens at the mean tokens per character of
+        all chunks, so overlapping chunks and gaps between chunks keep their distances. Raises `ConfigurationError` if
+        no chunk has tokens (`count_tokens`).
         """
         numbers = {name: number for number, name in enumerate(dict.fromkeys(documents))}
         tokens, characters = sum(chunk.tokens for chunk in chunks), sum(len(chunk.text) for chunk in chunks)

@@ -76,7 +76,8 @@ class Limits:
     prose : levels at which prose over the limits is split.
     verbatim : spans that are split at ``verbatim_levels`` instead.
     verbatim_levels : `VERBATIM` or `CODE`.
-    own_levels : returns the levels of the table or formula at an offset; None if none is there (see `building.contexts.OwnLevels`).
+    own_levels : returns the levels of the table or formula at an offset; None if none is there (see
+        `building.contexts.OwnLevels`).
     atomic : spans that are not split.
     joins_scraps : join pieces of at most `SCRAP` tokens, and pieces below the algorithm's own minimum, with a neighbor.
     """
@@ -129,7 +130,8 @@ class Limits:
         return (0, self.max_tokens) if self.target is None else (-(-self.target * 4 // 5), self.target * 6 // 5)
 
     def is_divisible(self, offset: int, size: int) -> bool:
-        """Return True if even parts of a text at ``offset`` are near the target: one in its window, several in half of it.
+        """Return True if even parts of a text at ``offset`` are near the target: one in its window, several in half of
+        it.
 
         Several need room, because a part can end at edges only.
         """
@@ -213,7 +215,9 @@ class RunSizes:
         return fits
 
     def furthest_back(self, end: int, budget: int, floor: int = 0) -> int:
-        """Return the first start, from ``floor`` on, of a run to ``end`` within ``budget``; ``end`` if there is none."""
+        """Return the first start, from ``floor`` on, of a run to ``end`` within ``budget``; ``end`` if there is
+        none.
+        """
         start = max(bisect_left(self._total, self._total[end] - budget), floor)
         while start < end and self.size(start, end) > budget:
             start += 1
@@ -291,7 +295,9 @@ def _end_without_space(units: Units, i: int, limits: Limits) -> int:
 
 
 def _room_above(units: Units, i: int, limits: Limits) -> int:
-    """Return the tokens of the headings and captions above unit ``i``, which share its chunk if they fit in half of one."""
+    """Return the tokens of the headings and captions above unit ``i``, which share its chunk if they fit in half of
+    one.
+    """
     first = i
     while first and units.strength[first] < 0:
         first -= 1
@@ -343,8 +349,9 @@ def _add_edges(units: Units, parts: Mapping[int, int]) -> Units:
 def _split(text: str, offset: int, limits: Limits, levels: Levels, room: int) -> Iterable[tuple[int, int]]:
     """Yield the end and the size of each packed part of a text that starts at ``offset`` and is over the limits.
 
-    The first part leaves ``room`` tokens free. A part that needs a finer level is split together with the small parts beside
-    it, such as the fence of a code block; but no row or cell is split that fits, and the part after a small one leaves room.
+    The first part leaves ``room`` tokens free. A part that needs a finer level is split together with the small parts
+    beside it, such as the fence of a code block; but no row or cell is split that fits, and the part after a small one
+    leaves room.
     """
     rest = list(levels)
     units = Units(text, np.array([0, len(text)]))
@@ -412,8 +419,8 @@ def pack(
     """Yield runs of units ``start`` to ``end`` within the limits, packed from the left.
 
     A run ends at the strongest edge of its second half (the last if tied), or, if ``full``, at the last edge within the
-    limits; earlier if it would separate a heading from its text, or cut a line that fits into the next. ``at`` gives the offsets of the units in the document,
-    if they are not their edges.
+    limits; earlier if it would separate a heading from its text, or cut a line that fits into the next. ``at`` gives
+    the offsets of the units in the document, if they are not their edges.
     """
     strength, starts = sizes.strength, sizes.edges if at is None else at.tolist()
     alike = len({*strength[start + 1 : end]}) < 2
@@ -451,9 +458,10 @@ def _line_start(sizes: RunSizes, start: int, middle: int, stop: int, end: int, b
 def pack_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> Iterable[tuple[int, int]]:
     """Yield runs of units ``start`` to ``end`` within 20% of the target, from the left; the last takes the rest.
 
-    A run ends at the strongest edge in that range (the nearest to the target if tied) after which the rest can be divided into
-    such runs too. If it cannot, as in a text between one and two such runs, it ends where the rest is nearest to that. If the
-    only edges there follow headings, as before a protected block, it ends as near to the target as possible.
+    A run ends at the strongest edge in that range (the nearest to the target if tied) after which the rest can be
+    divided into such runs too. If it cannot, as in a text between one and two such runs, it ends where the rest is
+    nearest to that. If the only edges there follow headings, as before a protected block, it ends as near to the target
+    as possible.
     """
     strength, edges, target = sizes.strength, sizes.edges, limits.target or 0
     divisible = _ends_near_target(sizes, start, end, limits)
@@ -487,7 +495,9 @@ def _ends_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> 
 
 
 def _window_edges(sizes: RunSizes, start: int, end: int, limits: Limits) -> tuple[int, int]:
-    """Return the first and the last end, up to ``end``, of a run from ``start`` within 20 % of the target, by sums of units."""
+    """Return the first and the last end, up to ``end``, of a run from ``start`` within 20 % of the target, by sums of
+    units.
+    """
     least, most = limits.window(sizes.edges[start])
     return sizes.about(start, least - 1) + 1, min(sizes.about(start, most), end)
 
@@ -505,7 +515,9 @@ def _divisible_cuts(sizes: RunSizes, cuts: Ints, limits: Limits) -> Ints:
 
 
 class _Reach:
-    """Says whether units can be divided into runs within 20 % of the target; for one start and rising ends in linear time."""
+    """Says whether units can be divided into runs within 20 % of the target; for one start and rising ends in linear
+    time.
+    """
 
     def __init__(self, sizes: RunSizes, limits: Limits) -> None:
         self._sizes, self._limits = sizes, limits
@@ -527,7 +539,9 @@ class _Reach:
 
 
 def _nearest(sizes: RunSizes, start: int, end: int, budget: int, target: int) -> int:
-    """Return the end, up to ``end``, of the run from ``start`` nearest to the target, if possible not after a heading."""
+    """Return the end, up to ``end``, of the run from ``start`` nearest to the target, if possible not after a
+    heading.
+    """
     strength = sizes.strength
     edges = range(start + 1, end + 1)
     best = sorted(edges, key=lambda edge: (strength[edge] <= -_LEVELS, abs(sizes.sum(start, edge) - target)))
@@ -667,8 +681,8 @@ class _Minimum:
     ) -> Self:
         """Return the minimum of the pieces of a text.
 
-        Scraps are joined if the mean piece has more than twice their tokens: where all pieces are short, they are what was
-        asked for. A minimum in another unit than tokens counts if a chunk can hold as much.
+        Scraps are joined if the mean piece has more than twice their tokens: where all pieces are short, they are what
+        was asked for. A minimum in another unit than tokens counts if a chunk can hold as much.
         """
         total = sizes.sum(0, len(sizes.units))
         scrap = SCRAP if limits.joins_scraps and total > 2 * SCRAP * len(pieces) else 0
@@ -709,11 +723,12 @@ class _Minimum:
 def _join_short(
     sizes: RunSizes, pieces: Sequence[Sequence[int]], limits: Limits, vectors: Floats | None, minimum: _Minimum
 ) -> list[Sequence[int]]:
-    """Join each piece under the minimum, or without a word, with a neighbor that has room for it, but not across a hard break.
+    """Join each piece under the minimum, or without a word, with a neighbor that has room for it, but not across a hard
+    break.
 
-    A neighbor is preferred if joining it separates no heading from its text; then the one below a scrap that leads to it; then
-    one that is short too, because the mean of a long piece is similar to everything; then the more similar one; then the
-    smaller. If none has room, a short piece takes text from one of them.
+    A neighbor is preferred if joining it separates no heading from its text; then the one below a scrap that leads to
+    it; then one that is short too, because the mean of a long piece is similar to everything; then the more similar
+    one; then the smaller. If none has room, a short piece takes text from one of them.
     """
     joined, i, units = list(pieces), 0, sizes.units
     breaks = units.hard_breaks().tolist()
@@ -830,7 +845,9 @@ def _overlap_start(sizes: RunSizes, floor: int, start: int, end: int, limits: Li
 
 
 def _overlap_starts(sizes: RunSizes, floor: int, start: int, limits: Limits) -> Iterable[int]:
-    """Yield offsets before unit ``start`` within the overlap, from the first: whole units, else sentences or words of prose."""
+    """Yield offsets before unit ``start`` within the overlap, from the first: whole units, else sentences or words of
+    prose.
+    """
     text, edges = sizes.units.text, sizes.edges
     first = sizes.furthest_back(start, limits.overlap_tokens, floor)
     yield from edges[first:start]

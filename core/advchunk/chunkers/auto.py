@@ -36,12 +36,12 @@ class AutoParams(Params):
     """Chunk each document with the chunker for its format, recorded in the metadata as ``chunker``.
 
     GROBID's TEI goes to ``grobid-section``, Docling's JSON and pages to ``layout-aware``, PubMed's records to
-    ``biomedical-abstract``; tables of separated values, and records of JSON and YAML to ``recursive``; Markdown, plain text,
-    source code, HTML, JATS and other XML to ``optimal-semantic``, with chunks of 64 tokens or more. The first two are experimental: unless experimental
-    chunkers are allowed, such a document goes to ``optimal-semantic``, too, which the log says once. Chunkers of other packages may name the
-    formats that they are for (`registry`). A document from a reader is dispatched by its ``markup``; any other document with a
-    layout is treated as text, or as separated values if it has tables alone.
-    A parameter left at its default here takes the default of the document's chunker.
+    ``biomedical-abstract``; tables of separated values, and records of JSON and YAML to ``recursive``; Markdown, plain
+    text, source code, HTML, JATS and other XML to ``optimal-semantic``, with chunks of 64 tokens or more. The first two
+    are experimental: unless experimental chunkers are allowed, such a document goes to ``optimal-semantic``, too, which
+    the log says once. Chunkers of other packages may name the formats that they are for (`registry`). A document from a
+    reader is dispatched by its ``markup``; any other document with a layout is treated as text, or as separated values
+    if it has tables alone. A parameter left at its default here takes the default of the document's chunker.
 
     Parameters
     ----------
@@ -91,7 +91,9 @@ class AutoChunker(AutoParams, VectorsChunker):
     def read_documents(
         self, path: str | Path, *, by_name: bool = True, content: Content = "all", hidden: bool = False, **options: Any
     ) -> list[Document]:
-        """Read the documents in a file, in the format of its suffix, or in that of its text if the suffix does not determine one."""
+        """Read the documents in a file, in the format of its suffix, or in that of its text if the suffix does not
+        determine one.
+        """
         if not by_name or self.markup != "auto":
             return super().read_documents(path, by_name=by_name, content=content, hidden=hidden, **options)
         check_content(content)

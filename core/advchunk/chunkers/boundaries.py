@@ -15,7 +15,9 @@ from advchunk.text.patterns import Patterns, find_all, named
 
 
 def boundary_offsets(text: str, patterns: Patterns) -> list[int]:
-    """Return the ascending offsets of matches that have text before and after them; line ends before a match are skipped."""
+    """Return the ascending offsets of matches that have text before and after them; line ends before a match are
+    skipped.
+    """
     offsets = set[int]()
     for name, pattern in named(patterns):
         for match in find_all("boundaries", name, pattern, text):
@@ -93,7 +95,9 @@ def _join_units(text: str, starts: Sequence[int], explanations: Sequence[Explana
 def join_segmentations(
     sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation], reason: str = "section"
 ) -> Segmentation:
-    """Merge the segmentations of all sections, given as their first and last units, into one; ``reason`` is that of the cuts between."""
+    """Merge the segmentations of all sections, given as their first and last units, into one; ``reason`` is that of the
+    cuts between.
+    """
     n, cuts, reasons, origins, rows, label = sections[-1][1], [0], list[str](), list[Origin](), None, 0
     labels, gaps = np.zeros(n, dtype=np.int64), np.full(n - 1, np.nan)
     for (start, end), part in zip(sections, parts, strict=True):

@@ -36,8 +36,8 @@ def names(group: ChunkerGroup | None = None) -> list[str]:
 def register(chunker: type[Chunker], source: str = "") -> None:
     """Add a chunker class under its ``algorithm``, for `create`, the command line, and evaluation in this process.
 
-    A class that is defined again, as by a cell of a notebook, takes the place of the former; `ConfigurationError` is raised if the
-    name is that of another class.
+    A class that is defined again, as by a cell of a notebook, takes the place of the former; `ConfigurationError` is
+    raised if the name is that of another class.
     """
     experimental = chunker.group == "experimental"
     path = f"{chunker.__module__}:{chunker.__qualname__}"
@@ -89,8 +89,8 @@ def default_chunker(*preferred: str) -> type[Chunker]:
 def create_default(**params: Any) -> Chunker:
     """Build the default chunker, with chunks of 64 tokens or more unless ``min_tokens`` is given.
 
-    Without a minimum `optimal-semantic` makes each sentence a chunk where a few sentences are repeated word for word. The
-    minimum changes no figure of benchmarks/defaults.py by more than .002.
+    Without a minimum `optimal-semantic` makes each sentence a chunk where a few sentences are repeated word for word.
+    The minimum changes no figure of benchmarks/defaults.py by more than .002.
     """
     chunker: Any = default_chunker()
     most = params.get("max_tokens", chunker.max_tokens) // 2
@@ -121,7 +121,8 @@ def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chu
 
     Raises
     ------
-    ConfigurationError : no such name or parameter, a value that breaks a rule, or an experimental name that is not allowed.
+    ConfigurationError : no such name or parameter, a value that breaks a rule, or an experimental name that is not
+        allowed.
 
     >>> create("recursive", max_tokens=300).chunk("Short.")[0].spans
     (Span(start=0, end=6),)

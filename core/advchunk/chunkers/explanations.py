@@ -24,8 +24,8 @@ class Signal:
     ----------
     chunker : its name.
     cuts : number of cuts by `Origin`.
-    pieces, unknown : pieces that the algorithm compared, and those of which it knew nothing: without words that count, or
-        without a vector.
+    pieces, unknown : pieces that the algorithm compared, and those of which it knew nothing: without words that count,
+        or without a vector.
     by_size : True for a chunker that cuts by size alone.
     """
 
@@ -53,7 +53,8 @@ class Signal:
 
     @property
     def resembles(self) -> str:
-        """Name the method that cuts like this: `recursive` if three quarters are by size or at the first place allowed; else "".
+        """Name the method that cuts like this: `recursive` if three quarters are by size or at the first place allowed;
+        else "".
 
         >>> Signal("universal-semantic", {"algorithm": 5, "first": 33, "size": 3}).resembles
         'recursive'
@@ -90,7 +91,7 @@ class Signal:
 
         >>> Signal("universal-semantic", {"algorithm": 5, "first": 33, "size": 3}).summary
         '41 cuts: 5 by the algorithm, 33 at the first place allowed, 3 by size; universal-semantic cuts like recursive here'
-        """
+        """  # noqa: E501
         if not self.counts:
             return ""
         parts = [self.counts]
@@ -157,7 +158,8 @@ class Explanation:
 
     @property
     def figures(self) -> Mapping[str, Any]:
-        """The intermediate results of the algorithm, by name, and ``outline``, the numbered units of the document by kind.
+        """The intermediate results of the algorithm, by name, and ``outline``, the numbered units of the document by
+        kind.
 
         The algorithm has none if no decision was needed, as for a single unit.
         """

@@ -1,4 +1,6 @@
-"""Parts that the adapters share: the class of each chunker, chunks of files, and metadata in the models of frameworks."""
+"""Parts that the adapters share: the class of each chunker, chunks of files, and metadata in the models of
+frameworks.
+"""
 
 import json
 import sys
@@ -53,7 +55,8 @@ class TextPlace:
     ----------
     spans : of the document, whose texts the chunk joins; () if they are not known; None for a whole document.
     start : offset in the text at which these begin, after a context.
-    first_line : of the document, with the first character of the spans that is not white space; None if it is not known.
+    first_line : of the document, with the first character of the spans that is not white space; None if it is not
+        known.
 
     >>> TextPlace((Span(10, 15), Span(30, 40)), start=5).spans_of([Span(0, 7), Span(8, 12)])
     (Span(start=10, end=12), Span(start=13, end=15), Span(start=30, end=32))
@@ -102,7 +105,7 @@ def flatten_places(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
     >>> flatten_places({"page": 3, "pages": [3, 4], "boxes": [[3, 72.0, 90.5, 540.0, 700.0], [4, 72.0, 90.0, 540.0, 120.0]]})
     {'page': 3, 'pages': '3 4', 'boxes': '3:72,90.5,540,700 4:72,90,540,120'}
-    """
+    """  # noqa: E501
     flat = dict(metadata)
     if isinstance(pages := flat.get("pages"), list):
         flat["pages"] = " ".join(map(str, pages))
@@ -204,7 +207,9 @@ def adapter_base(chunker: Any, bases: ModuleType, suffix: str) -> Any:
 
 
 def own_resources(chunker: Any, base: Any, aliases: Mapping[str, str]) -> list[Field[Any]]:
-    """Return the resources of a chunker that the base of its adapter does not have, under the name that it has there."""
+    """Return the resources of a chunker that the base of its adapter does not have, under the name that it has
+    there.
+    """
     inherited = getattr(base, "model_fields", None) or {field.name for field in fields(base)}
     return [
         field

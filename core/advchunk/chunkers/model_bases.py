@@ -98,7 +98,8 @@ class ChatChunker(ChatParams, SegmentingChunker):
     ----------
     llm : base URL of an OpenAI-compatible endpoint, such as vLLM's ``http://localhost:8000/v1``, or anything
         `models.chat.as_chat` accepts; required.
-    cache : keeps answers, and embeddings, between runs: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
+    cache : keeps answers, and embeddings, between runs: the path of a file, the URL of a Redis, a ``dict``, or a
+        `cache.Store`.
     """
 
     llm: ChatModelLike | str | None = field(default=None, repr=False, metadata=RESOURCE)

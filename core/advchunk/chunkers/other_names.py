@@ -22,7 +22,7 @@ def check_names(owner: str, names: Iterable[str], accepted: Collection[str]) -> 
     Traceback (most recent call last):
     advchunk.errors.ConfigurationError: recursive has no parameter 'separators': there are no separators: chunks end at \
 blocks (markup=), sentences (sentence_splitter=) and words
-    """
+    """  # noqa: E501
     for name in names:
         if name not in accepted:
             hint = parameter_hint(name, accepted) or "; it has " + ", ".join(accepted)
@@ -48,7 +48,8 @@ def parameter_hint(name: str, accepted: Collection[str]) -> str:
 
 
 def method_hint(name: str, methods: Collection[str]) -> str:
-    """Return a hint about a method that does not exist: those with this word in their name or in the table, or the closest.
+    """Return a hint about a method that does not exist: those with this word in their name or in the table, or the
+    closest.
 
     >>> method_hint("TokenTextSplitter", ["recursive", "sliding-window"])
     "; did you mean 'sliding-window'?"

@@ -89,7 +89,9 @@ class ParallelRunner(Runner[_Input, Explanation]):
 
 
 def share_models(chunker: Any) -> partial[None]:
-    """Return a function that prepares another process for a chunker: it maps the built-in model instead of loading it."""
+    """Return a function that prepares another process for a chunker: it maps the built-in model instead of loading
+    it.
+    """
     return partial(_prepare, chunker, static.loaded_table())
 
 

@@ -1,7 +1,8 @@
 """Hyper-parameters, declared once and inherited by the core chunker and by both adapters.
 
-The constructor keeps the names that it was called with: a preset, and a size that must fit into a smaller ``max_tokens``, change
-only what was not given. A constructor called with all names, as by `dataclasses.replace`, cannot tell, and changes nothing.
+The constructor keeps the names that it was called with: a preset, and a size that must fit into a smaller
+``max_tokens``, change only what was not given. A constructor called with all names, as by `dataclasses.replace`, cannot
+tell, and changes nothing.
 """
 
 import hashlib
@@ -55,7 +56,8 @@ _log = logging.getLogger("advchunk")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The range of a number, in the annotation of a hyper-parameter: ``Annotated[int | None, Bounds(1)]``; None is in it.
+    """The range of a number, in the annotation of a hyper-parameter: ``Annotated[int | None, Bounds(1)]``; None is in
+    it.
 
     Parameters
     ----------
@@ -87,51 +89,53 @@ class Params:
     Parameters
     ----------
     max_tokens : maximum tokens of a chunk, context included, >= 1.
-    min_tokens : a smaller chunk joins a neighbor if the result fits, or takes text from one, 0..max_tokens. So only the last
-        chunk of a text, or of a section between hard breaks, is smaller, unless its neighbors are full and cannot be divided.
-        The same holds for the minima of the algorithms in other units, if a chunk of ``max_tokens`` can hold them.
+    min_tokens : a smaller chunk joins a neighbor if the result fits, or takes text from one, 0..max_tokens. So only the
+        last chunk of a text, or of a section between hard breaks, is smaller, unless its neighbors are full and cannot
+        be divided. The same holds for the minima of the algorithms in other units, if a chunk of ``max_tokens`` can
+        hold them.
     overlap_tokens : maximum tokens of the previous chunk to repeat, in whole units, else sentences, else words;
         0..max_tokens - 1.
     include_context : give each chunk a context: the document's ``title`` and the headings above the chunk. A chunk that
-        starts inside a table has the table's caption and header as context in any case. The context is embedded with the
-        chunk and counts toward ``max_tokens``, and takes at most half of it.
-    add_scores : add the reason for the end of each chunk to its metadata, as ``cut``, ``cut_origin`` and ``cut_score``, and the
-        ``language`` of the document, unless its metadata has one.
-    add_signal : add to the metadata of each chunk what the algorithm found in its document (`chunkers.explanations.Signal`): the shares
-        of its cuts that are its own, at the first place allowed, and by size, as ``signal_algorithm``, ``signal_first`` and
-        ``signal_size``; that of pieces without words that count or a vector, ``signal_unknown``; and the method that it cuts like,
-        ``signal_like``.
+        starts inside a table has the table's caption and header as context in any case. The context is embedded with
+        the chunk and counts toward ``max_tokens``, and takes at most half of it.
+    add_scores : add the reason for the end of each chunk to its metadata, as ``cut``, ``cut_origin`` and ``cut_score``,
+        and the ``language`` of the document, unless its metadata has one.
+    add_signal : add to the metadata of each chunk what the algorithm found in its document
+        (`chunkers.explanations.Signal`): the shares of its cuts that are its own, at the first place allowed, and by
+        size, as ``signal_algorithm``, ``signal_first`` and ``signal_size``; that of pieces without words that count or
+        a vector, ``signal_unknown``; and the method that it cuts like, ``signal_like``.
     markup : format of texts without a layout: "markdown" protects code, tables and formulas and finds headings; "plain"
-        treats all characters as prose; "code" keeps functions and classes whole while they fit, and needs the name of the
-        file or the language (`readers.code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed", "docling" and
-        other parsers (JSON), and "xml" (any other) are converted to text without tags (`readers.formats`), which is chunked; so
-        are "transcript", "vtt", "srt", "whatsapp" and "chat" (JSON), to turns of speakers. "auto" detects the format. Packages may add formats
-        (`advchunk.registry`).
+        treats all characters as prose; "code" keeps functions and classes whole while they fit, and needs the name of
+        the file or the language (`readers.code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed",
+        "docling" and other parsers (JSON), and "xml" (any other) are converted to text without tags
+        (`readers.formats`), which is chunked; so are "transcript", "vtt", "srt", "whatsapp" and "chat" (JSON), to turns
+        of speakers. "auto" detects the format. Packages may add formats (`advchunk.registry`).
     language : two- or three-letter code of the language ("en-US" counts as "en"), for sentences, stop words, stems and
-        prompts. "auto" detects it in each document, by its script and most common words, else from its metadata ``language``,
-        else as English; sentences of a long paragraph are split in its own (`text.detection`). In an unsupported language
-        sentences are split as in English, and words are left unchanged.
+        prompts. "auto" detects it in each document, by its script and most common words, else from its metadata
+        ``language``, else as English; sentences of a long paragraph are split in its own (`text.detection`). In an
+        unsupported language sentences are split as in English, and words are left unchanged.
     headings : regular expressions of your own headings, outermost first: a mapping of names to expressions,
         ``{"article": r"^Article (\d+)", "paragraph": r"^\((\d+)\)"}``, a list, or one. They are for the regex library;
-        ``^`` and ``$`` match at lines, and the first group is the number. A match begins a unit, which is a heading if only
-        a title follows in its line; see ``outline`` for its metadata. A heading of the format keeps its level, and has a
-        number if its text matches. Nothing else is then recognized. None has no effect.
-    boundaries : one or several regular expressions. A chunk ends before each match, and no chunk crosses it, repeats text
-        from before it, or is joined with one there: the parts between are chunked as texts of their own.
+        ``^`` and ``$`` match at lines, and the first group is the number. A match begins a unit, which is a heading if
+        only a title follows in its line; see ``outline`` for its metadata. A heading of the format keeps its level, and
+        has a number if its text matches. Nothing else is then recognized. None has no effect.
+    boundaries : one or several regular expressions. A chunk ends before each match, and no chunk crosses it, repeats
+        text from before it, or is joined with one there: the parts between are chunked as texts of their own.
     outline : recognize numbered units in Markdown and plain text: articles, sections, clauses, "3.1", "(a)", "第十二条" in
         the languages of `readers.outline`. They count as headings, and chunks have ``clause``, as in "5(1)(a)", besides
-        ``section`` and ``title_path``; the figure ``outline`` of `explain` counts them by kind. Numbers must be complete from
-        the first on, and lists, tables of contents and the like are left alone.
-    layout_weight : weight of the layout against the algorithm's own choice of a place, >= 0; 0 moves no cut, as published. A cut
-        inside a paragraph moves to the end of it, of a line or an item near, and any cut to a heading near, if the layout
-        favors that place more than the distance counts against it (`building.layout.prefer_layout`); cuts that meet become one,
-        and a minimum of the algorithm is kept. A chunk of at most 8 tokens, such as "NOTE", joins a neighbor that has room, in
-        texts whose chunks have more than 16 on average: the one below, unless it ends a sentence. No
-        effect where all places are alike, as in plain sentences, where ``n_segments`` is given, and on chunkers that cut
-        by size alone, which take the strongest place near in any case, or ask a model for chapters.
+        ``section`` and ``title_path``; the figure ``outline`` of `explain` counts them by kind. Numbers must be
+        complete from the first on, and lists, tables of contents and the like are left alone.
+    layout_weight : weight of the layout against the algorithm's own choice of a place, >= 0; 0 moves no cut, as
+        published. A cut inside a paragraph moves to the end of it, of a line or an item near, and any cut to a heading
+        near, if the layout favors that place more than the distance counts against it
+        (`building.layout.prefer_layout`); cuts that meet become one, and a minimum of the algorithm is kept. A chunk of
+        at most 8 tokens, such as "NOTE", joins a neighbor that has room, in texts whose chunks have more than 16 on
+        average: the one below, unless it ends a sentence. No effect where all places are alike, as in plain sentences,
+        where ``n_segments`` is given, and on chunkers that cut by size alone, which take the strongest place near in
+        any case, or ask a model for chapters.
     timeout : time limit per document in seconds, > 0; None is unlimited. Python cannot interrupt a model call: an
         abandoned one runs to completion in the background.
-    """
+    """  # noqa: E501
 
     algorithm: ClassVar[str] = ""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})  # by the values of a ``preset`` field
@@ -199,8 +203,8 @@ class Params:
     def size(self, name: str) -> int:
         """Return a size in tokens; a default too large for ``max_tokens`` keeps its share of it.
 
-        Overlap and minima are too large over half of ``max_tokens``, other sizes over all of it. Two chunks can be divided
-        again at any edge that leaves both the minimum only if two minima fit in one chunk.
+        Overlap and minima are too large over half of ``max_tokens``, other sizes over all of it. Two chunks can be
+        divided again at any edge that leaves both the minimum only if two minima fit in one chunk.
         """
         value: int = getattr(self, name)
         default: Any = type(self)
@@ -210,7 +214,8 @@ class Params:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         _check_bases(cls)
-        cls.__repr__ = cls.__str__ = Params.__repr__  # type: ignore[assignment, method-assign]  # before dataclass makes its own
+        # before dataclass makes its own
+        cls.__repr__ = cls.__str__ = Params.__repr__  # type: ignore[assignment, method-assign]
         cls.__doc__ = with_inherited_parameters(cls)
         if getattr(cls, "chunker_class", cls).group == "experimental":  # an adapter has a chunker class
             own = [base for base in cls.__bases__ if "algorithm" in vars(base)]  # the class of its hyper-parameters
@@ -252,7 +257,10 @@ def _check_bases(cls: type) -> None:
             )
             raise TypeError(msg)
         if any(not issubclass(other, Params) for other in bases[bases.index(base) :]):
-            msg = f"{cls.__name__}: parameters come after the framework's base, as in class {cls.__name__}(..., {base.__name__})"
+            msg = (
+                f"{cls.__name__}: parameters come after the framework's base, as in class {cls.__name__}(..., "
+                f"{base.__name__})"
+            )
             raise TypeError(msg)
 
 

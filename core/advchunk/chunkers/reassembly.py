@@ -59,8 +59,8 @@ def text_and_metadata(chunk: Chunk, *, rewritten: bool) -> tuple[str, dict[str, 
 def reassemble(chunks: Sequence[FrameworkChunk]) -> tuple[str, list[tuple[Span, ...]]]:
     r"""Return a text that contains all chunks in reading order, and each chunk's spans in it.
 
-    Where chunks cover the document, this is the document's own text; gaps are marked. If the spans of a chunk are missing or
-    contradict its text, all chunks are joined in the order given.
+    Where chunks cover the document, this is the document's own text; gaps are marked. If the spans of a chunk are
+    missing or contradict its text, all chunks are joined in the order given.
 
     >>> cats = [FrameworkChunk("cats. ", (Span(4, 10),)), FrameworkChunk("The cats", (Span(0, 8),))]
     >>> reassemble([*cats, FrameworkChunk("Bye", (Span(90, 93),))])

@@ -32,7 +32,8 @@ _log = logging.getLogger("advchunk")
 
 
 class SourceResult(NamedTuple):
-    """The documents of a source, each as its name and what became of it, and the failures; their index is that of the file.
+    """The documents of a source, each as its name and what became of it, and the failures; their index is that of the
+    file.
 
     ``encodings`` are those of texts that are not in UTF-8, and ``chunkers`` those that ``auto`` took.
     """
@@ -63,7 +64,8 @@ def read_source(
     Parameters
     ----------
     by_name, encoding, content, hidden : see `Chunker.read_documents`.
-    key : metadata key for the name of the source; "" for none. With a key, the id of a line begins with the name of its file.
+    key : metadata key for the name of the source; "" for none. With a key, the id of a line begins with the name of its
+        file.
     """
     metadata = {key: source.name} if key else None
     if source.is_line and source.data is not None:
@@ -79,7 +81,9 @@ def _id_of_line(source: FileSource, own_id: str) -> str:
 
 
 def document_name(source: FileSource, key: str = "") -> str:
-    """Return the name of the document in a source, or of the first of several: the id of a line, or the name of the file."""
+    """Return the name of the document in a source, or of the first of several: the id of a line, or the name of the
+    file.
+    """
     if not source.is_line or source.data is None:
         return source.name
     try:
@@ -263,7 +267,8 @@ class SourceRun:
 class NameSet:
     """The names of documents, to find those that are used twice, in some ten bytes each.
 
-    They are hashes of 64 bits, so that two of ten million names are taken for one with a chance of less than one in 300,000.
+    They are hashes of 64 bits, so that two of ten million names are taken for one with a chance of less than one in
+    300,000.
 
     >>> names = NameSet()
     >>> names.add("tea"), names.add("rum"), names.add("tea")
@@ -353,22 +358,22 @@ def chunk_files(
 ) -> ChunkedFiles:
     r"""Return the documents of files with their chunks; folders and archives stand for the files in them.
 
-    A folder stands for the files in it and below, without hidden ones and links; those of unknown suffixes are plain text, if
-    they are text (`readers.sources.find_files`). Archives are .zip and .tar files, also compressed ones. A .jsonl file has a
-    document a line. What was read as what, and what was skipped, is in the result's ``inventory``; what failed, in its
-    ``failures``.
+    A folder stands for the files in it and below, without hidden ones and links; those of unknown suffixes are plain
+    text, if they are text (`readers.sources.find_files`). Archives are .zip and .tar files, also compressed ones. A
+    .jsonl file has a document a line. What was read as what, and what was skipped, is in the result's ``inventory``;
+    what failed, in its ``failures``.
 
     Parameters
     ----------
     chunker : chunks the documents; None is ``AutoChunker()``, which takes the chunker for each format.
     encoding, content, hidden : of texts, web pages, and Office files; see `readers.files.read_file`.
-    metadata_key : metadata key for the name of the file; "" for none. With a key, the id of a document in a .jsonl file is
-        "docs.jsonl:ID", or "docs.jsonl:7" for line 7 if it has none, so that it is unique among files.
+    metadata_key : metadata key for the name of the file; "" for none. With a key, the id of a document in a .jsonl file
+        is "docs.jsonl:ID", or "docs.jsonl:7" for line 7 if it has none, so that it is unique among files.
     exclude : one or several files, folders, or patterns such as "*.log" in the folders, which are passed over.
-    done : names of documents that are kept from an earlier call. Files, members of archives and lines of these names are passed
-        over, a message with its attachments, so that a call goes on where that one was interrupted.
-    on_error : how to handle a file or document that fails: "collect" it in ``failures``; "raise" its error; "skip" it, with a
-        warning in the log; or a callable that takes each `Failure`.
+    done : names of documents that are kept from an earlier call. Files, members of archives and lines of these names
+        are passed over, a message with its attachments, so that a call goes on where that one was interrupted.
+    on_error : how to handle a file or document that fails: "collect" it in ``failures``; "raise" its error; "skip" it,
+        with a warning in the log; or a callable that takes each `Failure`.
     progress : called with the number of files done; True shows a progress bar.
     workers : number of processes that read and chunk, >= 1; see `Chunker.chunk_many`.
 

@@ -36,10 +36,11 @@ class ChunkVectors:
 
     Parameters
     ----------
-    kind : "none"; "plain", the embedding of a chunk's ``embed_text``; "context", mixed with the vectors of the chunks around
-        it (`models.context_vectors.add_context`); "units", the same, with ``rows`` for its sentences; "late", the mean of
-        the vectors of its tokens in the document (`models.context_vectors.pool_tokens`), for models that show them, or the
-        vector by a model that reads all chunks of a document together (`models.token_embedders.DocumentEmbedder`).
+    kind : "none"; "plain", the embedding of a chunk's ``embed_text``; "context", mixed with the vectors of the chunks
+        around it (`models.context_vectors.add_context`); "units", the same, with ``rows`` for its sentences; "late",
+        the mean of the vectors of its tokens in the document (`models.context_vectors.pool_tokens`), for models that
+        show them, or the vector by a model that reads all chunks of a document together
+        (`models.token_embedders.DocumentEmbedder`).
     embedder : see `models.embedders.as_embedder`, and for "late" `models.token_embedders.as_token_embedder`.
     batch_size : texts, or windows of tokens, per model call, >= 1; None uses the model's own setting.
     cache : keeps embeddings between runs, except those of tokens.

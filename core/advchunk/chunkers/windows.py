@@ -20,10 +20,10 @@ class WindowedParams(Params):
 
     Parameters
     ----------
-    max_units : maximum number of sentences that are segmented together, >= 8. A longer text is segmented in windows, with a
-        warning in the log: each window starts at a cut of the one before, and is segmented as a text of its own
-        (`windows.segment_windows`). None segments any text at once, and so does a given number of segments, which cannot be
-        divided among windows; that is logged for a longer text.
+    max_units : maximum number of sentences that are segmented together, >= 8. A longer text is segmented in windows,
+        with a warning in the log: each window starts at a cut of the one before, and is segmented as a text of its own
+        (`windows.segment_windows`). None segments any text at once, and so does a given number of segments, which
+        cannot be divided among windows; that is logged for a longer text.
     """
 
     max_units: Annotated[int | None, Bounds(8)] = 5_000
@@ -59,10 +59,10 @@ def segment_windows(
 ) -> Segmentation:
     """Segment n units at once, or in windows of ``chunker.max_units`` if there are more.
 
-    Cuts in the last quarter of a window lack the text that follows, and are discarded. The next window starts at the last
-    cut before, so that no boundary is put at a border. If there is no cut in the third quarter, the window is used up to
-    the end of that quarter, where its last segment goes on in the next one. All windows together have less than twice as
-    many units as the text.
+    Cuts in the last quarter of a window lack the text that follows, and are discarded. The next window starts at the
+    last cut before, so that no boundary is put at a border. If there is no cut in the third quarter, the window is used
+    up to the end of that quarter, where its last segment goes on in the next one. All windows together have less than
+    twice as many units as the text.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ def segment_windows(
 
     Returns
     -------
-    The segmentation of the whole text. Labels are those of one window only. ``figures["windows"]`` has the figures of each
-    window, with its ``start`` and ``stop``.
+    The segmentation of the whole text. Labels are those of one window only. ``figures["windows"]`` has the figures of
+    each window, with its ``start`` and ``stop``.
     """
     most = chunker.max_units or n
     if n <= most:

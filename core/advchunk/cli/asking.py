@@ -37,7 +37,7 @@ _to_json = partial(json.dumps, ensure_ascii=False)
 @click.argument("question")
 @budget_option
 @click.option(
-    "-f", "--format", "form", type=click.Choice(["text", "json", "jsonl", "markdown"]), default="text", show_default=True,
+    "-f", "--format", "form", type=click.Choice(["text", "json", "jsonl", "markdown"]), default="text", show_default=True,  # noqa: E501
     help="Output format.",
 )  # fmt: skip
 @click.option(
@@ -61,16 +61,19 @@ _to_json = partial(json.dumps, ensure_ascii=False)
 @chunker_options(context=True)
 def ask_command(
     files: tuple[str, ...], question: str, budget: int, form: str, order: PassageOrder, min_tokens: int,
-    max_passages: int | None, whole_chunks: bool, mode: SearchMode | None, index: str | None, color: bool | None, method: str,
-    pairs: tuple[str, ...], fallback: str | None, experimental: bool, encoding: str | None, content: Content, hidden: bool, **options: Any,
+    max_passages: int | None, whole_chunks: bool, mode: SearchMode | None, index: str | None, color: bool | None, method: str,  # noqa: E501
+    pairs: tuple[str, ...], fallback: str | None, experimental: bool, encoding: str | None, content: Content, hidden: bool, **options: Any,  # noqa: E501
 ) -> None:  # fmt: skip
     """Print the passages of files that answer a question.
 
-    Reads files and folders as 'advchunk chunk' does, and standard input if FILE is -. Passages are cut when the question is known: the best sentences fill the budget, and those that touch are one passage. Each has its place in the file. In a terminal, the words of the question have a color.
+    Reads files and folders as 'advchunk chunk' does, and standard input if FILE is -. Passages are cut when the
+    question is known: the best sentences fill the budget, and those that touch are one passage. Each has its place in
+    the file. In a terminal, the words of the question have a color.
 
     Chunks only help to find them. With the method recursive they have 100 tokens; -p max_tokens=N sets another size.
 
-    With --index, what was read is kept in a file, as 'advchunk index' does, and all that is kept there is searched. Without FILES, nothing is read. An index in place of FILE is searched, too.
+    With --index, what was read is kept in a file, as 'advchunk index' does, and all that is kept there is searched.
+    Without FILES, nothing is read. An index in place of FILE is searched, too.
 
     The exit code is 1 if a file fails, or if nothing is found.
     """
@@ -119,7 +122,9 @@ def _check_arguments(files: Sequence[str], question: str, index: str | None) -> 
 
 
 def _word_filter(question: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a word is one of the question, or another form of it: half of their pieces are equal."""
+    """Return a function that tells whether a word is one of the question, or another form of it: half of their pieces
+    are equal.
+    """
     asked = [own for own in map(word_terms, query_words(question)) if own.stem]
 
     def is_asked(word: str) -> bool:

@@ -49,15 +49,27 @@ def chunk_command(
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
 
-    Reads standard input if there is no FILE, or if FILE is -. A folder stands for the files in it and below, without hidden ones, links, and the output of advchunk; a .zip or .tar file, for those in it. At the end, the inventory says what was read, what was read as plain text, what was skipped, and what is not in UTF-8. The encoding of a text is found unless --encoding names it. Files that fail are reported and skipped, and the exit code is 1.
+    Reads standard input if there is no FILE, or if FILE is -. A folder stands for the files in it and below, without
+    hidden ones, links, and the output of advchunk; a .zip or .tar file, for those in it. At the end, the inventory says
+    what was read, what was read as plain text, what was skipped, and what is not in UTF-8. The encoding of a text is
+    found unless --encoding names it. Files that fail are reported and skipped, and the exit code is 1.
 
-    The file name determines the format: .md, .markdown, .mdx, .qmd and .rmd are Markdown; .html, .htm and .xhtml are HTML; .vtt and .srt are captions; the content of .xml, .json and .nbib files is detected (TEI, JATS, PubMed, HTML, Docling, chats, other XML), and .txt files may be transcripts; .py, .js, .ts, .java, .c, .cpp, .cs, .go, .rs, .rb, .php, .sql, .sh and the like are source code, with the extra "code"; all other files are plain text. Standard input is Markdown. Override it with --markup NAME, or detect the format of all files with --markup auto.
+    The file name determines the format: .md, .markdown, .mdx, .qmd and .rmd are Markdown; .html, .htm and .xhtml are
+    HTML; .vtt and .srt are captions; the content of .xml, .json and .nbib files is detected (TEI, JATS, PubMed, HTML,
+    Docling, chats, other XML), and .txt files may be transcripts; .py, .js, .ts, .java, .c, .cpp, .cs, .go, .rs, .rb,
+    .php, .sql, .sh and the like are source code, with the extra "code"; all other files are plain text. Standard input
+    is Markdown. Override it with --markup NAME, or detect the format of all files with --markup auto.
 
-    Each line of a .jsonl file is a document: {"id": ..., "text": ...}, Markdown unless --markup says otherwise; all other keys are its metadata. The memory needed does not depend on the number of lines, except for about ten bytes a document, to find ids that are used twice.
+    Each line of a .jsonl file is a document: {"id": ..., "text": ...}, Markdown unless --markup says otherwise; all
+    other keys are its metadata. The memory needed does not depend on the number of lines, except for about ten bytes a
+    document, to find ids that are used twice.
 
-    With --context, each chunk says where it belongs. Without --llm this is in its document's own words; with --llm, a model is asked once about each chunk (-p llm_model=NAME), and --cache keeps its answers. --estimate tells what this would cost.
+    With --context, each chunk says where it belongs. Without --llm this is in its document's own words; with --llm, a
+    model is asked once about each chunk (-p llm_model=NAME), and --cache keeps its answers. --estimate tells what this
+    would cost.
 
-    With --resume, which needs --format jsonl and --out, the output is PATH.*.partial until the run is complete. The same command continues it; what failed before is tried again.
+    With --resume, which needs --format jsonl and --out, the output is PATH.*.partial until the run is complete. The
+    same command continues it; what failed before is tried again.
     """
     with report_errors():
         require(not resume or (form == "jsonl" and out != "-"), "--resume needs --format jsonl and --out", out)
@@ -93,7 +105,8 @@ def _open(out: str) -> Iterator[tuple[IO[str], set[int]]]:
 
 
 class _Run:
-    """A run without the documents that are done, whose failures are reported as they come, and its inventory at the end.
+    """A run without the documents that are done, whose failures are reported as they come, and its inventory at the
+    end.
 
     Parameters
     ----------

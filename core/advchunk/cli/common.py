@@ -18,7 +18,7 @@ RESOURCE_PARAMS = ("detector", "levels")
 """Resources that ``-p`` sets by name, or by a list of names and sizes; the others need Python."""
 
 format_option = click.option(
-    "-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
+    "-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."  # noqa: E501
 )  # fmt: skip
 
 
@@ -53,7 +53,9 @@ def exit_on_termination() -> Iterator[None]:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the reason for which a file failed, as one line: with the kind of an error, unless it is one that explains itself."""
+    """Return the reason for which a file failed, as one line: with the kind of an error, unless it is one that explains
+    itself.
+    """
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     kind = "" if isinstance(error, (OSError, ConfigurationError, MissingExtra)) else f"{type(error).__name__}: "
@@ -76,7 +78,9 @@ def split_method(text: str) -> tuple[str, list[str]]:
 
 
 def parse_assignment(text: str, usage: str) -> tuple[str, Any]:
-    """Split NAME=VALUE, where VALUE is JSON or else a string; raise `ConfigurationError` with ``usage`` if it has no "="."""
+    """Split NAME=VALUE, where VALUE is JSON or else a string; raise `ConfigurationError` with ``usage`` if it has no
+    "=".
+    """
     name, equals, value = text.partition("=")
     require(bool(equals), usage, text)
     try:

@@ -29,12 +29,16 @@ from advchunk.retrieval.index_file import is_index
 def list_inputs(files: Sequence[str], inventory: Inventory, out: str = "-", index: str = "-") -> list[str]:
     """Return the files that arguments stand for (`readers.sources.find_files`), or "-" for standard input without any.
 
-    The output and the index are passed over in folders. The output must not be named as a file; the index is passed over.
+    The output and the index are passed over in folders. The output must not be named as a file; the index is passed
+    over.
     """
     written = {Path(path).resolve(): path for path in (out, index) if path != "-"}
     indexes = [name for name in files if Path(name).resolve() not in written and is_index(Path(name))]
     if indexes:
-        msg = f"{indexes[0]} is an index, not a document: search it by advchunk ask --index {shlex.quote(indexes[0])} QUESTION"
+        msg = (
+            f"{indexes[0]} is an index, not a document: search it by advchunk ask --index {shlex.quote(indexes[0])} "
+            "QUESTION"
+        )
         raise click.UsageError(msg)
     names = list(find_files(files or ["-"], inventory, written))
     same = [name for name in names if name != "-" and Path(name).resolve() in written]
@@ -103,8 +107,8 @@ def open_output(path: str) -> Iterator[IO[str]]:
 def open_resumable(path: str, *settings: str) -> Iterator[tuple[IO[str], set[int]]]:
     """Open a file of JSON lines to continue it where an earlier call was interrupted.
 
-    Until it is complete its name is ``path``, a digest of the ``settings`` and ".partial". The last document in it may be
-    cut off, and is written again.
+    Until it is complete its name is ``path``, a digest of the ``settings`` and ".partial". The last document in it may
+    be cut off, and is written again.
 
     Returns
     -------
@@ -134,7 +138,9 @@ def open_resumable(path: str, *settings: str) -> Iterator[tuple[IO[str], set[int
 
 
 def _drop_last_document(path: Path) -> set[int]:
-    """Remove the last document of a file of chunks, a message with its attachments, and return the hashes of the names of the others."""
+    """Remove the last document of a file of chunks, a message with its attachments, and return the hashes of the names
+    of the others.
+    """
     done, last, parts, start, at = set[int](), "", set[int](), 0, 0
     with path.open("r+b") as file:
         for line in file:

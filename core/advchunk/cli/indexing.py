@@ -42,9 +42,13 @@ def index_command(
 ) -> None:  # fmt: skip
     """Keep the chunks of files in an index, which 'advchunk ask --index' and StoredRetriever search.
 
-    Reads files and folders as 'advchunk chunk' does. The next call reads only files whose size or time has changed, or that were read with other settings, and forgets those that are gone from the folders it is given. It is safe to interrupt it: what was read is kept, and the next call continues.
+    Reads files and folders as 'advchunk chunk' does. The next call reads only files whose size or time has changed, or
+    that were read with other settings, and forgets those that are gone from the folders it is given. It is safe to
+    interrupt it: what was read is kept, and the next call continues.
 
-    With --context, what is embedded and searched also says where each chunk belongs: in its document's own words or, with --llm, in a model's, which is asked once about each chunk; --estimate tells what this would cost for the files that would be read, and changes nothing.
+    With --context, what is embedded and searched also says where each chunk belongs: in its document's own words or,
+    with --llm, in a model's, which is asked once about each chunk; --estimate tells what this would cost for the files
+    that would be read, and changes nothing.
 
     The exit code is 1 if a file fails.
     """
@@ -91,7 +95,9 @@ def read_files(library: Library, reader: FileReader, files: Sequence[str]) -> bo
 
 
 def _estimate(library: Library, reader: FileReader, files: Sequence[str], index: str) -> bool:
-    """Print what a model would be asked about the files that would be read, and what failed; return whether a file failed."""
+    """Print what a model would be asked about the files that would be read, and what failed; return whether a file
+    failed.
+    """
     inventory, failed = Inventory(), list[Failure]()
 
     def documents() -> Iterator[tuple[Document, list[Chunk]]]:

@@ -82,7 +82,8 @@ def _schedule(scheduler: Scheduler[_T], watch: Watch | None) -> Iterator[_T]:
 async def adrive(jobs: Iterable[Job[_T]], concurrency: int | None = None) -> AsyncIterator[_T]:
     """Yield the results of jobs in order; models are awaited. Plans compute in a thread, one at a time.
 
-    ``concurrency`` is the maximum of concurrent calls of all models, >= 1; None allows each model its own number, else 4.
+    ``concurrency`` is the maximum of concurrent calls of all models, >= 1; None allows each model its own number, else
+    4.
     """
     import asyncio  # slow, and not needed by synchronous calls
 
@@ -220,7 +221,8 @@ class Runner(Generic[_Item, _T]):
     Parameters
     ----------
     jobs : function that returns the jobs of the items of a call, given the handler of failures.
-    collect : function that returns, for each call, a function from the result of a job to the documents that it completes.
+    collect : function that returns, for each call, a function from the result of a job to the documents that it
+        completes.
     unit : unit of progress; ``counts`` returns True for the results that count as one. None counts every result as one
         item.
     """

@@ -38,8 +38,8 @@ def call_with_timeout(seconds: float | None, call: Callable[..., _R], *args: Any
 async def call_in_thread(call: Callable[..., _R], *args: Any) -> _R:
     """Await a call in its own thread.
 
-    `asyncio.to_thread` has few threads and joins them all when the loop ends, so abandoned calls would block other calls
-    and then the exit of the program.
+    `asyncio.to_thread` has few threads and joins them all when the loop ends, so abandoned calls would block other
+    calls and then the exit of the program.
     """
     from asyncio import wrap_future  # slow to import, as below
 

@@ -36,7 +36,8 @@ _FIRST_BATCH, _MOST_BATCH = 2**14, 2**19  # of sizes: small batches first, so th
 _AHEAD = 3  # batches per process that wait or whose results wait
 _ALIGNMENT = 64  # bytes
 _FAILED_AT_START = (
-    "a worker process failed as it started: the main module must be importable without starting processes itself, so calls "
+    "a worker process failed as it started: the main module must be importable without starting processes itself, "
+    "so calls "
     'with workers belong under `if __name__ == "__main__":`'
 )
 _KILLED_AT_START = f"{MAX_DEATHS} worker processes were killed as they started; workers may be too many for the memory"
@@ -63,9 +64,9 @@ def run_in_processes(
     """Yield the result of each item, in order, or a `WorkerDied` for an item that kills its processes.
 
     Each process starts once, imports what it needs (there is no fork, which would share threads and GPUs), and maps the
-    arrays of numpy inside ``process`` and ``setup`` from a file, so that all share their memory. If one dies, another takes
-    its place, and the items it had are done again, each alone. Messages of the log are those of the calling process. If the
-    caller stops early, the processes are killed.
+    arrays of numpy inside ``process`` and ``setup`` from a file, so that all share their memory. If one dies, another
+    takes its place, and the items it had are done again, each alone. Messages of the log are those of the calling
+    process. If the caller stops early, the processes are killed.
 
     Parameters
     ----------
@@ -212,8 +213,8 @@ class _Worker(Generic[_Item, _R]):
 def _write_shared(value: Any, path: Path) -> Path:
     """Write a value to files, its arrays to one of their own, and return the path.
 
-    A process is passed the path alone: multiprocessing would wait forever for one that dies before it has read more than fits
-    into a pipe.
+    A process is passed the path alone: multiprocessing would wait forever for one that dies before it has read more
+    than fits into a pipe.
     """
     buffers = list[pickle.PickleBuffer]()
     data = pickle.dumps(value, 5, buffer_callback=buffers.append)

@@ -1,8 +1,9 @@
 """Enrich chunks with what they need to be found and read alone.
 
-This works for any chunker: `ContextualEnricher` adds a sentence or two about a chunk's place in its document to ``context``,
-by a chat model or by the document's own words, `Summaries` a sentence that a chat model writes in two stages (Meta-Chunking), and
-`Rewriting` adds a self-contained version to the metadata. Text, spans and ids do not change.
+This works for any chunker: `ContextualEnricher` adds a sentence or two about a chunk's place in its document to
+``context``, by a chat model or by the document's own words, `Summaries` a sentence that a chat model writes in two
+stages (Meta-Chunking), and `Rewriting` adds a self-contained version to the metadata. Text, spans and ids do not
+change.
 """
 
 from advchunk.registry import Registration, lazy_names

@@ -36,7 +36,9 @@ Pairs: TypeAlias = Iterable[tuple[str | Document, Sequence[Chunk]]]
 
 @dataclass(frozen=True, slots=True)
 class ChunkFailure(Failure):
-    """A chunk that could not be enriched: the index of its document, the source, the error, the chunk, and the outcome."""
+    """A chunk that could not be enriched: the index of its document, the source, the error, the chunk, and the
+    outcome.
+    """
 
     chunk: Chunk
     outcome: str = "is left unchanged"
@@ -54,29 +56,29 @@ class Enricher(ABC):
     ``text``, spans and ids do not change. If the text to embed changes, vectors are dropped.
 
     A chunk whose answers are unusable does not affect other chunks. Its metadata gets an ``added_context_status`` or
-    ``rewritten_status``, and the first reason of each kind is logged. Instructions in a document can affect the enrichment of
-    that document's chunks only.
+    ``rewritten_status``, and the first reason of each kind is logged. Instructions in a document can affect the
+    enrichment of that document's chunks only.
 
-    With a ``cache``, no request is sent again once its answer could be used, and an interrupted run resumes where it stopped.
-    Unusable answers are not cached: the next run asks again about the chunks that failed.
+    With a ``cache``, no request is sent again once its answer could be used, and an interrupted run resumes where it
+    stopped. Unusable answers are not cached: the next run asks again about the chunks that failed.
 
     Parameters
     ----------
-    llm : base URL of an OpenAI-compatible endpoint, or any model that `models.chat.as_chat` accepts. It sets the number of
-        concurrent calls.
+    llm : base URL of an OpenAI-compatible endpoint, or any model that `models.chat.as_chat` accepts. It sets the number
+        of concurrent calls.
     llm_model : name of the model at the endpoint if ``llm`` is a URL.
-    budget : limit on the cost of all calls of this enricher, whatever the model (`models.chat.Budget`); None keeps the model's
-        own. Chunks that are over it fail with `BudgetExceeded`; what was answered is kept.
+    budget : limit on the cost of all calls of this enricher, whatever the model (`models.chat.Budget`); None keeps the
+        model's own. Chunks that are over it fail with `BudgetExceeded`; what was answered is kept.
     cache : cache of answers: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
     tokenizer : token counter (see `models.counters.as_counter`); pass the chunker's.
     max_tokens : maximum tokens of a chunk with its enrichment, >= 1; pass the chunker's. None is unlimited.
-    max_context : maximum tokens of a prompt and its answer, >= 2048, counted by ``tokenizer``; stay well below the model's
-        limit.
+    max_context : maximum tokens of a prompt and its answer, >= 2048, counted by ``tokenizer``; stay well below the
+        model's limit.
     temperature : sampling temperature, 0..2. Framework models and functions use their own.
     seed : sampling seed, >= 0, if the endpoint supports seeds.
     attempts : maximum number of requests until an answer can be parsed, >= 1; each uses the next ``seed``.
-    timeout : seconds per chunk, > 0; None is unlimited. A synchronous call cannot be interrupted: it continues in a thread,
-        including its retries, and its result is dropped.
+    timeout : seconds per chunk, > 0; None is unlimited. A synchronous call cannot be interrupted: it continues in a
+        thread, including its retries, and its result is dropped.
     markup : format of documents without a layout (`readers.formats`); pass the chunker's.
     """
 
@@ -154,9 +156,9 @@ class Enricher(ABC):
         ----------
         pairs : documents with their chunks, such as ``zip(documents, chunker.stream(documents))``. Spans must index the
             document's text: for a chunker that reads a format, pass what its ``read`` returns.
-        on_error : how to handle a chunk that fails: "skip" it, with a warning in the log for the first of each kind of error;
-            "raise"; "collect" it in the result's ``failures``; or a callable that takes each `ChunkFailure`. An error of the
-            call itself is always raised.
+        on_error : how to handle a chunk that fails: "skip" it, with a warning in the log for the first of each kind of
+            error; "raise"; "collect" it in the result's ``failures``; or a callable that takes each `ChunkFailure`. An
+            error of the call itself is always raised.
         progress : called with the number of chunks done; True shows a progress bar.
         """
         return self._runner.run(pairs, _first_of_each(on_error), progress)
@@ -180,9 +182,9 @@ class Enricher(ABC):
     def estimate(self, pairs: Pairs) -> Estimate:
         """Return at most the requests that `enrich_many` would send for documents with their chunks, and their tokens.
 
-        Answers in the ``cache`` cost nothing. Tokens are counted by ``tokenizer``, without the few that a chat template adds.
-        Retries after unusable answers or failed calls are not included. If a request depends on an earlier answer that is not
-        in the cache, it is assumed to be sent, and as long as it can be.
+        Answers in the ``cache`` cost nothing. Tokens are counted by ``tokenizer``, without the few that a chat template
+        adds. Retries after unusable answers or failed calls are not included. If a request depends on an earlier answer
+        that is not in the cache, it is assumed to be sent, and as long as it can be.
 
         >>> from advchunk import RecursiveChunker
         >>> from advchunk.enrich import ContextualEnricher

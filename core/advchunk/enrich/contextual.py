@@ -38,35 +38,37 @@ _QUOTES: Final = ('""', "''", "“”", "„“", "«»", "»«", "「」", "『
 class ContextualEnricher(Enricher):
     r"""Add a sentence or two about the place of each chunk in its document to the chunk's ``context``.
 
-    The sentences follow titles and headings in ``context``, so they are embedded and searched with the text and count in
-    ``tokens``; they are also in ``metadata["added_context"]``. The text does not change.
+    The sentences follow titles and headings in ``context``, so they are embedded and searched with the text and count
+    in ``tokens``; they are also in ``metadata["added_context"]``. The text does not change.
 
-    Without a model, they are the document's own words: title and headings, the caption of the chunk's table or figure, and the
-    document's first sentence, as far as the chunk lacks them.
+    Without a model, they are the document's own words: title and headings, the caption of the chunk's table or figure,
+    and the document's first sentence, as far as the chunk lacks them.
 
-    With a model, one request for each chunk shows the beginning of the document, the headings above the chunk, what the chunks
-    before and after it say, and the chunk. So the tokens of all prompts grow in proportion to the document; the beginning
-    comes first, for endpoints with a prefix cache; and, with a ``cache``, after an edit only the chunks whose prompts have
-    changed are asked about: the edited one and its neighbors, or all if the edit is in the beginning. `estimate` tells the
-    cost before. An answer is plain text; what models put around it, such as quotes and "Here is the context:", is removed.
+    With a model, one request for each chunk shows the beginning of the document, the headings above the chunk, what the
+    chunks before and after it say, and the chunk. So the tokens of all prompts grow in proportion to the document; the
+    beginning comes first, for endpoints with a prefix cache; and, with a ``cache``, after an edit only the chunks whose
+    prompts have changed are asked about: the edited one and its neighbors, or all if the edit is in the beginning.
+    `estimate` tells the cost before. An answer is plain text; what models put around it, such as quotes and "Here is
+    the context:", is removed.
 
-    A chunk without an answer, because the answer is empty or too long, the endpoint fails, or the ``budget`` is spent, gets the
-    document's own words, and ``metadata["added_context_status"]`` is such as "failed: BadModelOutput". Sentences for which
-    ``max_tokens`` leaves no room are left out; the status is then "shortened" or "over max_tokens".
+    A chunk without an answer, because the answer is empty or too long, the endpoint fails, or the ``budget`` is spent,
+    gets the document's own words, and ``metadata["added_context_status"]`` is such as "failed: BadModelOutput".
+    Sentences for which ``max_tokens`` leaves no room are left out; the status is then "shortened" or "over max_tokens".
 
     Parameters
     ----------
     llm : as in `Enricher`; None takes the document's own words.
     context_tokens : maximum tokens of the sentences, >= 8.
-    beginning_tokens : maximum tokens of the beginning of the document in a prompt, >= 0. Of a longer text, the first words.
+    beginning_tokens : maximum tokens of the beginning of the document in a prompt, >= 0. Of a longer text, the first
+        words.
     neighbor_tokens : maximum tokens of each of the two neighbors in a prompt, >= 0.
     attempts : as in `Enricher`; by default a chunk is asked about once.
     prompts : the prompt and its version. What comes before ``{beginning}`` and the beginning itself are the prefix.
 
     References
     ----------
-    Anthropic 2024, "Introducing contextual retrieval", which shows the whole document in each prompt. The prompt here, what it
-    shows, and the document's own words are ours.
+    Anthropic 2024, "Introducing contextual retrieval", which shows the whole document in each prompt. The prompt here,
+    what it shows, and the document's own words are ours.
 
     Examples
     --------
@@ -159,11 +161,12 @@ class ContextualEnricher(Enricher):
 
 
 def unwrapped_sentences(answer: str) -> str:
-    r"""Return the sentences in an answer as one line, without the quotes, tags, and phrases that models put around them.
+    r"""Return the sentences in an answer as one line, without the quotes, tags, and phrases that models put around
+    them.
 
     >>> unwrapped_sentences('Here is the context:\n\n"How courts rule."'), unwrapped_sentences('{"context": "How courts rule."}')
     ('How courts rule.', 'How courts rule.')
-    """
+    """  # noqa: E501
     text, before = answer.strip(), None
     while text != before:
         before = text

@@ -1,4 +1,6 @@
-"""The surroundings of a chunk in its document: excerpts for a chat model, headings, the first sentence, and captions."""
+"""The surroundings of a chunk in its document: excerpts for a chat model, headings, the first sentence, and
+captions.
+"""
 
 import re
 from bisect import bisect_right
@@ -65,9 +67,11 @@ class DocumentContext:
         return self._beginnings[max_tokens]
 
     def neighbors(self, chunk: Chunk, max_tokens: int, shown: int) -> tuple[str, str]:
-        """Return the texts of the chunks before and after a chunk, at most ``max_tokens`` of each, without the first ``shown`` characters.
+        """Return the texts of the chunks before and after a chunk, at most ``max_tokens`` of each, without the first
+        ``shown`` characters.
 
-        Of the text before a chunk these are the last words, of that after it the first. Neighbors are at the chunk's level.
+        Of the text before a chunk these are the last words, of that after it the first. Neighbors are at the chunk's
+        level.
         """
         text, same, at = self.document.text, *self._neighbors[id(chunk)]
         start = same[at - 1].start if at else chunk.start
@@ -84,7 +88,9 @@ class DocumentContext:
         return {id(chunk): (same, at) for same in levels.values() for at, chunk in enumerate(same)}
 
     def own_words(self, chunk: Chunk) -> Iterator[str]:
-        """Yield the words of the document about a chunk: title and headings, the caption of its table or figure, the first sentence."""
+        """Yield the words of the document about a chunk: title and headings, the caption of its table or figure, the
+        first sentence.
+        """
         text = self.document.text
         start = tiling.next_non_space(text, chunk.start)
         start = max(text.rfind("\n", chunk.start, start) + 1, chunk.start)  # a line owns its indentation
@@ -117,7 +123,9 @@ class DocumentContext:
                         yield single_line(self.document.text[slice(*caption.span)])
 
     def excerpt(self, chunk: Chunk, max_tokens: int) -> dict[str, str]:
-        """Return the ``document`` if it fits, else its ``outline``, its beginning, and the text nearest to the chunk."""
+        """Return the ``document`` if it fits, else its ``outline``, its beginning, and the text nearest to the
+        chunk.
+        """
         if int(self.units.token_counts().sum()) <= max_tokens:
             return {"outline": "see the document", "document": escape(self.document.text, _MARKER)}
         headings = [
@@ -168,10 +176,11 @@ def last_words(text: str, max_tokens: int, counter: Counter) -> str:
 
 
 def nearest_text(units: Units, spans: Sequence[Span], max_tokens: int) -> str:
-    r"""Return the beginning of a text and what is nearest to a chunk, with markers in place of the chunk and of omitted text.
+    r"""Return the beginning of a text and what is nearest to a chunk, with markers in place of the chunk and of omitted
+    text.
 
-    Each has half of ``max_tokens``. Distance is counted in tokens. ``units`` have sizes, and each is either inside or outside
-    of the chunk.
+    Each has half of ``max_tokens``. Distance is counted in tokens. ``units`` have sizes, and each is either inside or
+    outside of the chunk.
 
     >>> units = Units("abcdefgh", np.arange(9), np.ones(8, dtype=np.int64))
     >>> nearest_text(units, [Span(5, 6)], 4)

@@ -14,8 +14,9 @@ class Estimate:
     ----------
     requests : number of requests.
     prompt_tokens : tokens of all prompts.
-    prefix_tokens : of these, the tokens with which an earlier prompt of the same document begins, too. Endpoints with a prefix
-        cache process them once, and many charge less for them; some only if the prefix is long, such as 1,024 tokens.
+    prefix_tokens : of these, the tokens with which an earlier prompt of the same document begins, too. Endpoints with a
+        prefix cache process them once, and many charge less for them; some only if the prefix is long, such as 1,024
+        tokens.
     completion_tokens : maximum tokens of all answers.
 
     >>> Estimate(10, 9_000, 3_600, 2_000).cost(0.5, 2.0, cached=0.05)
@@ -32,7 +33,8 @@ class Estimate:
         return type(self)(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
 
     def cost(self, prompt: float, completion: float, *, cached: float | None = None) -> float:
-        """Return the maximum cost, given the prices of a million tokens: of prompts, of answers, and of cached prefixes.
+        """Return the maximum cost, given the prices of a million tokens: of prompts, of answers, and of cached
+        prefixes.
 
         None for ``cached`` is the price of prompts.
         """

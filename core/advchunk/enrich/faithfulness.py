@@ -39,7 +39,9 @@ _SHORT: Final = 3  # letters of a word that may be a function word, in a languag
 
 
 class Word(NamedTuple):
-    """A word, number or sign: its stem, as it is compared with the source, as it is written, and if it is surely a name."""
+    """A word, number or sign: its stem, as it is compared with the source, as it is written, and if it is surely a
+    name.
+    """
 
     form: str
     exact: str
@@ -49,7 +51,9 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wordlist:
-    """The words of a language that may change, those that add nothing, and those that decide what a text says (wording.toml)."""
+    """The words of a language that may change, those that add nothing, and those that decide what a text says
+    (wording.toml).
+    """
 
     code: str
     pattern: re.Pattern[str]
@@ -135,8 +139,8 @@ def _lists() -> dict[str, dict[str, str]]:
 def invented(text: str, sources: Iterable[str], language: str) -> list[str]:
     """Return the words, numbers and signs of a text that none of its sources has, function words aside.
 
-    A decisive word of the first source between two words that the text takes from the same clause, or right before the first or
-    after the last, must be in the text, too.
+    A decisive word of the first source between two words that the text takes from the same clause, or right before the
+    first or after the last, must be in the text, too.
 
     >>> invented("Ada naps, Napoleon does not", ["Ada is a cat", "She naps."], "en")
     ['Napoleon', 'not']
@@ -168,12 +172,12 @@ def unfaithful_edit(
 ) -> str:
     """Return the first edit from one text to another that may change what it says; an empty string if there is none.
 
-    Each word must stay where it is, with these exceptions, by the lists of wording.toml. Words of one meaning take each other's
-    place, and articles come and go. Words of the ``additions`` come in, with function words between them; a number or a
-    decisive word only beside the same word as in the addition. A pronoun, an abbreviation, "this" with the word after it,
-    and a noun that an addition or one of the ``quotes`` equates with what comes in give way to an addition. A phrase of
-    time or place moves to the other end of its sentence, and in German and its like the verb with it. A language without a
-    list has only the additions.
+    Each word must stay where it is, with these exceptions, by the lists of wording.toml. Words of one meaning take each
+    other's place, and articles come and go. Words of the ``additions`` come in, with function words between them; a
+    number or a decisive word only beside the same word as in the addition. A pronoun, an abbreviation, "this" with the
+    word after it, and a noun that an addition or one of the ``quotes`` equates with what comes in give way to an
+    addition. A phrase of time or place moves to the other end of its sentence, and in German and its like the verb with
+    it. A language without a list has only the additions.
 
     >>> unfaithful_edit("She may nap.", "Ada, a cat, may nap.", ["Ada, a cat"], "en")
     ''
@@ -250,7 +254,9 @@ def _first_problem(
 def _not_of(
     new: Sequence[Word], start: int, end: int, facts: Sequence[Sequence[Word]], words: Wordlist
 ) -> Sequence[Word]:
-    """Return the words of an insertion that no fact has, or has beside other words; function words may come with content."""
+    """Return the words of an insertion that no fact has, or has beside other words; function words may come with
+    content.
+    """
     run, forms = new[start:end], {token.form for fact in facts for token in fact}
     has_content = any(words.has_content(token) and token.form in forms for token in run)
 
@@ -271,7 +277,9 @@ def _not_of(
 
 
 def _is_beside(new: Sequence[Word], at: int, fact: Sequence[Word]) -> bool:
-    """Return True if a fact has a word, and before or after it the same word of content as the text, or no other word."""
+    """Return True if a fact has a word, and before or after it the same word of content as the text, or no other
+    word.
+    """
     around = {token.form for token in (*new[max(at - 1, 0) : at], *new[at + 1 : at + 2])}
     for i, token in enumerate(fact):
         if token.form == new[at].form:

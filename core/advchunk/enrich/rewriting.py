@@ -33,25 +33,28 @@ class Rewriting(Enricher):
 
     In three stages the model asks questions that the chunk leaves open, answers those that the document answers, with
     quotes, and works the answers into the chunk. If there are no questions or no answers, nothing is written, and
-    ``metadata["rewritten_status"]`` is "nothing missing" or "nothing stated". `enriched_text` returns the rewritten text in
-    place of the original.
+    ``metadata["rewritten_status"]`` is "nothing missing" or "nothing stated". `enriched_text` returns the rewritten
+    text in place of the original.
 
-    Answers are checked without a model, by their words. A fact is used only if its quote is in the document, and each of its
-    words, function words aside, is in the quote, the chunk, or the titles above. The rewritten chunk must contain at least
-    the share ``least_kept`` of the chunk, and differ from it only by edits that `faithfulness.unfaithful_edit` allows: words of
-    the facts and the titles come in, for which pronouns, abbreviations, and nouns of the same thing give way, and a few changes
-    say the same, such as of articles, listed synonyms, and the place of a phrase of time. All other words stay in place. So a
-    rewritten chunk can misuse words of its document, such as the wrong name of two, but has no others.
+    Answers are checked without a model, by their words. A fact is used only if its quote is in the document, and each
+    of its words, function words aside, is in the quote, the chunk, or the titles above. The rewritten chunk must
+    contain at least the share ``least_kept`` of the chunk, and differ from it only by edits that
+    `faithfulness.unfaithful_edit` allows: words of the facts and the titles come in, for which pronouns, abbreviations,
+    and nouns of the same thing give way, and a few changes say the same, such as of articles, listed synonyms, and the
+    place of a phrase of time. All other words stay in place. So a rewritten chunk can misuse words of its document,
+    such as the wrong name of two, but has no others.
 
-    In tests/data, of 140 completions in four languages that the rules were chosen on 136 are accepted, and of 24 that were written
-    after the rules 22. All 234 changes of meaning made in them, to negation, cause, number, name, and speaker, are refused.
+    In tests/data, of 140 completions in four languages that the rules were chosen on 136 are accepted, and of 24 that
+    were written after the rules 22. All 234 changes of meaning made in them, to negation, cause, number, name, and
+    speaker, are refused.
 
-    If a rewritten chunk and its context exceed ``max_tokens`` it is dropped, with a warning, and the status is "over max_tokens".
+    If a rewritten chunk and its context exceed ``max_tokens`` it is dropped, with a warning, and the status is "over
+    max_tokens".
 
     Parameters
     ----------
-    language : language of the documents, for the lists of words that may change (twelve languages), and for stems, "auto" that
-        of each; in a language without a list, facts may come in, and no word may go.
+    language : language of the documents, for the lists of words that may change (twelve languages), and for stems,
+        "auto" that of each; in a language without a list, facts may come in, and no word may go.
     least_kept : minimum share of the chunk's distinct character trigrams in the rewritten chunk, 0..1.
     prompts : prompts of the three stages, and their version.
 

@@ -24,17 +24,17 @@ _log = logging.getLogger("advchunk")
 class Summaries(Enricher):
     r"""Add a context-aware summary of one sentence to each chunk's ``context``, in two stages.
 
-    First the model sees the document and the chunk, and says in two sentences what the chunk lacks and what it says. Then it
-    condenses these to one sentence, without the document. The sentence follows titles and headings in ``context``, so
-    it is embedded and searched with the text and counts in ``tokens``; it is also in ``metadata["summary"]``. The text does
-    not change.
+    First the model sees the document and the chunk, and says in two sentences what the chunk lacks and what it says.
+    Then it condenses these to one sentence, without the document. The sentence follows titles and headings in
+    ``context``, so it is embedded and searched with the text and counts in ``tokens``; it is also in
+    ``metadata["summary"]``. The text does not change.
 
-    The prompt of the first stage has the whole document if it fits into ``max_context``. Otherwise it has the outline of its
-    headings, and half of the rest is for the beginning of the document, where names are introduced, and half for the
-    text nearest to the chunk.
+    The prompt of the first stage has the whole document if it fits into ``max_context``. Otherwise it has the outline
+    of its headings, and half of the rest is for the beginning of the document, where names are introduced, and half for
+    the text nearest to the chunk.
 
-    A sentence of more than ``summary_tokens`` is asked for again. If ``max_tokens`` leaves no room for it, it is left out,
-    with a warning, and ``metadata["summary_status"]`` is "over max_tokens".
+    A sentence of more than ``summary_tokens`` is asked for again. If ``max_tokens`` leaves no room for it, it is left
+    out, with a warning, and ``metadata["summary_status"]`` is "over max_tokens".
 
     Parameters
     ----------
@@ -43,8 +43,9 @@ class Summaries(Enricher):
 
     References
     ----------
-    Zhao et al. 2024, "Meta-Chunking: Learning text segmentation and semantic completion via logical perception", two-stage
-    context-aware summary generation. The prompts are ours, and so is what is shown of a document that does not fit.
+    Zhao et al. 2024, "Meta-Chunking: Learning text segmentation and semantic completion via logical perception",
+    two-stage context-aware summary generation. The prompts are ours, and so is what is shown of a document that does
+    not fit.
 
     Examples
     --------

@@ -10,7 +10,8 @@ from advchunk.registry import lazy_names
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, {
     ".comparison.baselines": "baselines",
-    ".comparison.candidates": "Candidate SizeMatched candidate external named_searches searches_of size_matched with_vectors",
+    ".comparison.candidates": "Candidate SizeMatched candidate external named_searches searches_of size_matched "
+                              "with_vectors",
     ".comparison.comparisons": "compare compare_by_kind",
     ".comparison.harness": "Result evaluate",
     ".comparison.recommend": "recommend",

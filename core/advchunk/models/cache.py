@@ -149,10 +149,10 @@ class Cached:
     """A model with a cache: it is called only for items that are not stored.
 
     A key is a hash of the kind of request, the model and its settings, and the item: a text, or an `engine.ChatRequest`
-    with its version. Errors are not stored, nor answers that fail the ``check`` of their request; a stored answer that fails
-    it is requested again. The methods are those of the model, as returned by `as_embedder`, `as_causal`
-    or `as_chat`: ``embed`` returns (n, d) float32 unit rows, the others a list of n answers. A model without a name, whose
-    answers could not be distinguished from another's, raises `ConfigurationError`.
+    with its version. Errors are not stored, nor answers that fail the ``check`` of their request; a stored answer that
+    fails it is requested again. The methods are those of the model, as returned by `as_embedder`, `as_causal`
+    or `as_chat`: ``embed`` returns (n, d) float32 unit rows, the others a list of n answers. A model without a name,
+    whose answers could not be distinguished from another's, raises `ConfigurationError`.
     """
 
     model: Any

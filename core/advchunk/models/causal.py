@@ -22,7 +22,8 @@ class _Scores(Protocol):
     def surprise(self, text: str, /) -> tuple[Any, Any]:
         """Return the end of each token of a text, (t,) nondecreasing offsets, and its surprise in nats, (t,).
 
-        A token's surprise is -ln of its probability given all text before it, >= 0; NaN for a token without text before it.
+        A token's surprise is -ln of its probability given all text before it, >= 0; NaN for a token without text before
+        it.
         """
         ...
 
@@ -76,15 +77,15 @@ class CausalLM:
 def per_unit(ends: Ints, nats: Floats, edges: Ints, measure: SurpriseMeasure = "cross-entropy") -> Floats:
     """Return the (n,) mean surprise of the tokens of each unit.
 
-    A token that straddles two units belongs to the one in which it ends. A unit in which no token ends has the surprise of
-    the next unit in which one does, or of the last one. Without any token, it is 0.
+    A token that straddles two units belongs to the one in which it ends. A unit in which no token ends has the surprise
+    of the next unit in which one does, or of the last one. Without any token, it is 0.
 
     Parameters
     ----------
     ends, nats : (t,) end of each token, and its surprise; NaN is skipped.
     edges : (n + 1,) edges of the units, see `records`.
-    measure : mean of the nats (as in the published code) or of their exponentials (the paper's formula: Zhao et al. 2024,
-        "Meta-Chunking", section 3.1, equation 1).
+    measure : mean of the nats (as in the published code) or of their exponentials (the paper's formula: Zhao et al.
+        2024, "Meta-Chunking", section 3.1, equation 1).
 
     >>> per_unit(np.array([4, 6, 10]), np.array([np.nan, 1.0, 3.0]), np.array([0, 5, 10])).tolist()
     [2.0, 2.0]
@@ -130,8 +131,8 @@ def as_causal(
 
     Parameters
     ----------
-    lm : a name or path for Hugging Face transformers, such as that of a GGUF file, or "smollm2" (a small English model);
-        a (model, tokenizer) pair of transformers; a text-generation pipeline of transformers, or LangChain's or
+    lm : a name or path for Hugging Face transformers, such as that of a GGUF file, or "smollm2" (a small English
+        model); a (model, tokenizer) pair of transformers; a text-generation pipeline of transformers, or LangChain's or
         LlamaIndex's wrapper of one; or a `LanguageModel`.
     measure : see `CausalLM`.
     max_context, evict : see `huggingface.HuggingFaceLM`; they do not apply to a `LanguageModel`.
@@ -189,7 +190,10 @@ def _load(name: str) -> TokenReader:
         raise MissingExtra(f"the reader of {name!r} ({errors.first_line(error)})", "gguf") from error  # noqa: EM102
     except (OSError, ValueError) as error:
         absent = "is not on this machine and could not be downloaded from the Hugging Face hub"
-        msg = f"language model {name!r} {'could not be read' if Path(folder).is_dir() else absent}: {errors.first_line(error)}"
+        msg = (
+            f"language model {name!r} {'could not be read' if Path(folder).is_dir() else absent}: "
+            f"{errors.first_line(error)}"
+        )
         raise errors.ModelUnavailable(msg) from error
     return TokenReader(model.to(device), tokenizer)
 

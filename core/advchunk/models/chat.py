@@ -32,7 +32,8 @@ _T = TypeVar("_T")
 _LOCK = threading.Lock()  # on all budgets and usages; held for a microsecond
 _POLL_INTERVAL = 0.02  # seconds between checks of a budget while other calls are in flight
 _MESSAGE_OVERHEAD = 16  # tokens that a chat template adds to a message, at most
-# A model's reasoning before its answer. The opening tag may be missing, as some templates write it; so may the closing one.
+# A model's reasoning before its answer. The opening tag may be missing, as some templates write it; so may the closing
+# one.
 _THOUGHTS = re.compile(r"\s*<think>.*?(?:</think>|\Z)|(?:(?!<think>).)*?^</think>[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
@@ -52,10 +53,12 @@ class Usage:
 
 @dataclass(eq=False)
 class Budget:
-    """A limit on the cost of calls, which is kept as long as models respect ``max_tokens``. Threads and tasks may share it.
+    """A limit on the cost of calls, which is kept as long as models respect ``max_tokens``. Threads and tasks may share
+    it.
 
     Before a call its maximum cost is reserved: a token per byte of the prompt, the upper bound for tokenizers, and
-    ``max_tokens`` for the answer. After the call its real cost is counted, in full if there is no answer: it may be billed.
+    ``max_tokens`` for the answer. After the call its real cost is counted, in full if there is no answer: it may be
+    billed.
 
     Parameters
     ----------
@@ -95,7 +98,10 @@ class Budget:
                 msg = f"the budget of {self.requests} requests is spent"
                 raise BudgetExceeded(msg)
             if self.tokens is not None and self.spent.tokens + tokens > self.tokens:
-                msg = f"{self.spent.tokens} tokens of a budget of {self.tokens} are spent, and the next call may take {tokens}"
+                msg = (
+                    f"{self.spent.tokens} tokens of a budget of {self.tokens} are spent, and the next call may take "
+                    f"{tokens}"
+                )
                 raise BudgetExceeded(msg)
             if self.tokens is not None and self.spent.tokens + self._reserved + tokens > self.tokens:
                 return False
@@ -325,9 +331,11 @@ def as_chat(llm: ChatModelLike | None, *, budget: Budget | None = None, concurre
 
 
 def usable_answer(chat: Any, request: ChatRequest, parse: Callable[[str], _T], attempts: int) -> Plan[_T]:
-    """Request an answer until ``parse`` takes it, at most ``attempts`` times, each with the next seed; return what it returns.
+    """Request an answer until ``parse`` takes it, at most ``attempts`` times, each with the next seed; return what it
+    returns.
 
-    ``parse`` raises `BadModelOutput` for an answer that cannot be used, which is not cached. The last such error is raised.
+    ``parse`` raises `BadModelOutput` for an answer that cannot be used, which is not cached. The last such error is
+    raised.
     """
     for attempt in range(attempts):
         try:

@@ -27,7 +27,9 @@ class TransientRefusalError(TransientError, RefusedError):
 
 
 class _Client:
-    """The client of the ``openai`` library, which holds the key. A pickled copy, and a forked process, make their own."""
+    """The client of the ``openai`` library, which holds the key. A pickled copy, and a forked process, make their
+    own.
+    """
 
     def __init__(self) -> None:
         self.keys: set[str] = set()
@@ -45,7 +47,9 @@ class _Client:
 
 @dataclass(eq=False)
 class Endpoint:
-    """The settings of a connection, its clients, and its errors. The key appears in no field, log, error, cache or pickle."""
+    """The settings of a connection, its clients, and its errors. The key appears in no field, log, error, cache or
+    pickle.
+    """
 
     base_url: str
     model: str

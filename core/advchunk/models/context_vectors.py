@@ -51,8 +51,8 @@ def neighbor_sums(rows: Floats, positions: Floats | Ints, reach: float = REACH) 
 def chunk_vectors(chunks: Sequence[Chunk], rows: Floats, *, weight: float = WEIGHT, reach: float = REACH) -> Floats:
     """Add context (`add_context`) to ``rows``, the (n, d) unit vectors of one document's chunks, in any order.
 
-    A chunk is positioned at the mean of its characters; offsets become tokens at the mean tokens per character of the chunks
-    at its level. In a hierarchy, the context of a chunk is that of its level.
+    A chunk is positioned at the mean of its characters; offsets become tokens at the mean tokens per character of the
+    chunks at its level. In a hierarchy, the context of a chunk is that of its level.
     """
     levels, vectors = np.array([chunk.level for chunk in chunks]), np.empty_like(rows)
     for level in np.unique(levels).tolist():
@@ -116,7 +116,9 @@ def sentence_rows(
 
 
 class TokenWindow(NamedTuple):
-    """Tokens ``start`` to ``end`` of a text, which a model reads at once; the vectors of ``first`` to ``last`` are used."""
+    """Tokens ``start`` to ``end`` of a text, which a model reads at once; the vectors of ``first`` to ``last`` are
+    used.
+    """
 
     start: int
     end: int
@@ -142,7 +144,8 @@ def token_windows(n: int, size: int | None) -> list[TokenWindow]:
 
 
 def pool_tokens(chunks: Sequence[Chunk], ends: Ints, rows: Floats) -> Floats:
-    """Return (c, d) unit rows, the mean vectors of the tokens of each chunk: late chunking; 0 for a chunk without tokens.
+    """Return (c, d) unit rows, the mean vectors of the tokens of each chunk: late chunking; 0 for a chunk without
+    tokens.
 
     A token belongs to the chunks that contain its last character.
 

@@ -33,10 +33,10 @@ def as_counter(tokenizer: TokenizerLike = None, embedder: object = None) -> Coun
 
     Parameters
     ----------
-    tokenizer : "tokens" (the built-in WordPiece, with one token for every two characters of a word unknown to it), "words"
-        or "characters"; the name of a tiktoken encoding or model, or else of a Hugging Face tokenizer; a tokenizer object
-        of tiktoken, ``tokenizers`` or ``transformers``; a callable that returns the tokens of a text or their number. None
-        follows the embedder, if that has a ``tokenizer``.
+    tokenizer : "tokens" (the built-in WordPiece, with one token for every two characters of a word unknown to it),
+        "words" or "characters"; the name of a tiktoken encoding or model, or else of a Hugging Face tokenizer; a
+        tokenizer object of tiktoken, ``tokenizers`` or ``transformers``; a callable that returns the tokens of a text
+        or their number. None follows the embedder, if that has a ``tokenizer``.
 
     Raises
     ------

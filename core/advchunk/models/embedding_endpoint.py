@@ -20,7 +20,8 @@ class OpenAIEmbedder(Endpoint):
     ----------
     dimensions : length of the vectors, >= 1, which is requested and checked; None is the model's own.
     batch_size : maximum texts per call, >= 1.
-    max_tokens : tokens of the longest text the model reads, >= 1; longer texts are embedded in parts. None if unlimited.
+    max_tokens : tokens of the longest text the model reads, >= 1; longer texts are embedded in parts. None if
+        unlimited.
     tokenizer : counts the tokens of the model (see `counters.as_counter`); None is the built-in WordPiece, whose counts
         differ from those of the model.
     base_url, model, api_key_env, timeout, retries, backoff, longest_wait, options : see `OpenAIChat`.

@@ -37,8 +37,8 @@ class OpenAIChat(Endpoint, Chat):
     timeout : seconds per call, > 0.
     retries : how often a call that failed temporarily is retried, >= 0: after HTTP 408, 409, 425, 429 and 5xx, broken
         answers and connections, and timeouts.
-    backoff, longest_wait : seconds before the first retry, and the maximum before any. Each waits up to twice as long as
-        the one before, at random, or slightly longer than the endpoint asks for.
+    backoff, longest_wait : seconds before the first retry, and the maximum before any. Each waits up to twice as long
+        as the one before, at random, or slightly longer than the endpoint asks for.
     concurrency : maximum concurrent calls, >= 1.
     budget : see `Budget`; None is unlimited.
     options : more fields of a request, such as ``{"top_p": 0.9}``; None removes a field, as in
@@ -121,7 +121,9 @@ class OpenAIChat(Endpoint, Chat):
 
 
 def chat_model(llm: ChatModelLike | str | None, name: str, budget: Budget | None = None) -> Chat:
-    """Coerce a chat model as `as_chat` does; a string is the base URL of an endpoint that has a model of this ``name``."""
+    """Coerce a chat model as `as_chat` does; a string is the base URL of an endpoint that has a model of this
+    ``name``.
+    """
     return chat.as_chat(_shared_endpoint(llm, name) if isinstance(llm, str) else llm, budget=budget)
 
 

@@ -24,9 +24,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")  # UTF-8 cannot encode it
 class HuggingFaceLM:
     """A `models.causal.LanguageModel` of transformers.
 
-    A text that fits the context is read once, in blocks, with the keys and values of earlier blocks cached. A longer one is
-    read in overlapping windows of the context's length: each drops the oldest ``evict`` of the previous window, and
-    predicts as many new tokens from the rest.
+    A text that fits the context is read once, in blocks, with the keys and values of earlier blocks cached. A longer
+    one is read in overlapping windows of the context's length: each drops the oldest ``evict`` of the previous window,
+    and predicts as many new tokens from the rest.
 
     Windows cost accuracy (``benchmarks/MODELS.md``) and time: each token is read about 1 / ``evict`` times. So make the
     context as long as memory allows.
@@ -93,7 +93,8 @@ class HuggingFaceLM:
         return np.concatenate(nats)
 
     def choose(self, prompt: str, options: Sequence[str]) -> Floats:
-        """Return the (k,) probabilities that the answer to a prompt begins with each option, with or without a space first.
+        """Return the (k,) probabilities that the answer to a prompt begins with each option, with or without a space
+        first.
 
         It takes one forward pass. Only the tokens of each option up to the first that distinguishes it from the others
         count. A prefix shared with a recent prompt is not read again.

@@ -30,9 +30,9 @@ def identity(resource: Any) -> str:
     """Name a resource for fingerprints and caches, so that two that may answer differently have different names.
 
     The name is that of the type or function with its module, and the model's name with its plain settings. Without a
-    ``model_name`` and the like it ends in a digest of the pickled state; that of a function does not depend on its code. What
-    cannot be pickled, such as a lambda, and what a notebook defines has another name in each process, and one warning says
-    so. The name reveals nothing that the resource holds.
+    ``model_name`` and the like it ends in a digest of the pickled state; that of a function does not depend on its
+    code. What cannot be pickled, such as a lambda, and what a notebook defines has another name in each process, and
+    one warning says so. The name reveals nothing that the resource holds.
     """
     if resource is None or isinstance(resource, (str, int, float)):
         return repr(resource)

@@ -117,7 +117,9 @@ def not_downloaded(name: str, error: Exception) -> ModelUnavailable:
 
 
 def _read_modules(folder: Path) -> tuple[Path, int, Callable[[Floats, Any], Floats], bool]:
-    """Return the folder of the transformer, its limit in tokens, the pooling, and whether rows are scaled to length 1."""
+    """Return the folder of the transformer, its limit in tokens, the pooling, and whether rows are scaled to length
+    1.
+    """
     modules = _read(folder / "modules.json") or []
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
     plain = kinds[:2] == ["Transformer", "Pooling"] and {*kinds[2:]} <= {"Normalize"}

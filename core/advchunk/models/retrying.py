@@ -19,7 +19,9 @@ class TransientError(ModelUnavailable):
 
 
 def retrying(settings: Any, extra: str) -> Any:
-    """Return a tenacity caller that retries after each `TransientError`. Settings: ``retries``, ``backoff``, ``longest_wait``."""
+    """Return a tenacity caller that retries after each `TransientError`. Settings: ``retries``, ``backoff``,
+    ``longest_wait``.
+    """
     if not settings.retries:
         return lambda call, *args: call(*args)
     tenacity = import_extra("tenacity", extra)

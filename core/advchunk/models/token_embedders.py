@@ -35,7 +35,9 @@ class TokenEmbedder(Protocol):
 
 
 class DocumentEmbedder(Protocol):
-    """The further method of a custom embedder that reads the chunks of a document together, such as voyage-context-3."""
+    """The further method of a custom embedder that reads the chunks of a document together, such as
+    voyage-context-3.
+    """
 
     def embed_document(self, texts: Sequence[str], /) -> Any:
         """Return the (n, d) vectors of the n chunks of a document, in their order."""
@@ -75,7 +77,10 @@ class CheckedTokenEmbedder:
         ids, offsets = self.model.tokenize(replace_surrogates(text))
         ends = np.array([end for _, end in offsets], dtype=np.int64)
         if len(ids) != len(ends) or np.any(np.diff(ends, prepend=0, append=len(text)) < 0):
-            msg = f"tokenize must return ids and as many ascending offsets within {len(text)} characters, got {len(ids)} ids"
+            msg = (
+                f"tokenize must return ids and as many ascending offsets within {len(text)} characters, got "
+                f"{len(ids)} ids"
+            )
             raise BadModelOutput(msg)
         return tuple(map(int, ids)), ends
 
@@ -87,7 +92,9 @@ class CheckedTokenEmbedder:
 
 
 class CheckedDocumentEmbedder(CheckedTokenEmbedder):
-    """A document embedder behind the interface of a token embedder: a document is a window, and its chunks are the tokens."""
+    """A document embedder behind the interface of a token embedder: a document is a window, and its chunks are the
+    tokens.
+    """
 
     __slots__ = ()
 
@@ -99,7 +106,9 @@ class CheckedDocumentEmbedder(CheckedTokenEmbedder):
 
 
 def _checked(answer: Iterable[Any], windows: Sequence[Sequence[Any]], rule: str) -> list[Floats]:
-    """Return the vectors of each window as float32; raise `BadModelOutput` if they are not one finite row for each member."""
+    """Return the vectors of each window as float32; raise `BadModelOutput` if they are not one finite row for each
+    member.
+    """
     rows = [np.asarray(own, dtype=np.float32) for own in answer]
     shapes, lengths = [own.shape for own in rows], [len(window) for window in windows]
     is_valid = all(len(shape) == 2 for shape in shapes) and [shape[0] for shape in shapes] == lengths
@@ -115,13 +124,14 @@ def as_token_embedder(embedder: EmbedderLike = None, batch_size: int | None = No
     Parameters
     ----------
     embedder : a SentenceTransformer with a fast tokenizer that averages token vectors (mean pooling), its name, or a
-        framework's wrapper of one; or an object that has the methods of `TokenEmbedder`, or that of `DocumentEmbedder`, too.
+        framework's wrapper of one; or an object that has the methods of `TokenEmbedder`, or that of `DocumentEmbedder`,
+        too.
     batch_size : windows per call, >= 1; None is 32. A document embedder is called for one document at a time.
 
     Raises
     ------
-    ConfigurationError : the embedder is anything else, such as the built-in default, whose token vectors do not depend on
-        the text around them.
+    ConfigurationError : the embedder is anything else, such as the built-in default, whose token vectors do not depend
+        on the text around them.
     """
     model = as_embedder(embedder).model
     batch_size = batch_size or _BATCH_SIZE
@@ -136,8 +146,10 @@ def as_token_embedder(embedder: EmbedderLike = None, batch_size: int | None = No
     if has_tokenizer and kinds[1:2] == ["Pooling"] and {*kinds[2:]} <= {"Normalize"} and _averages(modules[1]):
         return CheckedTokenEmbedder(_Transformer(encoder, prompt_of(model)), encoder, batch_size)
     msg = (
-        "late vectors need an embedder that shows token vectors: a SentenceTransformer with a fast tokenizer and mean pooling, "
-        f'such as embedder="minilm", or an object with tokenize and embed_tokens, or with embed_document, got {type_name(model)}'
+        "late vectors need an embedder that shows token vectors: a SentenceTransformer with a fast tokenizer and mean "
+        "pooling, "
+        'such as embedder="minilm", or an object with tokenize and embed_tokens, or with embed_document, got '
+        f"{type_name(model)}"
     )
     raise ConfigurationError(msg)
 

@@ -44,8 +44,8 @@ class WordPiece:
     Equal to the ``tokenizers`` library without special tokens, independent of Python's Unicode version. A lone
     surrogate is removed like U+FFFD.
 
-    In BERT a word that the vocabulary cannot spell, or of more than 100 characters, is one ``[UNK]`` of any length, so a
-    token budget would not bound a base64 string or a Thai paragraph. ``per_unknown`` departs from that.
+    In BERT a word that the vocabulary cannot spell, or of more than 100 characters, is one ``[UNK]`` of any length, so
+    a token budget would not bound a base64 string or a Thai paragraph. ``per_unknown`` departs from that.
 
     Parameters
     ----------

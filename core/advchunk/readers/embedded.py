@@ -1,7 +1,7 @@
 r"""Find HTML and LaTeX in Markdown, as parsers of PDFs write it: tables, listings, headings, and what marks pages.
 
-Such an inset may begin or end within a line, and contain blank lines. All searches together are linear in the text: what is not
-closed ends at a blank line, and is not searched twice.
+Such an inset may begin or end within a line, and contain blank lines. All searches together are linear in the text:
+what is not closed ends at a blank line, and is not searched twice.
 """
 
 import re
@@ -42,7 +42,8 @@ MARKS = r"(?:[ \t]*(?:>|[-+*](?=[ \t])|[0-9]{1,9}[.)](?=[ \t])))*+[ \t]*+"
 _TAG_END = r"""(?:[^<>"']|"[^"<]*+"|'[^'<]*+'|["'])*+>"""
 _TABLE_TAG = re.compile(rf"<(?P<close>/?)table(?![\w-]){_TAG_END}", re.IGNORECASE)
 _BEGINS_ROWS = re.compile(
-    r"(?:[\s>]++|<!--(?:[^-]|-(?!->)){0,300}+-->)*+(?:<(?:t(?:head|body|foot|r|d|h)|caption|colgroup|col)(?![\w-])|[ \t>]*\|)",
+    r"(?:[\s>]++|<!--(?:[^-]|-(?!->)){0,300}+-->)*+(?:<(?:t(?:head|body|foot|r|d|h)|caption|colgroup|col)(?![\w-])|[ "
+    r"\t>]*\|)",
     re.IGNORECASE,
 )
 _ROW_TAG = re.compile(rf"</?t(?:head|body|foot|r|d|h)(?![\w-]){_TAG_END}", re.IGNORECASE)
@@ -69,7 +70,8 @@ _IS_TABLE = re.compile(TABLE_ENVIRONMENT)
 VERBATIM = r"(?:lstlisting|[vV]erbatim|minted|alltt|listing)\*?"
 """Pattern of the names of the environments that are code."""
 _IS_VERBATIM = re.compile(VERBATIM)
-_TITLE = r"(?:[^{}\n]|\n(?![ \t]*(?:\n|\\)))"  # of a title, which may be wrapped, but has no blank line, and no line of another command
+# of a title, which may be wrapped, but has no blank line, and no line of another command
+_TITLE = r"(?:[^{}\n]|\n(?![ \t]*(?:\n|\\)))"
 SECTION = (
     r"\\(?P<name>part|chapter|(?:sub){0,2}section|(?:sub)?paragraph)\*?[ ]?(?:\[[^\[\]\n]*+\])?"
     rf"\{{(?P<title>(?:{_TITLE}|\{{(?:{_TITLE}|\{{{_TITLE}*+\}})*+\}})++)\}}(?:[ \t]*\\label\{{[^{{}}\n]*+\}})?"
@@ -85,14 +87,15 @@ _HTML_HEADING = re.compile(
 )
 
 # Marks of pages, each alone in its line: where one begins, the number that is printed on it, its header and footer.
-_BEGINS = r"<!--\s*+(?:begin\s|start\s(?:of\s)?)?page\s*+(?:no\.?|num(?:ber)?\s)?\s*+[:=\#]?\s*+\"?(?P<page>\d{1,6})\"?(?:\s*(?:of|/)\s*\d{1,6})?\s*-->"
+_BEGINS = r"<!--\s*+(?:begin\s|start\s(?:of\s)?)?page\s*+(?:no\.?|num(?:ber)?\s)?\s*+[:=\#]?\s*+\"?(?P<page>\d{1,6})\"?(?:\s*(?:of|/)\s*\d{1,6})?\s*-->"  # noqa: E501
 _BREAK = r"(?P<break><!--\s*+(?:page[ _-]?break|new[ _-]?page)\s*+/?-->|\\(?:newpage|pagebreak|clearpage)(?![a-zA-Z]))"
-_PRINTED = r"<!--\s*+PageNumber\s*+[:=]\s*+\"?\D{0,20}?(?P<printed>\d{1,6})\D{0,20}?\"?\s*-->|<page_number>\D{0,20}?(?P<numbered>\d{1,6})[^<\n]{0,20}</page_number>"
-_FURNITURE = r"<!--\s*+Page(?:Header|Footer|Number)\b(?:[^\n-]|-(?!->))*+-->|<page_(?:header|footer)>[^<\n]*+</page_(?:header|footer)>"
+_PRINTED = r"<!--\s*+PageNumber\s*+[:=]\s*+\"?\D{0,20}?(?P<printed>\d{1,6})\D{0,20}?\"?\s*-->|<page_number>\D{0,20}?(?P<numbered>\d{1,6})[^<\n]{0,20}</page_number>"  # noqa: E501
+_FURNITURE = r"<!--\s*+Page(?:Header|Footer|Number)\b(?:[^\n-]|-(?!->))*+-->|<page_(?:header|footer)>[^<\n]*+</page_(?:header|footer)>"  # noqa: E501
 _NUMBERED = r"\{(?P<counted>\d{1,6})\}-{10,}+"
 _PAGE = re.compile(rf"{_BEGINS}|{_BREAK}|{_PRINTED}|{_FURNITURE}|{_NUMBERED}", re.IGNORECASE)
 _PAGE_LINE = re.compile(
-    rf"(?:(?:{re.sub(r'P<[a-z]+>', ':', '|'.join((_BEGINS, _BREAK, _PRINTED, _FURNITURE, _NUMBERED)))})[ \t]*)++(?=\n|\Z)",
+    rf"(?:(?:{re.sub(r'P<[a-z]+>', ':', '|'.join((_BEGINS, _BREAK, _PRINTED, _FURNITURE, _NUMBERED)))})[ "
+    r"\t]*)++(?=\n|\Z)",
     re.IGNORECASE,
 )
 _PAGE_OPENS = {
@@ -201,7 +204,9 @@ def _is_inside(offset: int, spans: list[tuple[int, int]]) -> bool:
 
 
 def _is_in_line(flat: str, offset: int) -> bool:
-    """Return True if an offset is in inline code or in a row between pipes, as far as 1,000 characters before it tell."""
+    """Return True if an offset is in inline code or in a row between pipes, as far as 1,000 characters before it
+    tell.
+    """
     first = max(offset - 1000, 0)
     line = max(flat.rfind("\n", first, offset) + 1, first)
     before = flat[line:offset]

@@ -26,7 +26,7 @@ _DECLARED = re.compile(rb"""<(?:\?xml\b[^>]*?\bencoding|meta\b[^>]*?\bcharset)\s
 _EXCLUDED = ("utf", "unicode", "raw", "idna", "punycode")  # a text that is not UTF-8 cannot declare these
 _ALIASES = dict.fromkeys(("iso-8859-1", "latin-1", "latin1", "us-ascii", "ascii"), "cp1252")  # as in browsers
 _MARKS = {
-    codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
+    codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",  # noqa: E501
 }  # fmt: skip
 # As in browsers, the bytes that cp1252 does not define are control characters.
 _CP1252 = "".join(bytes([i]).decode("cp1252", "ignore") or chr(i) for i in range(256))
@@ -40,8 +40,8 @@ _LEAST = 4  # letters that tell UTF-16 without a mark
 _ONE_SCRIPT = 0.8  # share of the letters of a text in UTF-16 that are in one block of 256, or in ASCII
 # Encodings in use. Others, such as those of DOS and Macintosh, would be taken for these.
 _CANDIDATES = (
-    "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp874", "koi8-r", "koi8-u",
-    "iso8859-2", "iso8859-5", "iso8859-7", "iso8859-15", "gb18030", "big5hkscs", "cp932", "euc_jis_2004", "cp949", "euc_kr",
+    "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp874", "koi8-r", "koi8-u",  # noqa: E501
+    "iso8859-2", "iso8859-5", "iso8859-7", "iso8859-15", "gb18030", "big5hkscs", "cp932", "euc_jis_2004", "cp949", "euc_kr",  # noqa: E501
 )  # fmt: skip
 _FEW, _UNSURE = 2, 0.1  # letters outside ASCII that say too little, and the confidence below which they do
 
@@ -61,9 +61,10 @@ class Decoded(NamedTuple):
 def decode(data: bytes, name: str = "", encoding: str | None = None, declared: str = "") -> Decoded:
     """Decode the bytes of a text, dropping the byte order mark and keeping line endings, so that spans fit the file.
 
-    Without ``encoding``, it is that of the byte order mark; ISO-2022-JP, if its escape sequences are there; UTF-8, or UTF-16 without a mark, if the bytes can be that; the one
-    that is declared, if they can be that; or the one that is most likely, which the log says and needs chardet (the extra
-    "encodings"). A text in UTF-8 with damaged characters is an error.
+    Without ``encoding``, it is that of the byte order mark; ISO-2022-JP, if its escape sequences are there; UTF-8, or
+    UTF-16 without a mark, if the bytes can be that; the one that is declared, if they can be that; or the one that is
+    most likely, which the log says and needs chardet (the extra "encodings"). A text in UTF-8 with damaged characters
+    is an error.
 
     Parameters
     ----------
@@ -115,7 +116,7 @@ def decode_text(data: bytes, name: str = "", encoding: str | None = None) -> str
 def contradicts(data: bytes, declared: str) -> bool:
     r"""Return True if bytes tell another encoding than the declared one: UTF-8, or ISO-2022-JP, which looks like ASCII.
 
-    >>> contradicts("Thé".encode(), "iso-8859-1"), contradicts("Thé".encode("cp1252"), "iso-8859-1")
+    >>> contradicts("Thé".encode(), "iso-8859-1"), contradicts("Thé.".encode("cp1252"), "iso-8859-1")
     (True, False)
     """
     if _ISO_2022.search(data):
@@ -180,7 +181,8 @@ def _is_utf8(head: bytes) -> bool:
 
 
 def _likely(data: bytes, *, is_sure: bool = False) -> str:
-    """Return the encoding that the lines with letters outside ASCII are most likely in; "" if none, or if they are damaged UTF-8.
+    """Return the encoding that the lines with letters outside ASCII are most likely in; "" if none, or if they are
+    damaged UTF-8.
 
     Parameters
     ----------

@@ -32,15 +32,17 @@ def read_file(
     markup : format of the text; None detects it from the suffix, and from the text if the suffix is ambiguous
         (`readers.formats.detect_file_format`); "auto" detects it from the text alone, except source code.
     metadata : overrides the metadata in the file.
-    encoding : of the text; None finds it (`readers.encodings.decode`). It is metadata, ``encoding``, unless it is UTF-8.
-    content : "main" keeps of a web page only what it is about (`readers.html`), which needs the extra "web". What was left out is
-        counted in the metadata, ``left_out``.
+    encoding : of the text; None finds it (`readers.encodings.decode`). It is metadata, ``encoding``, unless it is
+        UTF-8.
+    content : "main" keeps of a web page only what it is about (`readers.html`), which needs the extra "web". What was
+        left out is counted in the metadata, ``left_out``.
     hidden : read what the file hides, too, such as text, sheets, rows, and slides (`readers.office`).
 
     Raises
     ------
     OSError : the file cannot be read.
-    ConfigurationError : the text is not in the encoding, not valid in its format, or several records (`read_documents`).
+    ConfigurationError : the text is not in the encoding, not valid in its format, or several records
+        (`read_documents`).
     MissingExtra : the parser for the format is not installed.
     """
     check_content(content)
@@ -57,7 +59,8 @@ def read_documents(
     options: Mapping[str, Any] | None = None,
     data: bytes | None = None,
 ) -> list[Document]:
-    """Read the documents in a file: each of several records of PubMed, with its own id, and each message and attachment of mail; else one, as `read_file` does.
+    """Read the documents in a file: each of several records of PubMed, with its own id, and each message and attachment
+    of mail; else one, as `read_file` does.
 
     Parameters
     ----------

@@ -49,9 +49,11 @@ def detect_document_format(document: Document) -> str:
 
 
 def detect_file_format(name: str, text: str) -> str:
-    """Detect the format of a file from its suffix, or from its text if several formats share the suffix; default "plain".
+    """Detect the format of a file from its suffix, or from its text if several formats share the suffix; default
+    "plain".
 
-    Source code without a suffix is detected by its first line. Without the extra "code" it is "plain", which is logged once.
+    Source code without a suffix is detected by its first line. Without the extra "code" it is "plain", which is logged
+    once.
 
     >>> detect_file_format("notes.md", "Tea."), detect_file_format("notes.txt", "# Tea")
     ('markdown', 'plain')
@@ -193,8 +195,8 @@ def check_markup(markup: str) -> None:
 def read(document: Document, markup: str, options: Mapping[str, Any] | None = None) -> Document:
     """Add a layout to a document that does not have one.
 
-    Markdown, plain text and source code are unchanged; in Markdown, other readers may find more blocks, such as turns of
-    speakers. Other formats are converted to a new text without tags, and chunks are spans of
+    Markdown, plain text and source code are unchanged; in Markdown, other readers may find more blocks, such as turns
+    of speakers. Other formats are converted to a new text without tags, and chunks are spans of
     that text. The result has blocks, and metadata from the source, which the document's own metadata overrides.
 
     Parameters
@@ -251,7 +253,9 @@ def _is_ours(name: str) -> bool:
 
 @cache
 def find_reader(name: str) -> Any:
-    """Return the reader of a format: a module or another object with ``read``, or with ``blocks`` if it changes no text."""
+    """Return the reader of a format: a module or another object with ``read``, or with ``blocks`` if it changes no
+    text.
+    """
     check_markup(name)
     row = registry.find("reader", name)
     reader = row.load() if row else None

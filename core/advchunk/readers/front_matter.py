@@ -24,7 +24,7 @@ def front_matter_metadata(text: str) -> dict[str, str]:
 
     >>> front_matter_metadata("---\ntitle: \"Green: tea\"\nauthor: Ann Lee # ed.\ndate: 2024-05-01\ntags: [a, b]\n---\n")
     {'title': 'Green: tea', 'authors': 'Ann Lee', 'published_at': '2024-05-01'}
-    """
+    """  # noqa: E501
     is_toml = text.lstrip("\ufeff").startswith("+++")
     table = _TABLE.search(text) if is_toml else None
     metadata = dict[str, str]()

@@ -1,4 +1,6 @@
-"""Read XML of any other kind: titles become headings, and the text of all other elements paragraphs; attributes are dropped."""
+"""Read XML of any other kind: titles become headings, and the text of all other elements paragraphs; attributes are
+dropped.
+"""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -17,9 +19,9 @@ _PRESERVED = "{http://www.w3.org/XML/1998/namespace}space"
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     """Read XML whose elements are unknown; that they are is logged.
 
-    An element is part of a paragraph if there is text right before or after it, and a paragraph otherwise. Titles are at the
-    level of their element among those that have a title. Text with ``xml:space="preserve"`` is code. For errors, see
-    `parse_xml`.
+    An element is part of a paragraph if there is text right before or after it, and a paragraph otherwise. Titles are
+    at the level of their element among those that have a title. Text with ``xml:space="preserve"`` is code. For errors,
+    see `parse_xml`.
 
     >>> document = read("<note><title>Tea</title><step>Heat <b>water</b>.</step><step>Wait.</step></note>")
     >>> [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]

@@ -17,7 +17,7 @@ _QUALIFIERS = frozenset(
 )
 _NUMBER = re.compile(  # "E. coli" does not begin with a number
     r"""(?:(?i:section|chapter)\s+)?
-        (?P<number> \d{1,2}(?:\.\d{1,2})* | [IVX]{1,5}(?=\.) | [A-Z](?:\.\d{1,2})+ | [A-Z](?=\.\s+[^a-z]) ) [.):]? \s+""",
+        (?P<number> \d{1,2}(?:\.\d{1,2})* | [IVX]{1,5}(?=\.) | [A-Z](?:\.\d{1,2})+ | [A-Z](?=\.\s+[^a-z]) ) [.):]? \s+""",  # noqa: E501
     re.VERBOSE,
 )
 _ANNEX = re.compile(r"(?:appendix|annex|supplementary|additional file)\b")
@@ -63,7 +63,9 @@ class NumberedHeadings:
         self._numbers = set[str]()
 
     def level(self, text: str, least: int) -> int:
-        """Return the level of the next heading: one more than the parts of its number that were headings, or ``least``."""
+        """Return the level of the next heading: one more than the parts of its number that were headings, or
+        ``least``.
+        """
         return self.level_of(parse_heading(text).number, least)
 
     def level_of(self, number: str, least: int) -> int:
@@ -78,8 +80,8 @@ class NumberedHeadings:
 def parse_heading(text: str) -> SectionHeading:
     """Parse a section heading.
 
-    The whole title must be a known name, or a list of known names joined by "and" or commas. A qualifier such as "proposed"
-    may precede a name, and a phrase after "of" or a colon may follow it.
+    The whole title must be a known name, or a list of known names joined by "and" or commas. A qualifier such as
+    "proposed" may precede a name, and a phrase after "of" or a colon may follow it.
 
     >>> parse_heading("2.1. Materials & Methods")
     SectionHeading(number='2.1', title='Materials & Methods', names=('Methods',), role='section')

@@ -43,9 +43,9 @@ def join_scripts(pieces: Iterable[tuple[str, str]]) -> str:
 def format_script(tag: str, text: str, before: str, after: str) -> str:
     """Write a number in superscript or subscript digits where plain digits would change a neighboring number.
 
-    The number of a note or reference is in brackets, apart from its word. A raised letter, and a raised or lowered formula,
-    is written with "^" or "_". Text in tags other than "sup" and "sub" does not change. ``before`` is the text before, and
-    ``after`` the character after.
+    The number of a note or reference is in brackets, apart from its word. A raised letter, and a raised or lowered
+    formula, is written with "^" or "_". Text in tags other than "sup" and "sub" does not change. ``before`` is the text
+    before, and ``after`` the character after.
 
     >>> format_script("sup", "12,13", before="work", after=" "), format_script("sup", "2", before="m", after=" ")
     ('[12,13]', '2')
@@ -53,7 +53,7 @@ def format_script(tag: str, text: str, before: str, after: str) -> str:
     ('⁹', '₁₀', '2')
     >>> format_script("sup", "n+1", "x", ""), format_script("sub", "n-1", "x", " "), format_script("sub", "d", "K", " ")
     ('^(n+1)', '_(n-1)', 'd')
-    """
+    """  # noqa: E501
     if tag not in {"sup", "sub"}:
         return text
     if not _NUMBER.fullmatch(text):

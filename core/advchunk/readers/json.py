@@ -100,7 +100,9 @@ class Object:
         return self._get(key, list, "a list") or []
 
     def numbers(self, key: str) -> list[float]:
-        """Return a list of numbers, also of nested lists of them, which are flattened; NaN and numbers beyond 1e15 are errors."""
+        """Return a list of numbers, also of nested lists of them, which are flattened; NaN and numbers beyond 1e15 are
+        errors.
+        """
         numbers, stack = list[float](), self.values(key)[::-1]
         while stack:
             value = stack.pop()
@@ -146,8 +148,8 @@ def load_json(text: str) -> Any:
 
     Raises
     ------
-    ConfigurationError : the text is not JSON (the message has the line and column), is nested deeper than Python's stack,
-        or has more than `MAX_JSON_VALUES` values.
+    ConfigurationError : the text is not JSON (the message has the line and column), is nested deeper than Python's
+        stack, or has more than `MAX_JSON_VALUES` values.
     """
     values = text.count(",") + text.count("[") + text.count("{")  # an upper bound, because some are within strings
     require(values <= MAX_JSON_VALUES, f"JSON must have at most {MAX_JSON_VALUES:,} values", values)

@@ -1,15 +1,15 @@
 """Read the layout of Markdown: CommonMark with tables, display formulas and front matter, and what parsers of PDFs add.
 
 That is HTML and LaTeX (`readers.embedded`), tables drawn with lines, footnotes, admonitions, captions, and the marks of
-pages. markdown-it parses the blocks; its inline parser, for links and emphasis, never runs. Two deviations from it: link
-definitions stay paragraphs (a chunker must not lose them), and markers nested deeper than `_DEEPEST` are prose, where
-markdown-it would drop the rest of the text.
+pages. markdown-it parses the blocks; its inline parser, for links and emphasis, never runs. Two deviations from it:
+link definitions stay paragraphs (a chunker must not lose them), and markers nested deeper than `_DEEPEST` are prose,
+where markdown-it would drop the rest of the text.
 
 The parser knows the rows of `RULES`, and reads only the ranges in which a line has the pattern of a row: other text is
 paragraphs. A row is all that a new kind of block needs.
 
-Every character that is not white space is in a block, except thematic breaks, a byte order mark, and the markers of quotes
-and list items on a line of their own.
+Every character that is not white space is in a block, except thematic breaks, a byte order mark, and the markers of
+quotes and list items on a line of their own.
 """
 
 from __future__ import annotations
@@ -85,8 +85,9 @@ _LABELS = (
     "|Tableau|Graphique|Tabla|Figura|Tabela|Tabella|Tabel|Taulukko|Tabell|Таблица|Рисунок|Рис\\.|Rysunek|表|图|圖|図|그림|표"
 )
 _CAPTION = re.compile(
-    rf"[ \t]*(?:\*{{1,2}}|_{{1,2}}|<(?:b|strong|em|i|p|center|div|figcaption)\b[^<>\n]{{0,200}}>|\s)*+(?:{_LABELS})[ \xa0]*"
-    r"(?:[A-Z]{0,2}\d+(?:[.–-]\d+)*+[a-z]?|[IVXLC]+(?!\w)|[A-Z](?!\w))(?:[ \t]*(?:[.:：。、—–|)*_]|(?=[\n\r]|\Z))|[ \t]+(?=[^\Wa-z]|[(“\"]))"
+    rf"[ \t]*(?:\*{{1,2}}|_{{1,2}}|<(?:b|strong|em|i|p|center|div|figcaption)\b[^<>\n]{{0,200}}>|\s)*+(?:{_LABELS})[ \xa0]*"  # noqa: E501
+    r"(?:[A-Z]{0,2}\d+(?:[.–-]\d+)*+[a-z]?|[IVXLC]+(?!\w)|[A-Z](?!\w))(?:[ \t]*(?:[.:：。、—–|)*_]|(?=[\n\r]|\Z))|[ "
+    r"\t]+(?=[^\Wa-z]|[(“\"]))"
 )
 # An entry of a table of contents ends with dots and a page number, or is a link to a heading.
 _ENTRY = re.compile(rf"{LEADERS.pattern}|^{MARKS}\**\[[^\[\]\n]++\]\(\#[^()\n]*+\)\**[ \t]*+(?=\n|\Z)", re.MULTILINE)
@@ -123,8 +124,8 @@ def blocks(text: str, *, is_start: bool = True, page: int | None = None) -> tupl
     r"""Return the blocks of a Markdown text, disjoint and in reading order; those of plain prose are its paragraphs.
 
     A block consists of whole lines, with its indentation, its marker (``#``, ``-``, the fence) and those of enclosing
-    quotes and list items, but without the last line end. A nested item is a block of its own. Only the start of a document
-    can have front matter. A text that is a part of another may begin on a ``page``.
+    quotes and list items, but without the last line end. A nested item is a block of its own. Only the start of a
+    document can have front matter. A text that is a part of another may begin on a ``page``.
 
     >>> text = "# Tea\n\n- green\n- black\n"
     >>> [(b.kind, b.level, text[slice(*b.span)]) for b in blocks(text)]
@@ -227,7 +228,9 @@ def _within(insets: Sequence[Inset], start: int, end: int) -> Sequence[Inset]:
 
 
 def _state(parser: MarkdownIt, source: str, insets: Sequence[Inset], offset: int) -> StateBlock:
-    """Return the state of the parser before the first line, with a line of its own for each inset that begins or ends in one."""
+    """Return the state of the parser before the first line, with a line of its own for each inset that begins or ends
+    in one.
+    """
     from markdown_it.rules_block import StateBlock
 
     state = StateBlock(source, parser, {}, [])
@@ -244,7 +247,9 @@ def _state(parser: MarkdownIt, source: str, insets: Sequence[Inset], offset: int
 
 
 def _break_lines(state: StateBlock, inner: Sequence[int]) -> None:
-    """Begin a line of its own at each of ascending offsets within lines; it is as indented as the text of the whole line."""
+    """Begin a line of its own at each of ascending offsets within lines; it is as indented as the text of the whole
+    line.
+    """
     rows = [*zip(state.bMarks, state.eMarks, state.tShift, state.sCount, state.bsCount, strict=True)]
     broken, places = (
         list[tuple[int, int, int, int, int]](),
@@ -278,7 +283,9 @@ def settle(flat: str, layout: Sequence[Block], insets: Sequence[Inset], page: in
 
 
 def _with_contents(flat: str, layout: Sequence[Block]) -> Sequence[Block]:
-    """Return blocks, of which neighbors that are the entries of a table of contents are one, kept whole by its title."""
+    """Return blocks, of which neighbors that are the entries of a table of contents are one, kept whole by its
+    title.
+    """
     if not has_one(flat, _ENTRY_SIGNS):
         return layout
     folded = list[Block]()
@@ -292,7 +299,9 @@ def _with_contents(flat: str, layout: Sequence[Block]) -> Sequence[Block]:
 
 
 def _are_entries(flat: str, block: Block) -> bool:
-    """Return True for a paragraph or an item that ends with an entry of a table of contents, as do half of its lines."""
+    """Return True for a paragraph or an item that ends with an entry of a table of contents, as do half of its
+    lines.
+    """
     start, end = block.span
     last = flat.rfind("\n", start, end) + 1 or start
     if block.kind not in {"paragraph", "item"} or not _ENTRY.search(flat, last, end):
@@ -351,10 +360,11 @@ def _plain_heading(line: str) -> tuple[int, str]:
 
 
 def _ranges(flat: str, begin: int, insets: Sequence[Inset]) -> list[tuple[int, int, _RangeKind]]:
-    """Return start, end, and kind of each plain paragraph, of each heading alone, and of the ranges between, for the parser.
+    """Return start, end, and kind of each plain paragraph, of each heading alone, and of the ranges between, for the
+    parser.
 
-    After a blank line only a list item, a fence or HTML can be open. The contents of an item are indented by two columns or
-    more; a fence or HTML may contain everything that follows.
+    After a blank line only a list item, a fence or HTML can be open. The contents of an item are indented by two
+    columns or more; a fence or HTML may contain everything that follows.
     """
     text = "\n" + flat[begin:]
     patterns = _patterns(RULES)
@@ -478,7 +488,9 @@ def _parse_footnote(state: StateBlock, start: int, end: int, silent: bool) -> bo
 
 
 def _parse_admonition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse an admonition of Material or docutils whose text, indented below it, is one paragraph; else its first line."""
+    """Parse an admonition of Material or docutils whose text, indented below it, is one paragraph; else its first
+    line.
+    """
     if silent:
         return True
     line = start + 1
@@ -574,7 +586,9 @@ def _parse_formula(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def push_block(state: StateBlock, kind: BlockKind, start: int, end: int, tag: str = "") -> bool:
-    """Make the lines from ``start`` to ``end`` a block, which ends the work of a rule; ``tag`` is h1 to h6 for a heading."""
+    """Make the lines from ``start`` to ``end`` a block, which ends the work of a rule; ``tag`` is h1 to h6 for a
+    heading.
+    """
     state.line = end
     state.push(kind, tag, 0).map = [start, end]
     return True
@@ -584,12 +598,14 @@ def push_block(state: StateBlock, kind: BlockKind, start: int, end: int, tag: st
 class Rule:
     r"""A kind of block, and how the parser finds it.
 
-    Patterns are regular expressions for the beginning of a line, after at most three spaces and perhaps a quote's ``>``.
+    Patterns are regular expressions for the beginning of a line, after at most three spaces and perhaps a quote's
+    ``>``.
 
     Parameters
     ----------
     name : a name; that of markdown-it's rule if ``parse`` is None.
-    opens : pattern of every line that may begin the block, perhaps of more; any group is named. The rule is applied nowhere else.
+    opens : pattern of every line that may begin the block, perhaps of more; any group is named. The rule is applied
+        nowhere else.
     interrupts : what the block ends without a blank line between.
     parse : a block rule as markdown-it calls it, which `push_block` ends. It is called where a line matches ``opens``.
     lasts : pattern of the lines that begin a block which may contain blank lines; "" if there are none.

@@ -23,7 +23,7 @@ def formula_text(element: Element) -> str:
     'p = a/(b+1)'
     >>> formula_text(fromstring("<math><msup><mi>R</mi><mn>2</mn></msup></math>"))
     'R^2'
-    """
+    """  # noqa: E501
     for part in element.iter():
         if part.tag == "annotation" and _TEX.fullmatch(part.get("encoding", "")) and (part.text or "").strip():
             return squeeze(part.text or "")

@@ -22,7 +22,7 @@ def without_data(document: Document) -> Document:
 
     >>> document = without_data(Document(f"![chart](data:image/png;base64,{'A' * 400})"))
     >>> document.text, document.metadata, document.offsets[-3:].tolist()
-    ('![chart](data:image/png)', {'left_out': 'data URIs: 1'}, [429, 430, 431])
+    ('![chart](data:image/png)', {'left_out': 'data URIs: 1'}, [22, 431, 432])
     """
     uris = list(_DATA.finditer(document.text))
     if not uris:

@@ -2,7 +2,7 @@
 
 A mark is the beginning of a line that may begin a unit: "Article 5", "§ 12", "3.1", "(a)", "第十二条". What it is, is for
 `outline` to decide.
-"""
+"""  # noqa: E501
 # ruff: noqa: RUF001 - numbers and punctuation of many scripts
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Value: TypeAlias = tuple[int, ...]
 # The words before a number, by kind, from the widest to the narrowest.
 _WORDS: Final[Mapping[str, str]] = {
     "part": "Part|PART|Partie|PARTIE|Teil|TEIL|Parte|PARTE|Book|BOOK|Buch|BUCH|Livre|LIVRE|Часть|ЧАСТЬ",
-    "annex": "Annex|ANNEX|Annexe|ANNEXE|Appendix|APPENDIX|Schedule|SCHEDULE|Exhibit|EXHIBIT|Anhang|ANHANG|Anlage|ANLAGE",
+    "annex": "Annex|ANNEX|Annexe|ANNEXE|Appendix|APPENDIX|Schedule|SCHEDULE|Exhibit|EXHIBIT|Anhang|ANHANG|Anlage|ANLAGE",  # noqa: E501
     "act": "Act|ACT|Acte|ACTE|Akt|AKT|Aufzug|AUFZUG",
     "title": "Title|TITLE|Titre|TITRE|Titel|TITEL|Título|TÍTULO|Titolo|TITOLO",
     "chapter": "Chapter|CHAPTER|Kapitel|KAPITEL|Chapitre|CHAPITRE|Capítulo|CAPÍTULO|Capitolo|CAPITOLO|Глава|ГЛАВА",
     "scene": "Scene|SCENE|Scène|SCÈNE|Szene|SZENE|Auftritt|AUFTRITT",
     "section": "Section|SECTION|Sec.|SEC.|Abschnitt|ABSCHNITT|Sección|SECCIÓN|Sezione|SEZIONE|Раздел|РАЗДЕЛ",
-    "article": "Article|ARTICLE|Art.|ART.|Artikel|ARTIKEL|Artículo|ARTÍCULO|Articolo|ARTICOLO|Artigo|ARTIGO|Статья|СТАТЬЯ",
+    "article": "Article|ARTICLE|Art.|ART.|Artikel|ARTIKEL|Artículo|ARTÍCULO|Articolo|ARTICOLO|Artigo|ARTIGO|Статья|СТАТЬЯ",  # noqa: E501
     "clause": "Clause|CLAUSE|Klausel|KLAUSEL",
     "paragraph": "§",
     "rule": "Rule|RULE|Regel|REGEL|Règle|RÈGLE",
@@ -36,7 +36,7 @@ RANKS: Final = {kind: rank for rank, kind in enumerate(_WORDS)}
 WIDE: Final = frozenset({"part", "annex", "act", "title", "chapter", "scene"})
 _HAN_KINDS: Final = {
     **dict.fromkeys("编編篇部편", "part"), **dict.fromkeys("章장", "chapter"), **dict.fromkeys("节節절", "section"),
-    **dict.fromkeys("条條조", "article"), **dict.fromkeys("款项項", "clause"), "幕": "act", "场": "scene", "場": "scene",
+    **dict.fromkeys("条條조", "article"), **dict.fromkeys("款项項", "clause"), "幕": "act", "场": "scene", "場": "scene",  # noqa: E501
 }  # fmt: skip
 
 _HAN: Final = {
@@ -48,7 +48,7 @@ _ROMAN: Final = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 _NUMBER_WORDS: Final = {
     word: value
     for value, words in enumerate(
-        ("One|First|Premier|Première|Ier|Iᵉʳ|1er|1ᵉʳ|1re", "Two|Second|Deuxième", "Three|Third|Troisième", "Four|Fourth",
+        ("One|First|Premier|Première|Ier|Iᵉʳ|1er|1ᵉʳ|1re", "Two|Second|Deuxième", "Three|Third|Troisième", "Four|Fourth",  # noqa: E501
          "Five|Fifth", "Six|Sixth", "Seven|Seventh", "Eight|Eighth", "Nine|Ninth", "Ten|Tenth", "Eleven", "Twelve"), 1,
     )
     for form in words.split("|")
@@ -78,7 +78,7 @@ _LABEL = re.compile(
       )
     | (?P<letter>\(?+[A-Za-z]{{1,7}}+[.)])(?=[\s*_])
     )
-    """,
+    """,  # noqa: E501
     re.VERBOSE,
 )
 _LEADERS = re.compile(

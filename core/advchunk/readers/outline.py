@@ -1,10 +1,10 @@
 """Recognize the numbered units of a text, such as articles and clauses, and make them blocks.
 
-A mark is the beginning of a line that may begin a unit: "Article 5", "§ 12", "3.1", "(a)", "第十二条". Marks are counted: each
-continues a sequence that is open (its next number) or begins one (its first number); all others are prose. Of the sequences,
-those are an outline that `_accept` admits, which rejects what authors number in passing: lists, tables of contents,
-references, dates. The text never changes. Time is linear in its length.
-"""
+A mark is the beginning of a line that may begin a unit: "Article 5", "§ 12", "3.1", "(a)", "第十二条". Marks are counted:
+each continues a sequence that is open (its next number) or begins one (its first number); all others are prose. Of the
+sequences, those are an outline that `_accept` admits, which rejects what authors number in passing: lists, tables of
+contents, references, dates. The text never changes. Time is linear in its length.
+"""  # noqa: E501
 # ruff: noqa: RUF001 - numbers and punctuation of many scripts
 
 from __future__ import annotations
@@ -97,8 +97,9 @@ class _Unit:
 def outlined(document: Document) -> Document:
     r"""Return a document whose numbered units are blocks, or the document itself if it has none.
 
-    A line that is the title of a unit is a heading, and a unit whose text begins in its line is a paragraph with its label as
-    ``title``. All blocks of a unit have ``clause`` in their metadata. ``outline`` has the number of units by kind.
+    A line that is the title of a unit is a heading, and a unit whose text begins in its line is a paragraph with its
+    label as ``title``. All blocks of a unit have ``clause`` in their metadata. ``outline`` has the number of units by
+    kind.
 
     >>> text = "Article 5\n\n(1) Tea is hot.\n(2) Milk is cold.\n\nArticle 6\n\nWater is wet."
     >>> document = outlined(Document(text))
@@ -120,12 +121,13 @@ def outlined(document: Document) -> Document:
 
 
 def with_headings(document: Document, headings: Patterns) -> Document:
-    r"""Return a document with the units that match the user's patterns as blocks, or the document itself if there are none.
+    r"""Return a document with the units that match the user's patterns as blocks, or the document itself if there are
+    none.
 
     Parameters
     ----------
-    headings : see `chunkers.params.Params`. Where several match, the outermost counts. There are no matches in code, tables
-        and the like.
+    headings : see `chunkers.params.Params`. Where several match, the outermost counts. There are no matches in code,
+        tables and the like.
 
     >>> document = with_headings(Document("Art 1\nTea.\nArt 2\nMilk."), {"art": r"^Art (\d)"})
     >>> [(block.kind, block.title, block.metadata["clause"]) for block in document.blocks][:2]
@@ -316,10 +318,10 @@ def _decimal_depth(style: str, value: Value, stack: Sequence[_Run], is_free: boo
 def _accept(flat: str, runs: Sequence[_Run], marks: Sequence[Mark], blocks: Sequence[Block]) -> list[_Unit]:
     """Return the units of those runs that are an outline, in reading order.
 
-    A run at the top is one if its units have a word ("Article 5") or several parts ("2.3"), or if it is plainly not a list: it
-    numbers most of the text, and most of its units have titles or several paragraphs. A run below needs an accepted parent
-    and two units. At most one number in eight may be missing. A tree of titles without text is a table of
-    contents.
+    A run at the top is one if its units have a word ("Article 5") or several parts ("2.3"), or if it is plainly not a
+    list: it numbers most of the text, and most of its units have titles or several paragraphs. A run below needs an
+    accepted parent and two units. At most one number in eight may be missing. A tree of titles without text is a table
+    of contents.
     """
     for run in runs:
         if run.outer is not None and run.outer.members[-1].index < run.members[0].index:
@@ -517,7 +519,8 @@ def _one_line(source: str) -> str:
 
 
 def _clauses(units: Sequence[_Unit], blocks: Sequence[Block]) -> None:
-    """Set the clause of each unit: its number with those of the units that it is in, as in 5(1)(a), or II.3 for a scene.
+    """Set the clause of each unit: its number with those of the units that it is in, as in 5(1)(a), or II.3 for a
+    scene.
 
     Numbers that begin again under the same unit and the same heading are ambiguous, so they have none.
     """

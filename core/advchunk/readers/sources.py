@@ -37,7 +37,8 @@ _PATTERN = re.compile(r"[*?\[]")
 _PARTED = (".csv", ".tsv", ".tab")
 _TARS = (".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz")
 _OWN_OUTPUT = re.compile(
-    rb'\s*(?:\[\s*)?\{"document": .{0,8000}?"(?:spans|chunks)": \[|<!doctype html>.{0,300}name="generator" content="advchunk"',
+    rb'\s*(?:\[\s*)?\{"document": .{0,8000}?"(?:spans|chunks)": \[|<!doctype html>.{0,300}name="generator" '
+    rb'content="advchunk"',
     re.DOTALL,
 )
 _DAMAGES = (zipfile.BadZipFile, tarfile.TarError, EOFError, NotImplementedError, RuntimeError, ValueError)
@@ -48,7 +49,8 @@ class FileSource(NamedTuple):
 
     Parameters
     ----------
-    name : path of the file; a line has its number, "docs.jsonl:7", a member its path in the archive, "docs.zip/guide.md".
+    name : path of the file; a line has its number, "docs.jsonl:7", a member its path in the archive,
+        "docs.zip/guide.md".
     data : its bytes; None if they are those of the file.
     is_line : True for a line of a file of documents.
     """
@@ -69,7 +71,9 @@ class FileSource(NamedTuple):
 
     @property
     def is_blank(self) -> bool:
-        """True for a file of white space and marks of encodings alone, and for a line, whose text is known to be empty."""
+        """True for a file of white space and marks of encodings alone, and for a line, whose text is known to be
+        empty.
+        """
         return self.is_line or not (Path(self.name).read_bytes() if self.data is None else self.data).strip(_BLANK)
 
 
@@ -136,7 +140,9 @@ class Inventory:
     def settle(
         self, name: str, encodings: Iterable[str] = (), chunkers: Iterable[str] = (), *, is_failed: bool = False
     ) -> None:
-        """Note what became of a file that was counted: the encodings and chunkers of its documents, or that there are none."""
+        """Note what became of a file that was counted: the encodings and chunkers of its documents, or that there are
+        none.
+        """
         if hash(name) not in self._admitted:
             return
         if is_failed:
@@ -196,8 +202,8 @@ def find_files(
 ) -> Iterator[str]:
     """Yield the files that paths stand for, each once: a folder stands for those in it and below, in order.
 
-    In folders, hidden files and folders are passed over. What else is not read is in the inventory: links, which may lead out
-    of the folder; files that are neither text nor in a format with a reader; and the output of advchunk.
+    In folders, hidden files and folders are passed over. What else is not read is in the inventory: links, which may
+    lead out of the folder; files that are neither text nor in a format with a reader; and the output of advchunk.
 
     Parameters
     ----------
@@ -249,12 +255,15 @@ def _head_of(path: Path) -> bytes:
 
 
 def read_sources(name: str, inventory: Inventory, *, of_lines: bool | None = None) -> Iterator[FileSource]:
-    """Yield the sources in a file: itself, the members of an archive, or the lines that are not blank of a file of documents.
+    """Yield the sources in a file: itself, the members of an archive, or the lines that are not blank of a file of
+    documents.
 
-    A large file of separated values (`MAX_PART`) is read in parts, with their numbers in their names, and their own places.
+    A large file of separated values (`MAX_PART`) is read in parts, with their numbers in their names, and their own
+    places.
 
-    Members are read in memory, one at a time, and never written. Those that are encrypted, links, too large (`MAX_MEMBER`), archives
-    themselves, or that have a path out of the archive are skipped, as are those that `find_files` skips in folders.
+    Members are read in memory, one at a time, and never written. Those that are encrypted, links, too large
+    (`MAX_MEMBER`), archives themselves, or that have a path out of the archive are skipped, as are those that
+    `find_files` skips in folders.
 
     Parameters
     ----------
@@ -306,7 +315,9 @@ def _read_parts(name: str) -> Iterator[FileSource]:
 
 
 def _head_of_table(part: Sequence[bytes]) -> bytes:
-    """Return the records above the first row of values, which name the columns and the separator; b"" if there are none."""
+    """Return the records above the first row of values, which name the columns and the separator; b"" if there are
+    none.
+    """
     sample = b"".join(part[:_SAMPLE])
     text = sample.decode("latin-1")
     start, kind = find_table(text)

@@ -19,7 +19,9 @@ _PROSE = 500  # characters of a cell that are no data if they are several paragr
 
 
 class Cell(NamedTuple):
-    """The text of a cell, its first row and column (from 0), the number of rows and columns it spans, and whether it is a header."""
+    """The text of a cell, its first row and column (from 0), the number of rows and columns it spans, and whether it is
+    a header.
+    """
 
     text: str
     row: int = 0
@@ -36,9 +38,9 @@ Rows: TypeAlias = Sequence[Sequence[Cell]]
 def lay_out(cells: Sequence[Cell]) -> tuple[list[list[str]], int]:
     """Return the rows of a table and the number of its header rows.
 
-    A cell that spans several rows or columns is repeated in each, so that every row can be read by itself; one as wide as
-    the table appears once per row, one of over 100 characters once. Where two cells overlap, the later one wins. A header row
-    has a column header, and no other text except a label in the first column.
+    A cell that spans several rows or columns is repeated in each, so that every row can be read by itself; one as wide
+    as the table appears once per row, one of over 100 characters once. Where two cells overlap, the later one wins. A
+    header row has a column header, and no other text except a label in the first column.
 
     >>> lay_out([Cell("group", 0, 0, 2, 1, True), Cell("dose", 0, 1, 1, 2, True), Cell("low", 1, 1, 1, 1, True),
     ...          Cell("high", 1, 2, 1, 1, True), Cell("tea", 2, 0), Cell("7", 2, 2), Cell("adults", 3, 0, 1, 3)])
@@ -172,8 +174,8 @@ def add_table(
 ) -> None:
     """Write a table of data (`spanned_table`), or, if it is layout, the blocks of its cells.
 
-    ``heads`` and ``least`` are the header rows that are declared, and those that a table has at least (`count_heads`). It is
-    layout if it says so, has one column, furniture, or no header cells and many cells with more than data.
+    ``heads`` and ``least`` are the header rows that are declared, and those that a table has at least (`count_heads`).
+    It is layout if it says so, has one column, furniture, or no header cells and many cells with more than data.
     """
     writer.finish()
     cells = [cell for group in groups for row in group for cell in row]

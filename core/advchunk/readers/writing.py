@@ -44,8 +44,8 @@ class Prefix(NamedTuple):
 class Writer:
     r"""A text that grows block by block, with blank lines between them; ``markup`` is the format of the source.
 
-    ``places`` and ``metadata`` are those of the blocks that follow, such as the page and the sheet; ``left_out`` counts what
-    the reader leaves out, by kind, and is metadata of the document.
+    ``places`` and ``metadata`` are those of the blocks that follow, such as the page and the sheet; ``left_out`` counts
+    what the reader leaves out, by kind, and is metadata of the document.
 
     >>> writer = Writer()
     >>> writer.add("heading", "Results", level=1)
@@ -88,7 +88,9 @@ class Writer:
         self.blocks = outer
 
     def begin(self, prefix: str, kind: BlockKind = "item", level: int = 0, *, keep: bool = True) -> None:
-        """Put a `Prefix`, such as the marker of a list item, before the next paragraph, and change its kind and level."""
+        """Put a `Prefix`, such as the marker of a list item, before the next paragraph, and change its kind and
+        level.
+        """
         self.finish()
         self.prefix = Prefix(prefix, kind, level, keep) if prefix else None
 
@@ -137,7 +139,8 @@ def squeeze(text: str) -> str:
 
 
 def pipe_table(rows: Sequence[Sequence[str]], heads: int = 1) -> str:
-    r"""Write a Markdown table with a rule below its header rows; short rows are padded, white space squeezed, "|" escaped.
+    r"""Write a Markdown table with a rule below its header rows; short rows are padded, white space squeezed, "|"
+    escaped.
 
     >>> print(pipe_table([["group", "n"], ["tea"], ["a|b", "7"]]))
     | group | n |

@@ -1,4 +1,5 @@
-"""Retrieve chunks by vectors and words, over one or several levels, re-rank them by their neighbors, and assemble passages with citations.
+"""Retrieve chunks by vectors and words, over one or several levels, re-rank them by their neighbors, and assemble
+passages with citations.
 
 >>> from advchunk import RecursiveChunker
 >>> from advchunk.retrieval import Retriever

@@ -49,7 +49,9 @@ class Snapshot(NamedTuple):
 
 
 class Addition(NamedTuple):
-    """A document that is added: its chunks without vectors, the rows of each (none in a search by words alone), and its text."""
+    """A document that is added: its chunks without vectors, the rows of each (none in a search by words alone), and its
+    text.
+    """
 
     chunks: list[Chunk]
     rows: list[Floats]
@@ -114,8 +116,8 @@ class BaseRetriever(ABC):
     def add_many(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str] | None = None) -> None:
         """Add the chunks of documents, in place of those that they have, with full batches for the embedder.
 
-        Nothing changes if the embedder fails, if vectors have another number of dimensions than those in the index, or if a
-        chunk is not the text of its spans in ``texts``, which are as those of the retriever.
+        Nothing changes if the embedder fails, if vectors have another number of dimensions than those in the index, or
+        if a chunk is not the text of its spans in ``texts``, which are as those of the retriever.
         """
         next(drive([Job(self._adding(chunks, texts))]))
 
@@ -199,8 +201,8 @@ class BaseRetriever(ABC):
         """Return passages for a prompt, of at most ``budget`` >= 1 tokens in all.
 
         They are cut for the query from the text of the best chunks and those beside them (`PassageCutter`). With
-        ``whole_chunks``, and always over chunks of several levels, they are whole chunks, of which those that touch are one
-        passage (`assemble_passages`).
+        ``whole_chunks``, and always over chunks of several levels, they are whole chunks, of which those that touch are
+        one passage (`assemble_passages`).
 
         Parameters
         ----------

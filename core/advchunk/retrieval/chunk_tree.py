@@ -9,17 +9,18 @@ from advchunk.records import Chunk
 class ChunkTree:
     r"""The chunks of one document, or of one corpus, at all levels, linked by ``Chunk.parent``.
 
-    A chunk is recognized by its ``index``, so a copy of it can be looked up, too. Chunks of a flat chunker are all roots and
-    all leaves.
+    A chunk is recognized by its ``index``, so a copy of it can be looked up, too. Chunks of a flat chunker are all
+    roots and all leaves.
 
     Parameters
     ----------
-    chunks : all chunks that a chunker returns for a document, in order; of `GraphRAGChunker`, those of all documents of a call.
+    chunks : all chunks that a chunker returns for a document, in order; of `GraphRAGChunker`, those of all documents of
+        a call.
 
     Raises
     ------
-    ConfigurationError : a chunk is not at its index, or before its parent, as in a part of the chunks or those of several
-        trees.
+    ConfigurationError : a chunk is not at its index, or before its parent, as in a part of the chunks or those of
+        several trees.
 
     Examples
     --------
@@ -63,7 +64,9 @@ class ChunkTree:
         return chunk if above is None or chunk.level <= level else self.up(above, level)
 
     def down(self, chunk: Chunk, level: int) -> list[Chunk]:
-        """Return the chunks at a level below that the chunk contains; itself if it is at that level, or lower, or a leaf."""
+        """Return the chunks at a level below that the chunk contains; itself if it is at that level, or lower, or a
+        leaf.
+        """
         below = self.children(chunk)
         return (
             [leaf for child in below for leaf in self.down(child, level)] if below and chunk.level < level else [chunk]
@@ -79,6 +82,8 @@ class ChunkTree:
         return [leaf for top in tops for leaf in self.down(top, len(self.chunks))]
 
     def levels(self) -> list[list[Chunk]]:
-        """Return the chunks of each level, the coarsest first; those of a `HierarchicalChunker` tile the text at every level."""
+        """Return the chunks of each level, the coarsest first; those of a `HierarchicalChunker` tile the text at every
+        level.
+        """
         numbers = sorted({chunk.level for chunk in self.chunks})
         return [[chunk for chunk in self.chunks if chunk.level == number] for number in numbers]

@@ -31,8 +31,8 @@ _Item = TypeVar("_Item")
 class Collection(Generic[_Item]):
     """Chunks that are searched together, with their positions in texts.
 
-    The store of another framework finds some of them by their vectors (`Ranking.from_hits`); the collection adds the search by
-    words and the neighbors.
+    The store of another framework finds some of them by their vectors (`Ranking.from_hits`); the collection adds the
+    search by words and the neighbors.
 
     Parameters
     ----------
@@ -44,7 +44,8 @@ class Collection(Generic[_Item]):
     texts : by key, those that are known.
     estimated : keys of the texts whose spans are all estimated, and so are not cited.
     words : searches the chunks, or the first of them, by their words; None if nothing does.
-    languages : returns the codes of the languages of the chunks, for embedders that do not know them all; None if it is not known.
+    languages : returns the codes of the languages of the chunks, for embedders that do not know them all; None if it is
+        not known.
     allowed : (n,) True for each chunk that may be found; None for all.
     hierarchy : of the chunks; None if none is above another.
     """
@@ -83,9 +84,9 @@ class Collection(Generic[_Item]):
     ) -> Self:
         """Return the collection of chunks, of which some may have neither spans nor tokens.
 
-        Chunks stand at their spans, those of a known text where they are found in it (`locating.locate_chunks`), and the
-        others after one another (`locating.place_in_order`). A chunk that is not as long as its spans, such as one without
-        the markup of its text, has its place, but is cited without. Tokens are estimated.
+        Chunks stand at their spans, those of a known text where they are found in it (`locating.locate_chunks`), and
+        the others after one another (`locating.place_in_order`). A chunk that is not as long as its spans, such as one
+        without the markup of its text, has its place, but is cited without. Tokens are estimated.
 
         Parameters
         ----------
@@ -166,7 +167,9 @@ class Collection(Generic[_Item]):
         return ranking.keep(self.allowed)
 
     def first(self, ranking: Ranking, k: int, merge: float | None = None) -> Ranking:
-        """Return the first ``k`` chunks of a ranking, without those in others; fewer if sections take their place (`Search.merge`)."""
+        """Return the first ``k`` chunks of a ranking, without those in others; fewer if sections take their place
+        (`Search.merge`).
+        """
         if self.hierarchy.is_flat:
             return ranking.first(k)
         first = without_parts(ranking, self.hierarchy).first(k)

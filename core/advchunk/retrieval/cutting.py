@@ -69,28 +69,31 @@ class ScoredSentence(NamedTuple):
 class PassageCutter:
     r"""Cuts passages from retrieved chunks, whatever retriever and splitter they are from, when the question is known.
 
-    Where a splitter cuts hardly matters once search is good, and no size is right for every question. So the text of the
-    first hits, and the text around them, is cut again: windows of several lengths start at every sentence, and are
-    scored by BM25 for the words of the question, and for pairs of them that follow each other; a sentence has the mean score
-    of the windows that contain it; sentences nearby support each other (`WindowScoring`). The best sentences fill the budget, and those that touch are one passage.
+    Where a splitter cuts hardly matters once search is good, and no size is right for every question. So the text of
+    the first hits, and the text around them, is cut again: windows of several lengths start at every sentence, and are
+    scored by BM25 for the words of the question, and for pairs of them that follow each other; a sentence has the mean
+    score of the windows that contain it; sentences nearby support each other (`WindowScoring`). The best sentences fill
+    the budget, and those that touch are one passage.
 
-    Needs no model and no index: frequencies of words are those in the hits, which is as good. Ours; it joins passages of
-    arbitrary place and length (Callan 1994; Kaszkiel and Zobel 2001, Effective ranking with arbitrary passages) with the
-    spread of evidence to its neighbors (Lv and Zhai 2009, Positional language models). See benchmarks/RETRIEVAL.md.
+    Needs no model and no index: frequencies of words are those in the hits, which is as good. Ours; it joins passages
+    of arbitrary place and length (Callan 1994; Kaszkiel and Zobel 2001, Effective ranking with arbitrary passages) with
+    the spread of evidence to its neighbors (Lv and Zhai 2009, Positional language models). See benchmarks/RETRIEVAL.md.
 
-    Units are sentences, table rows, records of JSON and YAML, code blocks and, in source code, definitions. A row or a record that fits in the budget
-    is taken whole or not at all; blocks and definitions have up to a third of the budget and 300 tokens. The words of a
-    table's head count for each of its rows, but not for their length. A heading stays with the sentence below it. No passage crosses a gap in the known text.
+    Units are sentences, table rows, records of JSON and YAML, code blocks and, in source code, definitions. A row or a
+    record that fits in the budget is taken whole or not at all; blocks and definitions have up to a third of the budget
+    and 300 tokens. The words of a table's head count for each of its rows, but not for their length. A heading stays
+    with the sentence below it. No passage crosses a gap in the known text.
 
     Parameters
     ----------
     language : code of the language of sentences; None is that of the retriever, or "auto":
         that of most of the hits.
     tokenizer : counts tokens (`models.counters.as_counter`); None is that of the retriever, or the built-in WordPiece.
-    around : tokens on either side of a hit that passages may extend to, where the text is known, or of which chunks beside it
-        have the middle, at the tokens per character of the hits, >= 0.
+    around : tokens on either side of a hit that passages may extend to, where the text is known, or of which chunks
+        beside it have the middle, at the tokens per character of the hits, >= 0.
     hit_weight : of the scores of the hits, where the words of the question have 1, >= 0.
-    context : put the headings above a passage, and the head of the table that it starts in, before it, within the budget.
+    context : put the headings above a passage, and the head of the table that it starts in, before it, within the
+        budget.
     min_tokens : of a passage, unless the text around it has fewer, >= 0.
     max_passages : at most so many, >= 1; None for any number.
     scoring : how windows score sentences.
@@ -134,20 +137,22 @@ class PassageCutter:
     ) -> list[Passage]:
         """Return passages for a question, of at most ``budget`` >= 1 tokens in all, from hits in any order.
 
-        Sentences are taken in the order of their scores while they fit, until twenty in a row do not. Headings that alone do not
-        fit are left out.
+        Sentences are taken in the order of their scores while they fit, until twenty in a row do not. Headings that
+        alone do not fit are left out.
 
-        Hits may overlap, repeat each other, and be parts of each other. A hit that is not the text of its spans in ``texts`` is
-        found again there by its text, or stands alone and is cited without offsets; a warning in the log says so.
+        Hits may overlap, repeat each other, and be parts of each other. A hit that is not the text of its spans in
+        ``texts`` is found again there by its text, or stands alone and is cited without offsets; a warning in the log
+        says so.
 
         Parameters
         ----------
         hits : as they were found; their scores may be on any scale, higher is better.
         beside : other chunks of the same documents; those around hits count, but not their scores.
-        texts : the texts of the documents of hits, by name, or another source of the text around them (`as_surroundings`);
-            documents without a text are known as far as chunks have them.
+        texts : the texts of the documents of hits, by name, or another source of the text around them
+            (`as_surroundings`); documents without a text are known as far as chunks have them.
         order : "rank" sorts passages by their best sentence; "document" by their document and place.
-        files : the names of files by the names of documents, if they differ; a suffix may say that a text is source code.
+        files : the names of files by the names of documents, if they differ; a suffix may say that a text is source
+            code.
         """
         require(is_integer(budget, 1), "budget must be a whole number >= 1", budget)
         check_order(order)
@@ -194,8 +199,8 @@ class PassageCutter:
     def highlights(self, question: str, hits: Iterable[Hit]) -> list[Hit]:
         """Return hits with their ``highlights``: the spans of the sentences that matter most for a question.
 
-        They have at least half of the evidence of their hit's best sentence. Hits without a place, and those in which nothing
-        matters, have none.
+        They have at least half of the evidence of their hit's best sentence. Hits without a place, and those in which
+        nothing matters, have none.
         """
         hits = check_hits(hits, "hits")
         evidence = self._evidence(question, hits, Neighborhood())
@@ -308,7 +313,9 @@ class PassageCutter:
 
 @dataclass(frozen=True, eq=False)
 class _Source:
-    """A document with its hits, in reading order, and their evidence; or one hit whose place in its document is not known."""
+    """A document with its hits, in reading order, and their evidence; or one hit whose place in its document is not
+    known.
+    """
 
     document: str
     hits: Sequence[tuple[Hit, float]]
@@ -389,7 +396,8 @@ class _Passages:
         return unit in self._taken
 
     def take(self, unit: int, min_tokens: int, max_runs: int | None) -> bool:
-        """Add a unit, with as many beside it as make a run of ``min_tokens``, and fit; return False if the unit does not fit.
+        """Add a unit, with as many beside it as make a run of ``min_tokens``, and fit; return False if the unit does
+        not fit.
 
         A run whose context alone does not fit goes without it.
         """
@@ -413,7 +421,9 @@ class _Passages:
         return True
 
     def _fit(self, start: int, end: int) -> _Fit | None:
-        """Return units ``start`` to ``end`` with the runs that they touch, and their cost; None if there is no room for them."""
+        """Return units ``start`` to ``end`` with the runs that they touch, and their cost; None if there is no room for
+        them.
+        """
         touch = self._evidence.table.touch
         first = self._starts[start] if start in self._starts and touch(start) else start
         last = self._ends[end] if end in self._ends and touch(end) else end
@@ -440,7 +450,9 @@ class _Passages:
 
 
 class _Fit(NamedTuple):
-    """Units ``start`` to ``end``, which make a run of ``first`` to ``last`` with the runs ``inside`` it, named by their starts."""
+    """Units ``start`` to ``end``, which make a run of ``first`` to ``last`` with the runs ``inside`` it, named by their
+    starts.
+    """
 
     start: int
     end: int
@@ -502,7 +514,9 @@ def soften_hits(hits: Sequence[Hit]) -> list[float]:
 
 
 def _near(hits: Iterable[Hit], beside: Sequence[Hit], reach: float) -> list[Hit]:
-    """Return the chunks whose middles are within ``reach`` characters of that of a hit with a place in their document."""
+    """Return the chunks whose middles are within ``reach`` characters of that of a hit with a place in their
+    document.
+    """
     hits = [hit for hit in hits if hit.chunk.spans]
     if not beside or not hits:
         return []

@@ -1,4 +1,6 @@
-"""Evidence for each sentence of a text that it answers a question: windows of several lengths score, and vote for their sentences."""
+"""Evidence for each sentence of a text that it answers a question: windows of several lengths score, and vote for their
+sentences.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,15 @@ PIECE, LACKING = 0.1, 0.3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Postings:
-    """The places of the terms of a question among n sentences: its words, pieces of them, and pairs of words that follow each other.
+    """The places of the terms of a question among n sentences: its words, pieces of them, and pairs of words that
+    follow each other.
 
     Parameters
     ----------
     terms : (p,) number of the question's term, 0..t - 1, ascending.
     sentences : (p,) the sentence of each occurrence, ascending for each term.
-    repeats : (t,) how often the question has each term, > 0; a piece counts as `PIECE` of a word, or `LACKING`, a pair as `PAIR`.
+    repeats : (t,) how often the question has each term, > 0; a piece counts as `PIECE` of a word, or `LACKING`, a pair
+        as `PAIR`.
     """
 
     terms: Ints
@@ -69,8 +73,8 @@ class WindowScoring:
     lengths : of the windows, in tokens, each > 0.
     k1, b : of BM25.
     temperature, depth : as in `neighbors.rerank_by_neighbors`, of sentences.
-    weight, reach : of the support of a neighbor of 90 tokens at distance 0, and the tokens at which it falls to 1/e, or a
-        fifth of the budget if that is more: who asks for more text wants more of one place.
+    weight, reach : of the support of a neighbor of 90 tokens at distance 0, and the tokens at which it falls to 1/e, or
+        a fifth of the budget if that is more: who asks for more text wants more of one place.
     """
 
     lengths: tuple[float, ...] = (25, 75, 225, 675)
@@ -154,7 +158,9 @@ class WindowScoring:
 
 
 def _means(values: Floats, ends: Ints) -> Floats:
-    """Return for each sentence the mean of the values of the windows that contain it; window i is sentences i to ``ends[i]``."""
+    """Return for each sentence the mean of the values of the windows that contain it; window i is sentences i to
+    ``ends[i]``.
+    """
     steps, ones = np.append(values, 0.0), np.append(np.ones(len(values)), 0.0)
     np.subtract.at(steps, ends, values)
     np.subtract.at(ones, ends, 1.0)

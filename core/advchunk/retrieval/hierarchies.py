@@ -20,8 +20,8 @@ from advchunk.retrieval.rankings import DEPTH, Ranking, standardize
 class ChunkHierarchy:
     """The chunk above each of n chunks.
 
-    *Leaves* are the chunks with no other below, so those of a flat chunker are all leaves; *sections* are the others. Raises
-    `ConfigurationError` for a chunk above itself.
+    *Leaves* are the chunks with no other below, so those of a flat chunker are all leaves; *sections* are the others.
+    Raises `ConfigurationError` for a chunk above itself.
 
     Parameters
     ----------
@@ -54,7 +54,9 @@ class ChunkHierarchy:
 
     @classmethod
     def of(cls, ids: Sequence[str], parent_ids: Sequence[str | None]) -> Self:
-        """Return the hierarchy of chunks with these ids, by the id of the chunk above; one that is not there is none."""
+        """Return the hierarchy of chunks with these ids, by the id of the chunk above; one that is not there is
+        none.
+        """
         numbers = {own: number for number, own in enumerate(ids) if own}
         return cls(np.array([-1 if own is None else numbers.get(own, -1) for own in parent_ids], dtype=np.int64))
 
@@ -123,13 +125,13 @@ def add_sections(
 ) -> Ranking:
     """Add the scores of sections to those of the first ``depth`` leaves.
 
-    With z the scores of a ranking, standardized among its first ``depth`` chunks (`rankings.standardize`), and 0 for a chunk that
-    is not among them,
+    With z the scores of a ranking, standardized among its first ``depth`` chunks (`rankings.standardize`), and 0 for a
+    chunk that is not among them,
 
         y_i = z(s_i) + weight * sum of z(s_a) over all sections a above i
 
-    So a leaf in a section about the question comes before one that matches as well elsewhere. Nothing takes the place of
-    anything, so no threshold has to fit both long and short answers. Ours; see benchmarks/STRUCTURE.md.
+    So a leaf in a section about the question comes before one that matches as well elsewhere. Nothing takes the place
+    of anything, so no threshold has to fit both long and short answers. Ours; see benchmarks/STRUCTURE.md.
 
     Raises `ConfigurationError` for a weight out of range.
 
@@ -165,8 +167,8 @@ def add_sections(
 def merge_upward(ranking: Ranking, hierarchy: ChunkHierarchy, sizes: Ints, share: float) -> Ranking:
     """Put each section before the first chunk of it in a ranking, if more than a share of its text is in the ranking.
 
-    A section that is put in counts as found whole for the one above it. Its score is that of its first chunk, and its chunks
-    stay behind it, for a budget into which it does not fit. A summary has no text, so it takes no place. Raises
+    A section that is put in counts as found whole for the one above it. Its score is that of its first chunk, and its
+    chunks stay behind it, for a budget into which it does not fit. A summary has no text, so it takes no place. Raises
     `ConfigurationError` for a share out of range.
 
     Parameters
@@ -205,7 +207,8 @@ def _replaced(ranking: Ranking, parts: Callable[[int], Iterable[int]]) -> Rankin
 def merge_within(
     ranking: Ranking, hierarchy: ChunkHierarchy, sizes: Ints, share: float, tokens: Ints, budget: int
 ) -> Ranking:
-    """Return a ranking with those of its first chunks that fill a budget merged upward (`merge_upward`), if they fit into it.
+    """Return a ranking with those of its first chunks that fill a budget merged upward (`merge_upward`), if they fit
+    into it.
 
     Parameters
     ----------
@@ -229,7 +232,7 @@ def expand_downward(ranking: Ranking, hierarchy: ChunkHierarchy, leaves: Ranking
     >>> sections, leaves = Ranking(np.array([3, 0]), np.array([0.9, 0.8])), Ranking(np.array([2, 4]), np.array([0.9, 0.8]))
     >>> expand_downward(sections, hierarchy, leaves).chunks.tolist()
     [3, 4, 0, 2, 1]
-    """
+    """  # noqa: E501
     places = np.full(len(hierarchy), len(leaves))
     places[leaves.chunks] = np.arange(len(leaves))
     members = np.flatnonzero(hierarchy.leaves & np.isin(hierarchy.parents, ranking.chunks))

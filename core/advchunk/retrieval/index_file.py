@@ -1,9 +1,10 @@
 """The file of an index: chunks, their places, words and vectors, and the texts of documents, in SQLite.
 
-Every change is one transaction: a process that is killed, or a full disk, leaves the file as it was before. One process writes at
-a time, others wait for it, and readers never wait. The words are a full-text index (FTS5) of the terms of
-`lexical_index.LexicalIndex`, from which scores are computed by its formula; other numbers of chunks are arrays by document. The
-index has no places of terms, which takes least room: a term that a chunk has twice has a second entry, such as "tea^2".
+Every change is one transaction: a process that is killed, or a full disk, leaves the file as it was before. One process
+writes at a time, others wait for it, and readers never wait. The words are a full-text index (FTS5) of the terms of
+`lexical_index.LexicalIndex`, from which scores are computed by its formula; other numbers of chunks are arrays by
+document. The index has no places of terms, which takes least room: a term that a chunk has twice has a second entry,
+such as "tea^2".
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ _BLOCK = 1 << 24  # bytes of vectors that are read at once
 _NO_FOLDER = "path must be that of a file; an index that an earlier version saved in a folder must be made again"
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
 
-# The terms of a chunk are separated by spaces. They have letters, digits, the marks below, and other characters beyond ASCII.
-# Names, texts and chunks are bytes in UTF-8, because strings of Python may have surrogates.
+# The terms of a chunk are separated by spaces. They have letters, digits, the marks below, and other characters beyond
+# ASCII. Names, texts and chunks are bytes in UTF-8, because strings of Python may have surrogates.
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {_FORMAT};
@@ -270,7 +271,9 @@ class IndexFile:
 
     @_reports_damage
     def occurrences(self, file: Connection, term: str, most: int) -> tuple[Ints, Ints]:
-        """Return the numbers of the chunks that have a term, ascending, and how often each has it; none if more than ``most`` have it."""
+        """Return the numbers of the chunks that have a term, ascending, and how often each has it; none if more than
+        ``most`` have it.
+        """
         chunks = more = self._chunks_with(file, term, most + 1)
         if len(chunks) > most:
             chunks = more = chunks[:0]
@@ -287,7 +290,9 @@ class IndexFile:
         return np.fromstring(numbers or "", np.int64, sep=",")
 
     def vectors(self, file: Connection) -> Iterator[tuple[Ints, Floats]]:
-        """Yield the number of rows of each chunk, and the rows, in blocks of whole documents, in the order of the chunks."""
+        """Yield the number of rows of each chunk, and the rows, in blocks of whole documents, in the order of the
+        chunks.
+        """
         query = "SELECT counts, rows FROM vectors ORDER BY document"
         counts, rows, width = list[bytes](), list[bytes](), 0
         for own_counts, own_rows in file.execute(query):
@@ -399,7 +404,9 @@ def _has_words(file: Connection) -> bool:
 
 
 def _entries(counts: Mapping[str, int]) -> str:
-    """Return the entries of the terms of a chunk: as many as it has each, the second and later ones with their numbers."""
+    """Return the entries of the terms of a chunk: as many as it has each, the second and later ones with their
+    numbers.
+    """
     later = (f"{term}^{number}" for term, count in counts.items() for number in range(2, count + 1))
     return " ".join([*counts, *later])
 

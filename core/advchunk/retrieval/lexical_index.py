@@ -26,12 +26,12 @@ _MOST_TEXTS, _MOST_SHARE = 1000, 0.005  # of all, that have a piece of a word, w
 class LexicalIndex:
     """Ranks texts by BM25 (Robertson and Zaragoza 2009) on words and pieces of words, alike in every language.
 
-    Words are compared by their stems, in lower case and in one form of Unicode; numbers and parts of identifiers are words, too.
-    Pieces of words, which weigh less, find other forms of a word, its compounds, and words of languages without a stemmer
-    (`text.search_terms.word_terms`). Stop words count in queries that have no other words.
+    Words are compared by their stems, in lower case and in one form of Unicode; numbers and parts of identifiers are
+    words, too. Pieces of words, which weigh less, find other forms of a word, its compounds, and words of languages
+    without a stemmer (`text.search_terms.word_terms`). Stop words count in queries that have no other words.
 
-    Texts can be added and removed; a matrix of their words is made again at the next search, in a few seconds for 100,000 texts.
-    `SparseWords` gives the same scores in a store.
+    Texts can be added and removed; a matrix of their words is made again at the next search, in a few seconds for
+    100,000 texts. `SparseWords` gives the same scores in a store.
 
     Parameters
     ----------
@@ -83,7 +83,8 @@ class LexicalIndex:
         self._forget()
 
     def search(self, query: str, depth: int | None = DEPTH) -> Ranking:
-        """Return the best texts for a query, at most ``depth`` >= 1; texts without a term of the query are not returned.
+        """Return the best texts for a query, at most ``depth`` >= 1; texts without a term of the query are not
+        returned.
 
         An empty ranking has a ``reason``.
         """
@@ -123,7 +124,9 @@ class LexicalIndex:
 
 
 class _Index(NamedTuple):
-    """The counts of words in n texts, (n, w), the lengths of these without stop words, (n,), and the pieces that too many have."""
+    """The counts of words in n texts, (n, w), the lengths of these without stop words, (n,), and the pieces that too
+    many have.
+    """
 
     counts: csc_array
     lengths: Floats
@@ -131,13 +134,17 @@ class _Index(NamedTuple):
 
 
 def rarity(frequencies: Ints, n: int) -> Floats:
-    """Return the inverse document frequency of terms that as many of n texts have, in the shape of ``frequencies``; Lucene's formula."""
+    """Return the inverse document frequency of terms that as many of n texts have, in the shape of ``frequencies``;
+    Lucene's formula.
+    """
     weights: Floats = np.log(1 + (n - frequencies + 0.5) / (frequencies + 0.5))
     return weights
 
 
 def most_texts(weight: float, n: int) -> int:
-    """Return the number of n texts that may have a term, by its weight in a query; a piece that more have only takes time."""
+    """Return the number of n texts that may have a term, by its weight in a query; a piece that more have only takes
+    time.
+    """
     return n if weight >= 1 else max(_MOST_TEXTS, int(_MOST_SHARE * n))
 
 

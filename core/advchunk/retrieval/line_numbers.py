@@ -13,8 +13,8 @@ LineRanges: TypeAlias = tuple[tuple[int, int], ...]
 def line_ranges(places: Sequence[tuple[Sequence[Span], Sequence[Chunk]]], text: str | None) -> list[LineRanges]:
     r"""Return the lines of passages of one document, each given by its spans and its chunks.
 
-    Lines are known if the chunks state theirs (``start_line``), and if these are the lines of ``text``: those of a text that
-    a reader derived from another, or that has changed, are not.
+    Lines are known if the chunks state theirs (``start_line``), and if these are the lines of ``text``: those of a text
+    that a reader derived from another, or that has changed, are not.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def line_ranges(places: Sequence[tuple[Sequence[Span], Sequence[Chunk]]], text: 
     >>> chunk = Chunk("One.\nTwo.\n", (Span(9, 19),), 4, metadata={"start_line": 3, "end_line": 4, "advchunk_keys": "start_line end_line"})
     >>> line_ranges([([Span(14, 18)], [chunk])], None)
     [((4, 4),)]
-    """
+    """  # noqa: E501
     if text is None:
         return [_in_chunks(spans, chunks) for spans, chunks in places]
     stated = [
@@ -70,7 +70,9 @@ def _in_chunks(spans: Sequence[Span], chunks: Sequence[Chunk]) -> LineRanges:
 
 
 def _line_in(chunk: Chunk, span: Span, key: str) -> int | None:
-    """Return the line of the start of a span, or of its end, from what a chunk that it starts or ends in states; else None."""
+    """Return the line of the start of a span, or of its end, from what a chunk that it starts or ends in states; else
+    None.
+    """
     own = written_metadata(chunk.metadata)
     if not {"start_line", "end_line"} <= own.keys() or not chunk.spans:
         return None

@@ -90,7 +90,8 @@ def _white_space() -> NDArray[np.bool_]:
 def locate(
     text: str, parts: Iterable[str], rule: str = "texts must be parts of their document, in order"
 ) -> list[Span]:
-    r"""Return the spans of parts of a text, in reading order, without the white space around them; blank ones are left out.
+    r"""Return the spans of parts of a text, in reading order, without the white space around them; blank ones are left
+    out.
 
     Raises `ConfigurationError` with the ``rule`` for a part that is not found.
 
@@ -109,7 +110,8 @@ def locate(
 def locate_chunks(text: str, chunks: Iterable[Chunk]) -> list[Chunk]:
     """Return chunks at their places in a text, which are those that they state if they are there.
 
-    Chunks without a stated place are in reading order, and become the text at theirs; one that is not found has no spans.
+    Chunks without a stated place are in reading order, and become the text at theirs; one that is not found has no
+    spans.
 
     >>> found, stated = locate_chunks("One.  Two. One.", [Chunk("One. Two.", (), 2), Chunk("One.", (Span(11, 15),), 1)])
     >>> found.text, found.spans, stated.spans
@@ -176,7 +178,8 @@ def find_overlap(before: str, after: str) -> int:
 
 
 def place_by_overlap(texts: Sequence[str]) -> list[tuple[int, Span]]:
-    """Return the places of parts of a document, in any order: the index of the part that their common text starts with, and the span.
+    """Return the places of parts of a document, in any order: the index of the part that their common text starts with,
+    and the span.
 
     A part that starts with the end of another stands over that end, and one that another contains, in it.
 

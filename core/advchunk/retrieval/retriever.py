@@ -32,10 +32,11 @@ from advchunk.text.detection import AUTO
 
 
 class Retriever(BaseRetriever):
-    """Finds chunks by their vectors and words, over one or several levels, and re-ranks them by their neighbors, in memory.
+    """Finds chunks by their vectors and words, over one or several levels, and re-ranks them by their neighbors, in
+    memory.
 
-    Chunks with vectors (``vectors=`` of every chunker) keep them; the others are embedded. A chunk with several rows is as
-    similar as its best row. For chunks in a vector store, use the retrievers of `langchain_advchunk` and
+    Chunks with vectors (``vectors=`` of every chunker) keep them; the others are embedded. A chunk with several rows is
+    as similar as its best row. For chunks in a vector store, use the retrievers of `langchain_advchunk` and
     `llamaindex_advchunk`, which do the same.
 
     Parameters
@@ -45,12 +46,14 @@ class Retriever(BaseRetriever):
         built-in default. It must be the embedder of the chunks' vectors.
     mode : "dense" searches by vectors, "lexical" by words (BM25), "hybrid" by both.
     neighbors : re-rank by neighbors (`neighbors.rerank_by_neighbors`), which says for which vectors not to.
-    language : code of the language of the chunks, for the sentences of passages, and for embedders that do not know all; "auto" is their own.
-    lexical_weight, fusion : of a hybrid search (`rankings.fuse`): the weight of the words, where vectors have 1, >= 0, and the
-        method.
-    levels, answer, section_weight, merge : of chunks of several levels, of which all of a document or corpus are added (`search.Search`).
-    depth : chunks taken from the search by vectors and from that by words, >= 1, and of several levels, from each; a search for
-        more takes as many.
+    language : code of the language of the chunks, for the sentences of passages, and for embedders that do not know
+        all; "auto" is their own.
+    lexical_weight, fusion : of a hybrid search (`rankings.fuse`): the weight of the words, where vectors have 1, >= 0,
+        and the method.
+    levels, answer, section_weight, merge : of chunks of several levels, of which all of a document or corpus are added
+        (`search.Search`).
+    depth : chunks taken from the search by vectors and from that by words, >= 1, and of several levels, from each; a
+        search for more takes as many.
     texts : the texts of documents by name, from which `passages` fills gaps between chunks.
     tokenizer : counts tokens for a budget (`models.counters.as_counter`); None is the embedder's own.
     cutter : cuts the passages of `passages`; None is `PassageCutter()`.
@@ -62,7 +65,7 @@ class Retriever(BaseRetriever):
     ['Wait two minutes. ']
     >>> print(retriever.passages("How long should I wait?", budget=5)[0].citation)
     guide.txt, line 1, characters 31-48
-    """
+    """  # noqa: E501
 
     def __init__(
         self,
@@ -144,8 +147,8 @@ class Retriever(BaseRetriever):
     def save(self, path: str | Path) -> None:
         """Save all to a file, which replaces one that is there when it is complete.
 
-        `StoredRetriever` searches the file without reading all of it. Embedder, tokenizer and cutter are not saved, but the name
-        of the embedder, if it has one.
+        `StoredRetriever` searches the file without reading all of it. Embedder, tokenizer and cutter are not saved, but
+        the name of the embedder, if it has one.
 
         Raises `ConfigurationError`, and leaves the file, for metadata that JSON would change, such as tuples.
         """
@@ -174,8 +177,8 @@ class Retriever(BaseRetriever):
     ) -> Self:
         """Return the retriever that `save` saved, or that has the chunks of a `StoredRetriever`.
 
-        Raises `ConfigurationError` if there is none, if it is damaged, or if ``embedder`` has another name than the one that
-        made the vectors.
+        Raises `ConfigurationError` if there is none, if it is damaged, or if ``embedder`` has another name than the one
+        that made the vectors.
         """
         index = IndexFile(Path(path))
         with index.reading() as file:
@@ -191,7 +194,9 @@ class Retriever(BaseRetriever):
 
 @dataclass(frozen=True)
 class _Group:
-    """The chunks of a document, the rows of each, none in a search by words alone, and the words, none in one by vectors alone."""
+    """The chunks of a document, the rows of each, none in a search by words alone, and the words, none in one by
+    vectors alone.
+    """
 
     chunks: list[Chunk]
     rows: list[Floats]

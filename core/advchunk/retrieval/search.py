@@ -32,17 +32,17 @@ class Search:
     ----------
     mode : "dense" searches by vectors, "lexical" by words (BM25), "hybrid" by both.
     neighbors : re-rank by neighbors (`neighbors.rerank_by_neighbors`).
-    fusion, lexical_weight : of a hybrid search (`rankings.fuse`): the method, and the weight of the words, where vectors have
-        1, >= 0.
-    levels : of chunks of several levels, such as those of `HierarchicalChunker` or `GraphRAGChunker`: "both" ranks the leaves,
-        which are the chunks with no other below, by their own scores and those of the sections that contain them
-        (`levels.add_sections`); "local" by their own alone; "global" ranks the sections or communities right above the leaves,
-        and divides those that do not fit into a budget into their leaves. Without levels, all are the same.
-    answer : of "both", the length of the expected answers: "short" for one in a sentence or two, "long" for one that takes
-        a whole section, such as what a meeting said about a topic. "long" gives sections more weight, and lets in their leaves
-        that were not found themselves. With the built-in embedder, in 1,000 tokens, "short" gains .2 to 1.7 points of recall
-        over "local" on five sets; "long" gains another 1.5 on meetings, and loses 3.8 on papers, with answers of a sentence
-        (benchmarks/STRUCTURE.md).
+    fusion, lexical_weight : of a hybrid search (`rankings.fuse`): the method, and the weight of the words, where
+        vectors have 1, >= 0.
+    levels : of chunks of several levels, such as those of `HierarchicalChunker` or `GraphRAGChunker`: "both" ranks the
+        leaves, which are the chunks with no other below, by their own scores and those of the sections that contain
+        them (`levels.add_sections`); "local" by their own alone; "global" ranks the sections or communities right above
+        the leaves, and divides those that do not fit into a budget into their leaves. Without levels, all are the same.
+    answer : of "both", the length of the expected answers: "short" for one in a sentence or two, "long" for one that
+        takes a whole section, such as what a meeting said about a topic. "long" gives sections more weight, and lets in
+        their leaves that were not found themselves. With the built-in embedder, in 1,000 tokens, "short" gains .2 to
+        1.7 points of recall over "local" on five sets; "long" gains another 1.5 on meetings, and loses 3.8 on papers,
+        with answers of a sentence (benchmarks/STRUCTURE.md).
     section_weight : of "both", the weight of the sections, where leaves have 1, >= 0; None is .6, and 1.5 for "long".
     merge : a section takes the place of the leaves in it that were found if they have more than this share of its text
         (`levels.merge_upward`), between 0 and 1; None never merges.
@@ -100,8 +100,9 @@ def combine(
 ) -> Ranking:
     """Return the ranking of a query from the rankings by vectors and by words, fused, and re-ranked by neighbors.
 
-    Over several levels, each is fused by itself, and neighbors re-rank the leaves. The result has leaves alone; with "global",
-    sections, each followed by its leaves (`hierarchies.without_parts` removes them), and then the other leaves.
+    Over several levels, each is fused by itself, and neighbors re-rank the leaves. The result has leaves alone; with
+    "global", sections, each followed by its leaves (`hierarchies.without_parts` removes them), and then the other
+    leaves.
 
     Raises `ConfigurationError` without a ranking.
 

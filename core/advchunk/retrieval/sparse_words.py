@@ -42,14 +42,15 @@ class SparseVector(NamedTuple):
 
 
 class SparseWords:
-    """Makes the words of texts sparse vectors: the dot product of a text's and a query's is the score of `LexicalIndex`.
+    """Makes the words of texts sparse vectors: the dot product of a text's and a query's is the score of
+    `LexicalIndex`.
 
-    The vector of a text depends on the text and ``mean`` alone, so it stays as it is when others come or go. Rarity (IDF) is in the
-    vectors of queries: by the texts that were added here (``rarity="texts"``), or by the store (``rarity="store"``, such as
-    Qdrant's ``Modifier.IDF``). Use one of them: both would square it.
+    The vector of a text depends on the text and ``mean`` alone, so it stays as it is when others come or go. Rarity
+    (IDF) is in the vectors of queries: by the texts that were added here (``rarity="texts"``), or by the store
+    (``rarity="store"``, such as Qdrant's ``Modifier.IDF``). Use one of them: both would square it.
 
-    Texts that are stored later without `add` are found; only the rarities are those of before. ``mean`` never changes by itself,
-    since vectors by different means are not comparable; benchmarks/RETRIEVAL.md says what a wrong one costs.
+    Texts that are stored later without `add` are found; only the rarities are those of before. ``mean`` never changes
+    by itself, since vectors by different means are not comparable; benchmarks/RETRIEVAL.md says what a wrong one costs.
 
     The index of a term is a hash, the same in every process and version of Python. Of n different terms,
     about n² / (2 · ``dimensions``) pairs share an index, such as 233 of a million terms, and count as one term.
@@ -68,7 +69,7 @@ class SparseWords:
     >>> words = SparseWords.of(texts)
     >>> query = dict(zip(*words.embed_query("Are there tea leaves?")))
     >>> [round(sum(query.get(i, 0) * value for i, value in zip(*vector)), 2) for vector in words.embed(texts)]
-    [0.5, 0.0, 0.22]
+    [0.98, 0.0, 0.31]
     """
 
     def __init__(self, mean: float, *, rarity: WordRarity = "texts", dimensions: int = 2**31) -> None:

@@ -68,20 +68,21 @@ def chunk_batches(
     repeated: Collection[str] = (),
     workers: int = 1,
 ) -> Iterator[Any]:
-    """Yield record batches of chunks, in the order of the documents; every engine that exchanges Arrow data can call it.
+    """Yield record batches of chunks, in the order of the documents; every engine that exchanges Arrow data can call
+    it.
 
-    The chunks are those of `Chunker.chunk_many`, ids included, whatever the batches are, because each document must have an
-    id of its own: ids of chunks depend on it. A blank document has no chunks, and no row.
+    The chunks are those of `Chunker.chunk_many`, ids included, whatever the batches are, because each document must
+    have an id of its own: ids of chunks depend on it. A blank document has no chunks, and no row.
 
     Parameters
     ----------
     batches : `pyarrow.RecordBatch` objects, or a `pyarrow.Table`; read as they are needed.
     chunker : any but ``graphrag``, which chunks a corpus, and not with ``vectors="units"``.
     id, text : names of columns; ids are text or whole numbers.
-    metadata : names of columns for the documents' metadata; None takes all others. Dates and times become ISO 8601 text,
-        decimals, UUIDs and durations text, and numbers that are not finite null; bytes are an error.
-    on_error : how to handle a document that fails, or a row without an id of its own or without a text: "row" reports it as
-        a row with ``error``; "raise" raises.
+    metadata : names of columns for the documents' metadata; None takes all others. Dates and times become ISO 8601
+        text, decimals, UUIDs and durations text, and numbers that are not finite null; bytes are an error.
+    on_error : how to handle a document that fails, or a row without an id of its own or without a text: "row" reports
+        it as a row with ``error``; "raise" raises.
     repeated : ids that other batches have, too. Without it, of equal ids in one call only the first is chunked.
     workers : number of processes that chunk, >= 1 (`Chunker.chunk_many`); a document that kills several is an error.
 
@@ -99,7 +100,7 @@ def chunk_batches(
     >>> for batch in chunk_batches(table, RecursiveChunker(max_tokens=4)):
     ...     print(batch.select(["document_id", "text", "error"]).to_pylist()[1:])
     [{'document_id': 'a', 'text': 'Three four.', 'error': None}, {'document_id': 'b', 'text': None, 'error': "'text' must be a string, got None"}]
-    """
+    """  # noqa: E501
     pa = import_extra("pyarrow", "arrow")
     require(isinstance(chunker, Chunker), "chunker must be a Chunker, as advchunk.create returns", chunker)
     names = isinstance(metadata, Iterable) and not isinstance(metadata, str)
@@ -114,7 +115,8 @@ def chunk_batches(
 
 
 def read_chunks(batches: Any) -> Iterator[tuple[str, list[Chunk]]]:
-    """Yield the id of each document in tables of `chunk_schema` with its chunks, as they were made; failed ones are left out.
+    """Yield the id of each document in tables of `chunk_schema` with its chunks, as they were made; failed ones are
+    left out.
 
     Parameters
     ----------

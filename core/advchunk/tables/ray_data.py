@@ -27,9 +27,9 @@ def chunk_dataset(
     """Return a `ray.data.Dataset` of the chunks of a dataset of documents, as `chunk_batches` makes them.
 
     Each worker is an actor that creates the chunker, and loads its models, once. Rows are in the order of the documents
-    only with ``ray.data.DataContext.get_current().execution_options.preserve_order``; their content, ids included, is that
-    of one process. If a worker dies, Ray chunks its batch again, up to three times; then the run fails with Ray's error.
-    Ray sends usage statistics unless ``RAY_USAGE_STATS_ENABLED=0`` is set before ``ray.init``.
+    only with ``ray.data.DataContext.get_current().execution_options.preserve_order``; their content, ids included, is
+    that of one process. If a worker dies, Ray chunks its batch again, up to three times; then the run fails with Ray's
+    error. Ray sends usage statistics unless ``RAY_USAGE_STATS_ENABLED=0`` is set before ``ray.init``.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ def chunk_dataset(
     method, **params : name and parameters of a chunker (`advchunk.create`). Name models instead of passing them.
     id, text, metadata : see `chunk_batches`.
     concurrency : workers, or their minimum and maximum; None allows as many as the cluster has CPUs.
-    num_cpus : CPUs that a worker takes in Ray's account; None is .5, and 0 on a single CPU. With as many whole CPUs taken as
-        there are, Ray can neither read nor write, and waits without an error.
+    num_cpus : CPUs that a worker takes in Ray's account; None is .5, and 0 on a single CPU. With as many whole CPUs
+        taken as there are, Ray can neither read nor write, and waits without an error.
     num_gpus : GPUs that a worker takes.
     batch_size : documents that a worker chunks together, >= 1.
     check_ids : read the ids first, into memory, to report equal ids wherever they are; False only reports those in one

@@ -1,7 +1,7 @@
 r"""Tables of AsciiDoc, between lines of ``|===``: their rows, cells and header, at exact places.
 
-A cell begins with a bar, which digits may precede that say how many columns it spans. A row is as many cells as the table has
-columns, in one line or several.
+A cell begins with a bar, which digits may precede that say how many columns it spans. A row is as many cells as the
+table has columns, in one line or several.
 """
 
 import re
@@ -12,7 +12,8 @@ from typing import NamedTuple
 _FENCE = re.compile(r"^\|={3,}[ \t]*$", re.MULTILINE)
 _TABLE = re.compile(r"(?:[ \t]*(?:\[[^\n]*\]|\.[^\s.][^\n]*)?\n)*\|={3,}[ \t]*(?:\n|\Z)")
 _CELL = re.compile(
-    r"(?:^|(?<=[ \t]))(?:(?P<copies>\d{1,3})\*|(?P<span>\d{1,3})?(?:\.\d{1,3})?\+)?[<^>]?(?:\.[<^>])?[adehlmsv]?\|(?!={3})",
+    r"(?:^|(?<=[ "
+    r"\t]))(?:(?P<copies>\d{1,3})\*|(?P<span>\d{1,3})?(?:\.\d{1,3})?\+)?[<^>]?(?:\.[<^>])?[adehlmsv]?\|(?!={3})",
     re.MULTILINE,
 )
 _COLUMNS = re.compile(r"\bcols\s*=\s*(?:\"([^\"\n]*)\"|'([^'\n]*)'|(\d{1,3}))")

@@ -35,7 +35,7 @@ _LETTER, _NO_LETTER = 0.5, -1.0  # weight of a letter that a language has, and w
 # The letters of each script, or of a language that alone has one.
 _SCRIPTS = {
     "Latin": "ª-ª º-º À-Ö Ø-ö ø-ɏ Ḁ-ỿ", "Cyrillic": "Ѐ-ԯ", "Arabic": "ء-ۓ ۺ-ۿ ݐ-ݿ", "Devanagari": "ऀ-ॣ ॱ-ॿ",
-    "ja": "ぁ-ゖ ァ-ヺ ー-ー", "zh": "㐀-䶿 一-鿿 豈-龎 𠀀-𲎯", "ko": "가-힣", "el": "Ͱ-Ͻ Ϳ-Ͽ ἀ-῿", "he": "א-ת", "hy": "Ա-և", "ka": "ა-ჿ",
+    "ja": "ぁ-ゖ ァ-ヺ ー-ー", "zh": "㐀-䶿 一-鿿 豈-龎 𠀀-𲎯", "ko": "가-힣", "el": "Ͱ-Ͻ Ϳ-Ͽ ἀ-῿", "he": "א-ת", "hy": "Ա-և", "ka": "ა-ჿ",  # noqa: E501
     "am": "ሀ-ፚ", "bn": "ঀ-ৣ", "pa": "ਁ-ੵ", "gu": "ઁ-ૣ", "or": "ଁ-ୣ", "ta": "ஂ-ௗ", "te": "ఀ-ౣ", "kn": "ಀ-ೣ", "ml": "ഀ-ൣ", "si": "ඁ-ෳ",
     "th": "ก-ฺ เ-๎", "lo": "ກ-ຽ ເ-ໍ", "bo": "ༀ-ༀ ཀ-ྼ", "my": "က-ဿ ၐ-ႏ", "km": "ក-៓", "dv": "ހ-ޱ",
 }  # fmt: skip
@@ -54,9 +54,10 @@ class _Evidence(NamedTuple):
 def tell_language(text: str, declared: str = "") -> str:
     """Return the two-letter code of the language of a text, or "und" if it cannot be told.
 
-    The script decides where it has one language. Elsewhere each word that is among the forty most common of a language counts
-    for it, and more if it is in fewer lists; so does each letter outside ASCII, and a letter that a language does not have
-    counts against it. A long text is told by 600 of its characters. Serbian in Latin letters and Bosnian count as Croatian.
+    The script decides where it has one language. Elsewhere each word that is among the forty most common of a language
+    counts for it, and more if it is in fewer lists; so does each letter outside ASCII, and a letter that a language
+    does not have counts against it. A long text is told by 600 of its characters. Serbian in Latin letters and Bosnian
+    count as Croatian.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def tell_language(text: str, declared: str = "") -> str:
 
     >>> tell_language("Der Zug fährt nicht, und die Leute warten."), tell_language("天気がいい。"), tell_language("x = 3")
     ('de', 'ja', 'und')
-    """
+    """  # noqa: E501
     if len(text) > _SLICES * _SLICE:
         step = len(text) // _SLICES
         text = " ".join([text[at : at + _SLICE] for at in range(0, _SLICES * step, step)])
@@ -77,7 +78,7 @@ def language_of(text: str, language: str = AUTO, declared: str = "") -> str:
 
     >>> language_of("Chapter 3"), language_of("Der Zug fährt nicht, und die Leute warten."), language_of("Der Zug", "fr")
     ('en', 'de', 'fr')
-    """
+    """  # noqa: E501
     if language != AUTO:
         return language
     code = tell_language(text, declared)
@@ -87,8 +88,8 @@ def language_of(text: str, language: str = AUTO, declared: str = "") -> str:
 def query_language(query: str, languages: Collection[str]) -> str:
     """Return the code of the language of a query over texts in some languages, or "und" if it cannot be told.
 
-    A query of fewer than thirty words says little: it is in a language of the texts unless another is evident, by a script that
-    they do not use, or by a lead of two words that no other language has.
+    A query of fewer than thirty words says little: it is in a language of the texts unless another is evident, by a
+    script that they do not use, or by a lead of two words that no other language has.
 
     >>> tell_language("Why do millers sleep in church?"), query_language("Why do millers sleep in church?", ["en"])
     ('sl', 'en')
@@ -157,7 +158,9 @@ def _split(lowered: str) -> list[str]:
 
 
 def _totals(evidence: _Evidence, lowered: str, words: Sequence[str]) -> tuple[list[float], set[str]]:
-    """Return the score of each language of a script for a text in lower case, and the words and letters that have one."""
+    """Return the score of each language of a script for a text in lower case, and the words and letters that have
+    one.
+    """
     totals, witnesses = [0.0] * len(evidence.codes), set[str]()
     for word in words:
         if weights := evidence.words.get(word):

@@ -14,7 +14,8 @@ UNSPACED: Final = f"{HAN}{KANA}{COMPLEX}"
 """The letters of scripts without spaces between words, for a class of a regular expression."""
 
 _LETTER = re.compile(f"[{UNSPACED}{_MARKED}]")
-# The declaration of human rights has 1.5 (Chinese) and 2.2 (Japanese) characters for each English word, 5.2 to 8 elsewhere.
+# The declaration of human rights has 1.5 (Chinese) and 2.2 (Japanese) characters for each English word, 5.2 to 8
+# elsewhere.
 _WORD = re.compile(
     f"[{HAN}{KANA}]{{1,2}}|[{COMPLEX}]{{1,6}}|[{_MARKED}]++|(?![{UNSPACED}{_MARKED}])\\w[^\\s{UNSPACED}{_MARKED}]*+"
 )
@@ -26,7 +27,8 @@ _PLACE = re.compile(
 )
 _SYLLABLE = re.compile(
     r"(?<=[ก-๎ກ-ໍ])(?=[เ-ไເ-ໄ])"  # Thai and Lao write some vowels first
-    r"|(?<=[ក-៓])(?<!្)(?=[ក-ឳ])|(?<=[က-႟])(?<!္)(?=[က-အဿ](?![့်္]))"  # no consonant below another, or last in its syllable
+    # no consonant below another, or last in its syllable
+    r"|(?<=[ក-៓])(?<!្)(?=[ក-ឳ])|(?<=[က-႟])(?<!္)(?=[က-အဿ](?![့်္]))"
     r"|(?<=་)(?=[ༀཀ-ྼ])"
 )
 
@@ -37,10 +39,11 @@ def has_unspaced(text: str) -> bool:
 
 
 def count_words(text: str) -> int:
-    """Return the number of words: runs between white space, and in scripts without spaces as many as other languages need.
+    """Return the number of words: runs between white space, and in scripts without spaces as many as other languages
+    need.
 
-    Two characters of Chinese and Japanese count as a word, and six of Thai, Lao, Khmer, Burmese and their kin; in Tibetan, a
-    syllable.
+    Two characters of Chinese and Japanese count as a word, and six of Thai, Lao, Khmer, Burmese and their kin; in
+    Tibetan, a syllable.
 
     >>> count_words("two words"), count_words("東京は日本の首都である。"), count_words("ผมชอบกินข้าว")
     (2, 6, 2)
@@ -52,7 +55,8 @@ def count_words(text: str) -> int:
 
 
 def word_places(text: str) -> list[int]:
-    """Return the offsets in a text without spaces that are not inside a word: after marks, and in Japanese where scripts change.
+    """Return the offsets in a text without spaces that are not inside a word: after marks, and in Japanese where
+    scripts change.
 
     >>> word_places("東京は、日本の首都である。")
     [4, 7]

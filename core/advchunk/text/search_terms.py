@@ -110,9 +110,10 @@ def _is_complex(run: str) -> bool:
 def word_terms(word: str) -> WordTerms:
     """Return the terms of a word of `split_words`.
 
-    The stem is that of the most common language of the script. Other forms, other languages, and compounds are found by pieces:
-    all runs of four characters of the word between its edges, or three in Hebrew, Arabic, and Hangul (McNamee and Mayfield
-    2004, Character N-Gram Tokenization for European Language Text Retrieval), the word as it is, and the parts of names in camel case.
+    The stem is that of the most common language of the script. Other forms, other languages, and compounds are found by
+    pieces: all runs of four characters of the word between its edges, or three in Hebrew, Arabic, and Hangul (McNamee
+    and Mayfield 2004, Character N-Gram Tokenization for European Language Text Retrieval), the word as it is, and the
+    parts of names in camel case.
 
     >>> word_terms("Häuser")
     WordTerms(stem='häuser', pieces=('~_hau', '~haus', '~ause', '~user', '~ser_'))
@@ -134,7 +135,9 @@ def word_terms(word: str) -> WordTerms:
 
 
 def is_stop_word(word: str) -> bool:
-    """Return True for a word that is too common in English to tell texts apart; it counts in queries without other words alone."""
+    """Return True for a word that is too common in English to tell texts apart; it counts in queries without other
+    words alone.
+    """
     return fold(word) in stop_words("snowball", "en")
 
 
@@ -197,7 +200,8 @@ def query_words(query: str) -> list[str]:
 
 
 def query_terms(query: str) -> dict[str, float]:
-    """Return the weight of each term of a query, in the order of the first word that has it; a repeated one weighs more.
+    """Return the weight of each term of a query, in the order of the first word that has it; a repeated one weighs
+    more.
 
     >>> query_terms("Are there teas?")
     {'tea': 1.0, 'teas': 0.2, '~_tea': 0.2, '~teas': 0.2, '~eas_': 0.2}

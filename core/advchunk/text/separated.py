@@ -1,6 +1,8 @@
-r"""Tables whose cells are separated by commas, semicolons, tabs, or the like (RFC 4180): their records and cells, at exact places.
+r"""Tables whose cells are separated by commas, semicolons, tabs, or the like (RFC 4180): their records and cells, at
+exact places.
 
-A quoted cell may contain separators, line ends, and doubled quotes; a quote that is not closed is a character like others.
+A quoted cell may contain separators, line ends, and doubled quotes; a quote that is not closed is a character like
+others.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ _NUMBER = re.compile(r"[-+(]?[^\w\s]{0,2}\d[\d.,:/\s'%-]*[^\w\s]{0,2}\)?")
 
 
 def separation(text: str) -> Separation | None:
-    r"""Return the separation with which all of the first records have the same number of cells, at least two; None if none has.
+    r"""Return the separation with which all of the first records have the same number of cells, at least two; None if
+    none has.
 
     >>> separation("tea;price\ngreen;1,50"), separation("Boil it, then wait."), separation("a,b\n\"1,5\",2")
     ('semicolons', None, 'commas')
@@ -45,8 +48,8 @@ def separation(text: str) -> Separation | None:
 def find_table(text: str) -> tuple[int, Separation | None]:
     r"""Return the offset at which a table begins, and its separation; None if there is no table.
 
-    Above it may be a line that declares the separator, and up to ten others, also of one cell and empty ones, if its first
-    record names the columns.
+    Above it may be a line that declares the separator, and up to ten others, also of one cell and empty ones, if its
+    first record names the columns.
 
     >>> find_table("Report 2024\n\nid;tea\n1;green\n2;black\n"), find_table("Company;\nid;tea\n1;green\n")
     ((13, 'semicolons'), (9, 'semicolons'))

@@ -61,11 +61,12 @@ def as_tiler(splitter: SplitterLike = None, language: str = AUTO) -> Tiler:
     Parameters
     ----------
     splitter : None for `sentences` in ``language``; ``"plain"`` for `plain_sentences`; ``"edus"`` for clauses, with the
-        defaults of `chunkers.experimental.edus.Edus`; a spaCy ``Language``; or a callable that takes a text and returns `Units`, edges,
-        ``(start, end)`` spans, or strings that are verbatim parts of the text, in order, with only white space between.
+        defaults of `chunkers.experimental.edus.Edus`; a spaCy ``Language``; or a callable that takes a text and returns
+        `Units`, edges, ``(start, end)`` spans, or strings that are verbatim parts of the text, in order, with only
+        white space between.
 
-    Anything else raises `ConfigurationError`. The tiler raises it too, naming the piece, if the splitter loses, reorders
-    or rewrites text.
+    Anything else raises `ConfigurationError`. The tiler raises it too, naming the piece, if the splitter loses,
+    reorders or rewrites text.
 
     >>> as_tiler(str.split)("to be  or").strings()
     ['to ', 'be  ', 'or']

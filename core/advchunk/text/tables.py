@@ -1,7 +1,7 @@
 r"""Tables and formulas as text: their rows, cells and heads, in Markdown, HTML, LaTeX, and drawn with lines.
 
-A table has one `Form`. Its tilers cut between rows, then between cells; what is left is prose. Tags, braces and environments
-that are not closed count for nothing, so half a table has rows, too. All work is linear in the text.
+A table has one `Form`. Its tilers cut between rows, then between cells; what is left is prose. Tags, braces and
+environments that are not closed count for nothing, so half a table has rows, too. All work is linear in the text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from advchunk.text import asciidoc, separated
 from advchunk.text.tiling import RowTiler, Tiler, from_ends, leading_space, lines, owning_space
 
 Form: TypeAlias = Literal[
-    "pipes", "html", "latex", "asciidoc", "grid", "dashes", "commas", "semicolons", "tabs", "bars", "carets", "tildes", "lines"
+    "pipes", "html", "latex", "asciidoc", "grid", "dashes", "commas", "semicolons", "tabs", "bars", "carets", "tildes", "lines"  # noqa: E501
 ]  # fmt: skip
 """How a table is written; "grid" and "dashes" are those of Pandoc, "lines" has no mark of rows but line ends."""
 
@@ -160,7 +160,9 @@ def _plain_form(text: str) -> Form:
 
 
 def tilers(kind: Form) -> tuple[Tiler, ...]:
-    """Return the tilers of a table, coarsest first: rows that belong together, rows, cells, and those of nested tables."""
+    """Return the tilers of a table, coarsest first: rows that belong together, rows, cells, and those of nested
+    tables.
+    """
     own = (
         RowTiler(partial(groups, kind=kind)),
         RowTiler(partial(rows, kind=kind)),
@@ -250,8 +252,8 @@ def formula_rows(text: str) -> Units:
 def head(text: str, kind: Form | None = None) -> Head:
     r"""Return the head of a table.
 
-    Header rows are those above the rule of a pipe table, the leading ones in ``thead`` or of ``th`` alone, in LaTeX those
-    above the first rule; if there are none, the first row. A table of lines alone has no head.
+    Header rows are those above the rule of a pipe table, the leading ones in ``thead`` or of ``th`` alone, in LaTeX
+    those above the first rule; if there are none, the first row. A table of lines alone has no head.
 
     >>> head("<table><tr><th colspan=2>a</th></tr><tr><td>1</td><td>2</td></tr></table>").rows
     [['a', '']]
@@ -277,7 +279,8 @@ def row_starts(text: str, kind: Form) -> list[int]:
 
 
 def place_in_row(row: str, offset: int, kind: Form) -> tuple[str, int]:
-    r"""Return the key of a row, which is the text of its first cell, and the number of the cell at an offset in it, from 0.
+    r"""Return the key of a row, which is the text of its first cell, and the number of the cell at an offset in it,
+    from 0.
 
     >>> place_in_row("| 7 | hot | green tea |", 15, "pipes")
     ('7', 2)
@@ -288,7 +291,8 @@ def place_in_row(row: str, offset: int, kind: Form) -> tuple[str, int]:
 
 
 def opening(text: str, end: int) -> Head:
-    r"""Return the cells before an offset as a head: what a piece is read with that begins in the head, or if there is none.
+    r"""Return the cells before an offset as a head: what a piece is read with that begins in the head, or if there is
+    none.
 
     >>> opening("| a b | c |\n| - | - |", 6).rows
     [['a b']]
@@ -300,7 +304,9 @@ def opening(text: str, end: int) -> Head:
 
 
 def _values(text: str, kind: Form) -> list[str]:
-    """Return the texts of the cells of a row, if they are known; one of LaTeX that spans columns is followed by empty ones."""
+    """Return the texts of the cells of a row, if they are known; one of LaTeX that spans columns is followed by empty
+    ones.
+    """
     if kind == "html":
         return [plain_html(cell) for cell in cells(text, kind).strings()]
     if kind == "latex":
@@ -507,7 +513,9 @@ def _latex_rows(text: str) -> list[_Row]:
 
 
 def _latex_heads(text: str, table: Sequence[_Row]) -> int:
-    """Return the number of header rows: those above the first rule that is below a row, else the first with those it spans."""
+    """Return the number of header rows: those above the first rule that is below a row, else the first with those it
+    spans.
+    """
     if len(table) < 2 or not _LATEX_TABLE.search(text, 0, table[0].end):
         return 0
     for number, row in enumerate(table[: min(_MAX_HEAD, len(table) - 1)], 1):
@@ -597,13 +605,17 @@ def _is_dashed(line: str) -> bool:
 
 
 def _dash_rule(own: Sequence[str]) -> int:
-    """Return the number of the line below the head, 0 if there is no head; such lines may also be the first and the last."""
+    """Return the number of the line below the head, 0 if there is no head; such lines may also be the first and the
+    last.
+    """
     dashed = [i for i, line in enumerate(own) if _is_dashed(line)]
     return next(iter(dashed if dashed[:1] != [0] else dashed[1:-1]), 0)
 
 
 def _dashed_rows(text: str) -> list[_Row]:
-    """Return the rows of a table of Pandoc or reStructuredText under dashes: its lines, or if blank lines are between rows, its paragraphs."""
+    """Return the rows of a table of Pandoc or reStructuredText under dashes: its lines, or if blank lines are between
+    rows, its paragraphs.
+    """
     own = [_Row(at, at + len(line)) for at, line in _line_spans(text)]
     rule = _dash_rule([text[row.start : row.end] for row in own])
     if not rule:

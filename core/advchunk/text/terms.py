@@ -125,7 +125,9 @@ def check_language(language: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """The normalization of words (see `chunkers.lexical.LexicalParams`); with "auto" in the language of the texts together."""
+    """The normalization of words (see `chunkers.lexical.LexicalParams`); with "auto" in the language of the texts
+    together.
+    """
 
     lowercase: bool = True
     stop_words: StopWords = "snowball"
@@ -148,7 +150,8 @@ class Wording:
 
 
 def language_of_all(texts: Sequence[str]) -> str:
-    """Return the code of the language of most of some texts, such as the chunks of a document; English if none can be told.
+    """Return the code of the language of most of some texts, such as the chunks of a document; English if none can be
+    told.
 
     >>> language_of_all(["Der Zug fährt nicht, und die Leute warten.", "1990", "Sie sind nicht da, weil es regnet."])
     'de'
@@ -206,8 +209,8 @@ def make_stemmer(stemmer: Stemmer, language: str) -> Callable[[str], str]:
 def stop_words(which: StopWords, language: str) -> frozenset[str]:
     """Return the stop words of a language, in lower case; none for a language without a list.
 
-    "snowball" has short lists for thirteen languages (179 English words); "glasgow" is a longer English list (318), used by
-    the reference implementation of BayesSeg, and needs scikit-learn.
+    "snowball" has short lists for thirteen languages (179 English words); "glasgow" is a longer English list (318),
+    used by the reference implementation of BayesSeg, and needs scikit-learn.
     """
     code = language_code(language)
     if which == "snowball":
@@ -238,7 +241,9 @@ def _words(text: str, content: str) -> list[str]:
 
 @cache
 def _patterns(content: str) -> tuple[Any, ...]:
-    """Return patterns of the words of texts in ASCII, of those in scripts with spaces, which is faster, and of any text."""
+    """Return patterns of the words of texts in ASCII, of those in scripts with spaces, which is faster, and of any
+    text.
+    """
     import regex
 
     spaced = rf"{content}[\p{{L}}\p{{M}}\p{{N}}]*+(?:'(?=\p{{L}})[\p{{L}}\p{{M}}\p{{N}}]++)*+"

@@ -152,8 +152,8 @@ def lines(text: str) -> Units:
 def outermost(tiler: Tiler) -> Tiler:
     r"""Return a tiler of code that joins units of whole lines, so that the indented ones stay with what is above them.
 
-    Units are joined to the least indented one above, at the least indentation that leaves no part over half of the text. A
-    line that only closes brackets or ends a block stays with what it closes.
+    Units are joined to the least indented one above, at the least indentation that leaves no part over half of the
+    text. A line that only closes brackets or ends a block stays with what it closes.
 
     >>> outermost(lines)("if a:\n    b\n}\nif c:\n    d\n}\n").strings()
     ['if a:\n    b\n}\n', 'if c:\n    d\n}\n']

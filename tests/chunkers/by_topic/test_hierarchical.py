@@ -141,7 +141,8 @@ headings = st.lists(st.sampled_from([0, 0, 0, 1, 2, 3]), min_size=1, max_size=20
 
 
 def section_starts(levels, most):
-    """Return the places of the sections of a text of one-token lines, given the level of each heading, or 0: a slow twin."""
+    """Return the places of the sections of a text of one-token lines, given the level of each heading, or 0: a slow
+    twin."""
 
     def divide(start, end, is_top):
         heads = [i for i in range(start, end) if levels[i]]
@@ -295,7 +296,8 @@ def test_fingerprints_depend_on_the_levels():
     ("params", "rule"),
     [
         ({"levels": []}, "levels must be a list of chunkers, names and sizes, coarsest first, or None, got []"),
-        ({"levels": "section"}, "levels must be a list of chunkers, names and sizes, coarsest first, or None, got 'section'"),
+        ({"levels": "section"}, "levels must be a list of chunkers, names and sizes, coarsest first, or None, got "
+                                "'section'"),
         ({"levels": ["sections"]}, "did you mean 'section'?, got 'sections'"),
         ({"levels": ["c99"]}, "a level must be one of document, section, sentence, recursive, "),
         ({"levels": [0]}, "a level must be a chunker, a name, or a size in 1..max_tokens = 2048, got 0"),
@@ -305,8 +307,10 @@ def test_fingerprints_depend_on_the_levels():
         ({"levels": ["section", "document"]}, 'only the first level can be "document", got '),
         ({"levels": ["sentence", "section"]}, 'only the last level can be "sentence", got '),
         ({"levels": [UniversalSemanticChunker()]}, "max_tokens of a level must be at most max_tokens = 2048, got 3000"),
-        ({"levels": [MSTSemanticChunker()]}, "a level must have contiguous chunks (contiguous=True), got MSTSemanticChunker()"),
-        ({"levels": [RecursiveChunker(overlap_tokens=9)]}, "a level must be without overlap: children cover their parent exactly"),
+        ({"levels": [MSTSemanticChunker()]}, "a level must have contiguous chunks (contiguous=True), got "
+                                             "MSTSemanticChunker()"),
+        ({"levels": [RecursiveChunker(overlap_tokens=9)]}, "a level must be without overlap: children cover their "
+                                                           "parent exactly"),
         ({"overlap_tokens": 9}, "overlap_tokens must be 0: the chunks of a level cover their parent exactly, got 9"),
     ],
 )  # fmt: skip

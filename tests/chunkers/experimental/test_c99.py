@@ -11,7 +11,8 @@ from advchunk.records import Units
 
 TOPICS = {
     "cats": "Cats purr and nap. The cat naps. Kittens purr at cats. A cat chases kittens. Kittens nap. Cats purr. ",
-    "courts": "Courts hear appeals. Judges rule. The court ruled on appeal. A judge heard it. Appeals end. Judges rule. ",
+    "courts": "Courts hear appeals. Judges rule. The court ruled on appeal. A judge heard it. Appeals end. "
+    "Judges rule. ",
     "ships": "Ships sail the sea. Sailors sail. The sea carries ships. A sailor at sea. Ships sink. Sailors sail. ",
 }
 TEXT = "".join(TOPICS.values())

@@ -105,7 +105,10 @@ def test_a_connective_after_a_comma_opens_nothing():
 
 
 def test_words_that_only_look_like_a_connective_open_nothing():
-    text = f"{FILLER}However thin it was, it held. In contrast to snow, ice is hard. As a result of it he left. Thus far it held. "
+    text = (
+        f"{FILLER}However thin it was, it held. In contrast to snow, ice is hard. As a result of it he left. Thus "
+        "far it held. "
+    )
     assert texts_of(text) == [text]
 
 

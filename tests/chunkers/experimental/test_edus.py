@@ -107,7 +107,8 @@ TEXTS = st.one_of(
 
 
 def annotated(name):
-    """Return our own text with its units marked by hand: the text, the units' ends within sentences, the sentences' ends."""
+    """Return our own text with its units marked by hand: the text, the units' ends within sentences, the sentences'
+    ends."""
     lines = (DATA / f"edus_{name}.txt").read_text(encoding="utf-8").splitlines()
     inner, ends, at = set(), set(), 0
     for line in lines:
@@ -208,7 +209,8 @@ def test_other_chunkers_reason_about_units():
 
 def test_units_are_the_same_in_any_process():
     code = (
-        "from advchunk.chunkers.experimental import Edus; from advchunk.chunkers.experimental.discourse import DiscourseSegmenterChunker as D;"
+        "from advchunk.chunkers.experimental import Edus; from advchunk.chunkers.experimental.discourse import "
+        "DiscourseSegmenterChunker as D;"
         "text = open(__import__('sys').argv[1]).read();"
         "print(Edus()(text).edges.tolist(), D(sentence_splitter=Edus()).fingerprint())"
     )

@@ -2,7 +2,10 @@
 
 import source_code as script
 
-TEXT = "# é\nclass Pot:\n    def boil(self):\n        return 1\n\n    @final\n    def pour(self):\n        def sip():\n            ...\n\n        return 2\n"
+TEXT = (
+    "# é\nclass Pot:\n    def boil(self):\n        return 1\n\n    @final\n    def pour(self):\n        def "
+    "sip():\n            ...\n\n        return 2\n"
+)
 
 
 def test_both_parsers_find_the_same_functions():

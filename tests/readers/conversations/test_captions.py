@@ -60,7 +60,8 @@ def test_subrip_is_joined_up_to_a_pause():
 @pytest.mark.parametrize(
     ("speech", "expected"),
     [
-        (["Ann Lee: Is there tea?", "Or milk?", "Bob: Yes.", "Ann Lee: Good."], ["Ann Lee: Is there tea? Or milk?", "Bob: Yes.", "Ann Lee: Good."]),
+        (["Ann Lee: Is there tea?", "Or milk?", "Bob: Yes.", "Ann Lee: Good."], ["Ann Lee: Is there tea? "
+                                                                                 "Or milk?", "Bob: Yes.", "Ann Lee: Good."]),
         ([">> ANN: Is there tea?", ">> BOB: Yes.", ">> ANN: Good."], ["ANN: Is there tea?", "BOB: Yes.", "ANN: Good."]),
         (["&gt;&gt; Is there tea?", "Or milk?", "&gt;&gt; Yes."], [">> Is there tea? Or milk?", ">> Yes."]),
         (["Note: it is hot.", "Tea is good.", "Milk is white."], ["Note: it is hot. Tea is good. Milk is white."]),
@@ -96,9 +97,12 @@ def test_a_long_speech_is_several_blocks_of_its_speaker_and_its_chunks_say_who_s
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Tea is good.", "captions must have cues: a line hh:mm:ss.mmm --> hh:mm:ss.mmm above each text, got 'Tea is good.'"),
+        ("Tea is good.", "captions must have cues: a line hh:mm:ss.mmm --> hh:mm:ss.mmm above each text, got 'Tea "
+                         "is good.'"),
         ("1\n00:00:01,000 -> 00:00:02,000\nTea", "captions must have cues"),
-        ("1\n00:00:01,000 --> 00:0x:02,000\nTea", "the times of a cue must be hh:mm:ss.mmm --> hh:mm:ss.mmm, at line 2, got '00:00:01,000 --> 00:0x"),
+        ("1\n00:00:01,000 --> "
+         "00:0x:02,000\nTea", "the times of a cue must be hh:mm:ss.mmm --> hh:mm:ss.mmm, at line 2, got '00:00:01,000 "
+                              "--> 00:0x"),
         ("WEBVTT\n\n00:01.000 --> \nTea", "the times of a cue must be .* at line 3"),
         ("WEBVTT\n\n--> 00:01.000\nTea", "the times of a cue must be .* at line 3"),
     ],

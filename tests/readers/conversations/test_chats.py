@@ -95,8 +95,10 @@ def test_json_of_chats_is_detected(text, tmp_path):
 
 
 OTHERS = [
-    "{}", "[]", "[1, 2]", '[{"a": 1}]', '{"messages": []}', '[{"ts": 1}]', '{"guild": 1}', '[{"role": "user", "content": "Tea?"}]',
-    "12.03.24 was a Tuesday.\nTea: it is good.\n", "12/03/24, 10:15 it rained.\n", "2024-03-12 10:15:33 INFO: start\n2024-03-12 10:15:34 INFO: stop\n",
+    "{}", "[]", "[1, 2]", '[{"a": 1}]', '{"messages": []}', '[{"ts": 1}]', '{"guild": 1}', '[{"role": "user", '
+                                                                                           '"content": "Tea?"}]',
+    "12.03.24 was a Tuesday.\nTea: it "
+    "is good.\n", "12/03/24, 10:15 it rained.\n", "2024-03-12 10:15:33 INFO: start\n2024-03-12 10:15:34 INFO: stop\n",
 ]  # fmt: skip
 
 
@@ -111,12 +113,14 @@ def test_other_texts_are_no_chats(text):
     [
         ('[{"ts": "1"', "JSON must be well-formed: Expecting ',' delimiter, at line 1, column 12"),
         ("7", "the root must be an object, got 7"),
-        ('{"a": 1}', 'a chat must be a list of messages of Slack or Teams, or an object with "channel" (Discord) or "value" (Teams), got [\'a\']'),
+        ('{"a": 1}', 'a chat must be a list of messages of Slack or Teams, or an object with "channel" (Discord) or '
+                     '"value" (Teams), got [\'a\']'),
         ("[7]", "messages[0] must be an object, got 7"),
         ('[{"ts": "1", "text": 7}]', "messages[0].text must be a string, got 7"),
         ('[{"ts": "tea", "text": "a"}]', "messages[0].ts must be the seconds of a time, got 'tea'"),
         ('[{"ts": "1e300", "text": "a"}]', "messages[0].ts must be the seconds of a time, got '1e300'"),
-        ('{"channel": {}, "messages": [{"timestamp": "tea"}]}', "messages[0].timestamp must be a time in ISO 8601, got 'tea'"),
+        ('{"channel": {}, "messages": [{"timestamp": '
+         '"tea"}]}', "messages[0].timestamp must be a time in ISO 8601, got 'tea'"),
         ('{"channel": 7}', "channel must be an object, got 7"),
         ('{"value": [{"createdDateTime": "tea"}]}', "value[0].createdDateTime must be a time in ISO 8601, got 'tea'"),
         ("[" * 5000, "JSON must "),

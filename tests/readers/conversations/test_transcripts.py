@@ -82,7 +82,10 @@ def test_times_are_seconds_and_end_where_the_next_begins(text, times):
 
 
 def test_a_transcript_within_markdown_keeps_its_headings_and_lists():
-    text = "# Tea\n\nUser: What do I need?\n\nAssistant: This:\n\n- water\n- leaves\n\n```\nboil: now\n```\n\nUser: And then?\n\nAssistant: Wait.\n\n## Notes\n\nIt was hot.\n"
+    text = (
+        "# Tea\n\nUser: What do I need?\n\nAssistant: This:\n\n- water\n- leaves\n\n```\nboil: now\n```\n\nUser: "
+        "And then?\n\nAssistant: Wait.\n\n## Notes\n\nIt was hot.\n"
+    )
     document = formats.read(Document(text), "markdown")
     blocks = [(block.kind, block.title, (block.metadata or {}).get("speakers")) for block in document.blocks]
     assistant = ["Assistant"]

@@ -1,4 +1,5 @@
-"""JSON, JSON Lines, YAML and notebooks: nothing is lost, records are whole, paths are said, hostile data are refused."""
+"""JSON, JSON Lines, YAML and notebooks: nothing is lost, records are whole, paths are said, hostile data are
+refused."""
 
 import json
 from pathlib import Path

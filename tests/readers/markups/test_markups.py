@@ -45,7 +45,10 @@ def test_chunks_are_spans_of_the_file_with_their_sections(markup, suffix, tmp_pa
 
 
 def test_front_matter_is_metadata_and_latex_is_detected(tmp_path):
-    text = "% first\n\\documentclass{a}\n\\title{On \\emph{tea}}\n\\author{Ann}\n\\begin{document}\nTea.\n\\end{document}\n"
+    text = (
+        "% first\n\\documentclass{a}\n\\title{On "
+        "\\emph{tea}}\n\\author{Ann}\n\\begin{document}\nTea.\n\\end{document}\n"
+    )
     path = tmp_path / "a.tex"
     path.write_text(text, encoding="utf-8")
     assert read_file(path).metadata == {"title": "On tea", "authors": "Ann"}
@@ -126,7 +129,10 @@ def test_many_different_ends_that_never_come_take_linear_time():
 
 
 def test_a_heading_of_latex_may_be_wrapped_and_quote(tmp_path):
-    source = "\\author{}\n\\section{What\\textquotesingle s new in a long\ntitle?}\\label{new}\n\nTea.\n\n\\section{Not closed\n\nTea.\n"
+    source = (
+        "\\author{}\n\\section{What\\textquotesingle s new in a "
+        "long\ntitle?}\\label{new}\n\nTea.\n\n\\section{Not closed\n\nTea.\n"
+    )
     path = tmp_path / "tea.tex"
     path.write_text(source, "utf-8")
     document = read_file(path)

@@ -1,4 +1,5 @@
-"""Office files: what is kept of each kind, what is left out and said, and that nothing hostile or damaged gets through."""
+"""Office files: what is kept of each kind, what is left out and said, and that nothing hostile or damaged gets
+through."""
 
 import logging
 import random
@@ -133,7 +134,10 @@ def test_what_a_file_is_its_bytes_decide_and_all_text_is_in_blocks(suffix, tmp_p
     assert "".join(chunk.text for chunk in RecursiveChunker(max_tokens=20).chunk(document)) == document.text
 
 
-FAR = '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><dimension ref="A1:XFD1048576"/><sheetData>{}</sheetData></worksheet>'
+FAR = (
+    '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><dimension '
+    'ref="A1:XFD1048576"/><sheetData>{}</sheetData></worksheet>'
+)
 FAR_ROWS = (f'<row r="{i}"><c r="XFD{i}"><v>1</v></c></row>' for i in range(1, 400))
 MUTATIONS = 60
 HOSTILE = {
@@ -200,7 +204,8 @@ def test_nothing_outside_is_read(tmp_path):
     secret.write_text("rum")
     drawing = (
         '<w:r><w:drawing><wp:inline xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing">'
-        '<wp:docPr id="1" name="p" descr="A cup"/><a:graphic xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main">'
+        '<wp:docPr id="1" name="p" descr="A cup"/><a:graphic '
+        'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main">'
         '<a:graphicData><pic:pic xmlns:pic="http://schemas.openxmlformats.org/drawingml/2006/picture"><pic:blipFill>'
         '<a:blip r:link="rOut"/></pic:blipFill></pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing></w:r>'
     )
@@ -258,7 +263,8 @@ def test_what_open_document_has_besides():
         content = archive.read("content.xml").decode()
     extra = (
         '<text:p># no heading</text:p><text:p>a<text:s text:c="2"/>b<text:tab/>c<office:annotation><text:p>rum</text:p>'
-        '</office:annotation></text:p><text:p><draw:frame xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0">'
+        "</office:annotation></text:p><text:p><draw:frame "
+        'xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0">'
         "<draw:image/></draw:frame></text:p>"
     )
     data = replaced(open_text(), "content.xml", content.replace("</office:text>", f"{extra}</office:text>"))

@@ -94,8 +94,14 @@ def test_sheets_of_open_document():
     body = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
     body += f"<table:table-row {hidden}>{cell('secret')}</table:table-row>"
     body += '<table:table-row table:number-rows-repeated="1000000"><table:table-cell table:number-columns-repeated="1000"/></table:table-row>'
-    style = '<style:style style:name="Gone" style:family="table"><style:table-properties table:display="false"/></style:style>'
-    sheets = f'<table:table table:name="Tea">{body}</table:table><table:table table:name="X" table:style-name="Gone">{body}</table:table>'
+    style = (
+        '<style:style style:name="Gone" style:family="table"><style:table-properties '
+        'table:display="false"/></style:style>'
+    )
+    sheets = (
+        f'<table:table table:name="Tea">{body}</table:table><table:table table:name="X" '
+        f'table:style-name="Gone">{body}</table:table>'
+    )
     content = (
         f"<office:document-content {ODF}><office:automatic-styles>{style}</office:automatic-styles><office:body>"
         f"<office:spreadsheet>{sheets}</office:spreadsheet></office:body></office:document-content>"

@@ -25,7 +25,8 @@ def deck(*slides):
             "ppt/presentation.xml": f"<p:presentation {P}><p:sldIdLst>{ids}</p:sldIdLst></p:presentation>",
             "ppt/_rels/presentation.xml.rels": relations(*((f"s{i}", "slide", f"slides/{i}.xml") for i in names)),
             "ppt/layout.xml": f"<p:sldLayout {P}><p:cSld><p:spTree>{layout}</p:spTree></p:cSld></p:sldLayout>",
-            "ppt/data.xml": f"<dgm:dataModel {DIAGRAM} {P}><dgm:pt><dgm:t>{text('Boil')}{text('Pour')}</dgm:t></dgm:pt></dgm:dataModel>",
+            "ppt/data.xml": f"<dgm:dataModel {DIAGRAM} "
+            f"{P}><dgm:pt><dgm:t>{text('Boil')}{text('Pour')}</dgm:t></dgm:pt></dgm:dataModel>",
             **{f"ppt/slides/{i}.xml": slide for i, slide in enumerate(slides, 1)},
             **{
                 f"ppt/slides/_rels/{i}.xml.rels": relations(

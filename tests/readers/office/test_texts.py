@@ -5,7 +5,10 @@ import pytest
 from advchunk.readers.office.files import read
 from one_text import ODF, epub, zipped
 
-NAMES = f'{ODF} xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0"'
+NAMES = (
+    f'{ODF} xmlns:xlink="http://www.w3.org/1999/xlink" '
+    'xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0"'
+)
 
 
 def odt(body, styles="", **parts):
@@ -13,7 +16,8 @@ def odt(body, styles="", **parts):
         {
             "mimetype": "application/vnd.oasis.opendocument.text",
             "styles.xml": f"<office:document-styles {NAMES}>{styles}</office:document-styles>",
-            "content.xml": f"<office:document-content {NAMES}><office:body><office:text>{body}</office:text></office:body></office:document-content>",
+            "content.xml": "<office:document-content "
+            f"{NAMES}><office:body><office:text>{body}</office:text></office:body></office:document-content>",
             **parts,
         }
     )
@@ -33,7 +37,8 @@ def items(*texts, more=""):
 
 
 NUMBERS = (
-    '<text:list-style style:name="N"><text:list-level-style-number text:level="1" style:num-format="I" style:num-prefix="(" '
+    '<text:list-style style:name="N"><text:list-level-style-number text:level="1" style:num-format="I" '
+    'style:num-prefix="(" '
     'style:num-suffix=")"/></text:list-style>'
 )
 
@@ -101,7 +106,8 @@ def test_a_book_whose_package_is_lost_is_refused_and_one_without_a_spine_is_read
         read(data)
     pages = {
         "META-INF/container.xml": "<container",
-        "b.opf": '<package xmlns="http://www.idpf.org/2007/opf"><manifest><item href="c.xhtml" media-type="application/xhtml+xml"/></manifest></package>',
+        "b.opf": '<package xmlns="http://www.idpf.org/2007/opf"><manifest><item href="c.xhtml" '
+        'media-type="application/xhtml+xml"/></manifest></package>',
         "c.xhtml": "<html><body><h1>Tea</h1><p>Hot.</p></body></html>",
     }
     assert contents(read(zipped(pages))) == [("heading", "Tea"), ("paragraph", "Hot.")]

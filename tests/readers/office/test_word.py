@@ -7,8 +7,10 @@ from advchunk.readers.office.files import read
 from one_text import OFFICE, W, relations, zipped
 
 NAMES = (
-    f'{W} xmlns:m="{OFFICE}/officeDocument/2006/math" xmlns:mc="{OFFICE}/markup-compatibility/2006" xmlns:a="{OFFICE}/drawingml/2006/main"'
-    f' xmlns:dgm="{OFFICE}/drawingml/2006/diagram" xmlns:pic="{OFFICE}/drawingml/2006/picture" xmlns:c="{OFFICE}/drawingml/2006/chart"'
+    f'{W} xmlns:m="{OFFICE}/officeDocument/2006/math" xmlns:mc="{OFFICE}/markup-compatibility/2006" '
+    f'xmlns:a="{OFFICE}/drawingml/2006/main"'
+    f' xmlns:dgm="{OFFICE}/drawingml/2006/diagram" xmlns:pic="{OFFICE}/drawingml/2006/picture" '
+    f'xmlns:c="{OFFICE}/drawingml/2006/chart"'
 )
 STYLES = "".join(
     f'<w:style w:type="paragraph" w:styleId="{id}"><w:name w:val="{name}"/>{more}</w:style>'
@@ -116,7 +118,8 @@ SHOWN = {
     "a change of properties is no number": (p("x", f"<w:pPrChange><w:pPr>{n()}</w:pPr></w:pPrChange>"), ["x"]),
     "typed numbers and signs": (p("1. Definitions") + p("# of cups"), ["1. Definitions", "# of cups"]),
     "raised and lowered": (
-        p(run("2") + run("30", '<w:vertAlign w:val="superscript"/>') + run(" H") + run("2", '<w:vertAlign w:val="subscript"/>')
+        p(run("2") + run("30", '<w:vertAlign '
+                               'w:val="superscript"/>') + run(" H") + run("2", '<w:vertAlign w:val="subscript"/>')
           + run("O, x") + run("n+1", '<w:vertAlign w:val="superscript"/>')), ["2³⁰ H2O, x^(n+1)"],
     ),
     "a table in a cell": (table(OUTER, row("Text", cell(INNER))),
@@ -185,7 +188,8 @@ def test_diagrams_and_charts_are_read_from_their_parts():
     points = "".join(f'<c:pt idx="{i}"><c:v>{{}}{i}</c:v></c:pt>' for i in range(2))
     series = f"<c:ser><c:tx><c:v>Cups</c:v></c:tx><c:cat>{points.format('y', 'y')}</c:cat><c:val>{points.format('', '')}</c:val></c:ser>"
     parts = {
-        "diagramData": f"<dgm:dataModel {NAMES}><dgm:pt><dgm:t>{text('Boil')}{text('Pour')}</dgm:t></dgm:pt></dgm:dataModel>",
+        "diagramData": "<dgm:dataModel "
+        f"{NAMES}><dgm:pt><dgm:t>{text('Boil')}{text('Pour')}</dgm:t></dgm:pt></dgm:dataModel>",
         "chart": f"<c:chartSpace {NAMES}><c:chart><c:title>{text('Tea')}</c:title>{series}</c:chart></c:chartSpace>",
     }
     drawings = '<dgm:relIds r:dm="diagramData"/><c:chart r:id="chart"/>'
@@ -236,7 +240,8 @@ def test_odd_and_damaged_parts_do_not_hide_the_text(change):
 
 
 def test_typed_clauses_are_outlined_as_in_plain_text():
-    lines = [f"{i}. {name}" if not k else f"{i}.{k} {name} has a clause that is long enough to be one." for i, name in enumerate(
+    lines = [f"{i}. {name}" if not k else f"{i}.{k} {name} has a clause that is long enough "
+                                          "to be one." for i, name in enumerate(
         ("Terms", "Goods", "Price"), 1) for k in range(3)]  # fmt: skip
     chunker = RecursiveChunker(max_tokens=30)
     made = chunker.chunk(read(word("".join(map(p, lines)))))

@@ -19,7 +19,10 @@ TEAS = [
     ("White", "75", "5"),
     ("Oolong", "90", "3"),
 ]
-TABLE = "| Tea | Degrees | Minutes |\n| --- | --- | --- |\n| Green | 80 | 2 |\n| Black | 95 | 4 |\n| White | 75 | 5 |\n| Oolong | 90 | 3 |"
+TABLE = (
+    "| Tea | Degrees | Minutes |\n| --- | --- | --- |\n| Green | 80 | 2 |\n| Black | 95 | 4 |\n| White | 75 | 5 "
+    "|\n| Oolong | 90 | 3 |"
+)
 PROSE = (
     "The kettle is filled with fresh water and heated slowly,",
     "because water that has boiled before tastes of nothing at",
@@ -103,7 +106,8 @@ def test_a_cell_with_several_lines_of_a_drawn_table():
         .lines(180, 112, ["steamed,", "then dried"], leading=12)
     )
     paper.raw(
-        "70 754 m 270 754 l S 70 740 m 270 740 l S 70 710 m 270 710 l S 70 754 m 70 710 l S 170 754 m 170 710 l S 270 754 m 270 710 l S"
+        "70 754 m 270 754 l S 70 740 m 270 740 l S 70 710 m 270 710 l S 70 754 m 70 710 l S 170 754 m 170 710 l S 270 "
+        "754 m 270 710 l S"
     )
     assert blocks(paper) == [("table", "| Tea | How |\n| --- | --- |\n| Green | steamed, then dried |")]
 

@@ -1,4 +1,5 @@
-"""Results of other parsers are read: their JSON, as their own classes write it (tools/parser_results.py), and their objects."""
+"""Results of other parsers are read: their JSON, as their own classes write it (tools/parser_results.py), and their
+objects."""
 
 import json
 import logging
@@ -255,11 +256,13 @@ def test_pages_of_llamaparse(caplog):
     first, second = (seen(llamaparse.read(content(f"llamaparse_{version}"))) for version in ("v1", "v2"))
     assert first == [
         ("heading", 1, "Tea and sleep"), ("paragraph", 0, "We asked **120** sailors."),
-        ("table", 0, "| Tea | Hours |\n| --- | --- |\n| green | 7.1 |"), ("heading", 2, "Results"), ("paragraph", 0, "They slept."),
+        ("table", 0, "| Tea | Hours |\n| --- | --- |\n| "
+                     "green | 7.1 |"), ("heading", 2, "Results"), ("paragraph", 0, "They slept."),
     ]  # fmt: skip
     assert second == [
         ("heading", 1, "Tea and sleep"), ("paragraph", 0, "We asked **120** sailors."), ("item", 1, "- green"), ("item", 1, "- black"),
-        ("table", 0, "| Tea | Hours |\n| --- | --- |\n| green | 7.1 |"), ("code", 0, "```\nbrew(80)\n```"), ("figure", 0, "a cup"),
+        ("table", 0, "| Tea | Hours |\n| --- | --- |\n| "
+                     "green | 7.1 |"), ("code", 0, "```\nbrew(80)\n```"), ("figure", 0, "a cup"),
     ]  # fmt: skip
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     assert "LlamaParse failed on pages 3" in caplog.text

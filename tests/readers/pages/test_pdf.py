@@ -20,7 +20,8 @@ BELOW = ["Judges ruled on the law in a court of appeal,", "and the garden went t
 
 PROSE = (
     "Hypertension affects more than one billion adults and is a leading cause of death. We randomized 812 adults to "
-    "treatment or placebo, and measured their blood pressure each week. Adverse events were rare in both of the groups. "
+    "treatment or placebo, and measured their blood pressure each week. Adverse events were rare in both of the "
+    "groups. "
 )
 
 

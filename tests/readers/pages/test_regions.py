@@ -669,7 +669,8 @@ def test_doctr_objects_are_read_like_their_json():
         (results.read_doctr, object(), "must have pages|a result must be JSON"),
         (
             results.read_doctr,
-            '{"pages": [{"tables": [{"cells": [{"row_start": 0, "row_end": 999999, "col_start": 0, "col_end": 999999}]}]}]}',
+            '{"pages": [{"tables": [{"cells": [{"row_start": 0, "row_end": 999999, "col_start": 0, "col_end": '
+            "999999}]}]}]}",
             "at most 200,000 cells",
         ),
         (

@@ -128,7 +128,8 @@ def test_an_article_is_read_block_by_block():
     ]
 
 
-# --- an independent walk ------------------------------------------------------------------------------------------------
+# --- an independent walk
+# ------------------------------------------------------------------------------------------------
 
 SECTIONS = {
     "sec",
@@ -162,7 +163,8 @@ UNREAD = {"object-id", "front", "front-stub", "graphic", "annotation"}
 
 def test_notes_of_the_front_are_read_after_the_article():
     notes = (
-        "<author-notes><corresp>Write to Ann.</corresp><fn fn-type='coi-statement'><label>*</label><p>None.</p></fn></author-notes>"
+        "<author-notes><corresp>Write to Ann.</corresp><fn "
+        "fn-type='coi-statement'><label>*</label><p>None.</p></fn></author-notes>"
         "<funding-group><funding-statement>The tea board paid.</funding-statement></funding-group>"
         "<custom-meta-group><custom-meta id='data-availability'><meta-name>Data Availability</meta-name>"
         "<meta-value>On request.</meta-value></custom-meta>"
@@ -321,8 +323,10 @@ def test_lines(line, read):
         ("<mml:mover><mml:mi>x</mml:mi><mml:mo>¯</mml:mo></mml:mover><mml:mo>=</mml:mo><mml:mn>2</mml:mn>", "x¯ = 2"),
         ("<mml:mfenced open='[' separators=';'><mml:mi>a</mml:mi><mml:mi>b</mml:mi></mml:mfenced>", "[a; b)"),
         ("<mml:mtable><mml:mtr><mml:mtd><mml:mi>a</mml:mi></mml:mtd><mml:mtd><mml:mi>b</mml:mi></mml:mtd></mml:mtr><mml:mtr><mml:mtd><mml:mi>c</mml:mi></mml:mtd></mml:mtr></mml:mtable>", "a, b; c"),
-        ("<mml:mi>sin</mml:mi><mml:mo>&#x2061;</mml:mo><mml:mi>x</mml:mi><mml:mtext>for all</mml:mtext><mml:mi>y</mml:mi>", "sin x for all y"),
-        ("<mml:semantics><mml:mi>x</mml:mi><mml:annotation encoding='application/x-tex'>\\hat x</mml:annotation></mml:semantics>", "\\hat x"),
+        ("<mml:mi>sin</mml:mi><mml:mo>&#x2061;</mml:mo><mml:mi>x</mml:mi><mml:mtext>for "
+         "all</mml:mtext><mml:mi>y</mml:mi>", "sin x for all y"),
+        ("<mml:semantics><mml:mi>x</mml:mi><mml:annotation encoding='application/x-tex'>\\hat "
+         "x</mml:annotation></mml:semantics>", "\\hat x"),
         ("<mml:msub><mml:mi>x</mml:mi></mml:msub>", "x"),
     ],
 )  # fmt: skip
@@ -418,7 +422,10 @@ def test_untitled_sections_get_titles_only_in_the_back_matter():
 
 
 def test_older_and_wrapped_articles():
-    front = "<front><journal-meta><journal-title>J</journal-title></journal-meta><article-meta><article-id pub-id-type='pmid'>7</article-id></article-meta></front>"
+    front = (
+        "<front><journal-meta><journal-title>J</journal-title></journal-meta><article-meta><article-id "
+        "pub-id-type='pmid'>7</article-id></article-meta></front>"
+    )
     old = jats.read(f"<article>{front}</article>")
     assert (old.id, old.text, old.blocks, old.metadata) == ("pubmed:7", "", (), {"journal": "J", "pmid": "7"})
     inner = '<article xmlns="https://jats.nlm.nih.gov/ns/archiving/1.3/"><body><p>Tea.</p></body></article>'
@@ -448,7 +455,8 @@ def test_dates_are_iso(dates, iso):
     assert jats.read(article).metadata == {"published_at": iso}
 
 
-# --- hostile or broken --------------------------------------------------------------------------------------------------
+# --- hostile or broken
+# --------------------------------------------------------------------------------------------------
 
 LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10 if i else "ha"}">' for i in range(10))
 

@@ -292,7 +292,10 @@ def test_head_rows_of_a_table_may_be_marked():
 
 
 def test_a_figure_without_text_leaves_nothing():
-    body = '<div><head>Sea</head><p>Text.</p></div><figure><head/><label/><figDesc/></figure><note place="foot" n="4"> </note>'
+    body = (
+        '<div><head>Sea</head><p>Text.</p></div><figure><head/><label/><figDesc/></figure><note place="foot" '
+        'n="4"> </note>'
+    )
     assert texts(tei.read(paper(body))) == ["Sea", "Text."]
 
 
@@ -328,7 +331,8 @@ def test_formulae_are_blocks_between_paragraphs_and_text_within_them():
         ('<hi rend="italic">10</hi><hi rend="super">-<hi>9</hi></hi>', "10-9"),
         ('<hi rend="bold">10</hi><hi rend="bold">9</hi>', "109"),
         (
-            '<formula><math xmlns="http://www.w3.org/1998/Math/MathML"><mfrac><mi>a</mi><mi>b</mi></mfrac></math></formula>',
+            "<formula><math "
+            'xmlns="http://www.w3.org/1998/Math/MathML"><mfrac><mi>a</mi><mi>b</mi></mfrac></math></formula>',
             "a/b",
         ),
     ],
@@ -353,7 +357,8 @@ def test_items_have_a_mark_and_nest():
 def test_references_are_one_line_each():
     assert texts(tei.read(SEALS), "reference") == [
         "Bea Sandoval, K L Moor (2011). How sand moves. Dunes 3(2): 10–19. Dry Books. doi:10.5555/sand.1.",
-        "1999. Seal watching. Edited by Uwe Tang. Third Meeting on Mammals. Husum. in German. https://example.org/seals.",
+        "1999. Seal watching. Edited by Uwe Tang. Third Meeting on Mammals. Husum. in German. "
+        "https://example.org/seals.",
         "Lind. Naming the banks of the inlet, Maps (2001). doi:10.5555/banks.2",
     ]
 
@@ -482,7 +487,10 @@ def test_a_cell_may_cover_several_rows():
 
 
 def test_numbers_of_cells_that_are_none_count_one():
-    odd = '<row><cell cols="x" rows="-1">a</cell><cell cols="0" rows="99999999999999">b</cell></row><row><cell>c</cell></row>'
+    odd = (
+        '<row><cell cols="x" rows="-1">a</cell><cell cols="0" '
+        'rows="99999999999999">b</cell></row><row><cell>c</cell></row>'
+    )
     (table,) = texts(tei.read(paper(f"<table>{odd}</table>")))
     assert table.splitlines()[-1] == "| c |  |"
 
@@ -557,6 +565,9 @@ def test_ranks_of_heads():
 
 
 def test_words_divided_at_line_ends_are_joined_in_references():
-    note = "<note type='raw_reference'>Ann. Exam- ples of long- term pre- and post-war tea. J. Tea-\nHouses, 12- 14.</note>"
+    note = (
+        "<note type='raw_reference'>Ann. Exam- ples of long- term pre- and post-war tea. J. Tea-\nHouses, 12- "
+        "14.</note>"
+    )
     document = tei.read(paper(f"<div/></body><back><listBibl><biblStruct>{note}</biblStruct></listBibl></back><body>"))
     assert document.text.endswith("Ann. Examples of long-term pre- and post-war tea. J. Tea-Houses, 12- 14.")

@@ -12,8 +12,8 @@ from advchunk.chunkers.biomedical.context import ContextBuilder
 from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams as Params
 from advchunk.records import Strength, Units
 
-# The costs of breaking a rule, most important first. Each exceeds any total of the less important costs; the distance of
-# a window from its target costs less than any of them.
+# The costs of breaking a rule, most important first. Each exceeds any total of the less important costs; the distance
+# of a window from its target costs less than any of them.
 _STRANDS_LABEL, _CUTS_SENTENCE, _IS_SHORT = 10**9, 10**7, 10**4
 _MIXES_SECTIONS, _IS_OVER, _SPLITS_CLAIM, _SPLITS_FINDINGS, _IS_OFF, _MERGES = 3000, 1000, 100, 20, 4, 1
 

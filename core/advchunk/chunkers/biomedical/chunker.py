@@ -174,7 +174,9 @@ def _build_chunks(units: Units, cuts: Sequence[int], limits: Limits, contexts: C
 
 
 def _shift(limits: Limits, origin: int, start: int, own: tuple[str, int], other: tuple[str, int]) -> Limits:
-    """Return limits of a text that begins at ``origin``, with a chunk of it at ``start``; it repeats whole sentences only."""
+    """Return limits of a text that begins at ``origin``, with a chunk of it at ``start``; it repeats whole sentences
+    only.
+    """
     whole = SpanSet([Span(0, sys.maxsize)])
     limits = replace(limits, verbatim=whole, own_levels=None)
     return replace(limits, context=lambda at: own if at + origin == start else other)

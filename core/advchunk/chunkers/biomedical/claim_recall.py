@@ -38,7 +38,8 @@ def claims_of_task(task: Any) -> tuple[tuple[tuple[str, Span], ...], ...]:
 def claims_at_k(
     claims: Sequence[Sequence[tuple[str, Span]]], chunks: Mapping[str, Sequence[Chunk]], ranking: Ints, k: int
 ) -> Floats:
-    """Return the share of each answer's claims that are complete in one of the first k chunks: (q,), NaN without claims.
+    """Return the share of each answer's claims that are complete in one of the first k chunks: (q,), NaN without
+    claims.
 
     Parameters
     ----------
@@ -79,5 +80,6 @@ METRIC: Mapping[str, Any] = {  # a row of `advchunk.evaluation.metrics.table`
     "needs": claims_of_task,
     "score": lambda of: claims_at_k(of.needs, of.chunks, of.ranking, of.k),
     "condition": "numeric claims in the answer",
-    "meaning": "is the share of the numeric claims in the answers (a statistic and its comparator) that one of the first k chunks holds whole",
+    "meaning": "is the share of the numeric claims in the answers (a statistic and its comparator) that one of the "
+    "first k chunks holds whole",
 }

@@ -1,15 +1,16 @@
 """Numeric claims: sentences with a statistic and its comparator.
 
-A number needs its comparator: "12.4 %" means little without "vs 2.1 % on placebo", so a cut between the two loses the claim.
-Rules decide for each sentence:
+A number needs its comparator: "12.4 %" means little without "vs 2.1 % on placebo", so a cut between the two loses the
+claim. Rules decide for each sentence:
 
-* a *statistic* is a percentage, a p-value, a confidence interval, an effect size (HR 0.7, OR = 2, Δ = 3, β, r, Cohen's d ...),
-  a mean with its deviation (3 ± 1), or a multiple (2-fold, 3 times higher);
-* a *comparator* is a word such as than, vs, compared with, relative to, placebo, control, baseline, whereas, respectively, or
-  from one number to another; in English and, less completely, in ten other languages;
-* a sentence with both is a claim. A sentence with a statistic only is a claim together with a neighbor in its paragraph that
-  has a comparator: the sentence before it, unless that is a claim of its own, else the one after it. Without such a
-  neighbor, a p-value, an interval or an effect size is still a claim, because it implies a comparison; a percentage is not.
+* a *statistic* is a percentage, a p-value, a confidence interval, an effect size (HR 0.7, OR = 2, Δ = 3, β, r, Cohen's
+  d ...), a mean with its deviation (3 ± 1), or a multiple (2-fold, 3 times higher);
+* a *comparator* is a word such as than, vs, compared with, relative to, placebo, control, baseline, whereas,
+  respectively, or from one number to another; in English and, less completely, in ten other languages;
+* a sentence with both is a claim. A sentence with a statistic only is a claim together with a neighbor in its paragraph
+  that has a comparator: the sentence before it, unless that is a claim of its own, else the one after it. Without such
+  a neighbor, a p-value, an interval or an effect size is still a claim, because it implies a comparison; a percentage
+  is not.
 
 Digits may be of any script.
 
@@ -36,18 +37,19 @@ _INFERENTIAL = rf"""(?x)
     | (?:\bC(?:r)?I\b|\bIC\b|\bKI\b|ДИ|confidence\ intervals?|信頼区間|置信区间)[^\d\n]{{0,20}}{_NUMBER}  # 95 % CI 0.5 to 0.9
     | (?:\b(?:[aA]?HR|[aA]?OR|I?RR|SMD|WMD|MD|NNT|AUC|ES)|(?i:(?:hazard|odds|risk|rate)\ ratio|relative\ risk
         |mean\ difference|effect\ size|correlation\ coefficient))\b(?:\s?\([^()\d]*\))?[\s:,=≈]*(?:of|was|is)?\s?{_NUMBER}
-    | (?:\bCohen['’]s\ d|\b[drtFz]|\bR2|R²|Δ|β|\bbeta|η²|χ²)(?:\s?\([^()]*\))?\s?[=≈]\s?{_NUMBER}  # d = 0.3, F(1, 20) = 4.1
+    # d = 0.3, F(1, 20) = 4.1
+    | (?:\bCohen['’]s\ d|\b[drtFz]|\bR2|R²|Δ|β|\bbeta|η²|χ²)(?:\s?\([^()]*\))?\s?[=≈]\s?{_NUMBER}
     | {_NUMBER}\s?±\s?{_NUMBER}
     | {_NUMBER}[\s-]?fold\b
     | {_NUMBER}\s?(?:times|×|x)\s(?:as|more|less|higher|lower|greater|larger|smaller|faster|slower|fewer)\b
-    """
+    """  # noqa: E501
 _COMPARATOR = rf"""(?xis)
     \b(?: vs?\. | vs | versus | than | compar(?:ed|ing|ison|able)\w* | relative\ to | in\ contrast | as\ against | whereas
         | respectively | controls? | placebo | sham | baseline | from\s{_NUMBER}.{{0,200}}?\bto\s{_NUMBER}
         | between\b.{{1,200}}\band | verglichen | Vergleich | gegenüber | comparé\w* | par\ rapport | comparad[oa]s? | frente\ a
         | respecto\ a | rispetto | confronto | сравнени\w* | сравнению | контрол\w* )(?!\w)
     | 相比 | 相较 | 相較 | 对照 | 對照 | 比べ | 対照 | より | 대비 | 비해 | مقارنة | तुलना
-    """
+    """  # noqa: E501
 
 
 class Claim(NamedTuple):

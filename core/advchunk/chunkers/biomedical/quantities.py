@@ -13,15 +13,17 @@ _NUMBER = r"(?:(?<![\d.,·])[+−–-]?(?:\d++(?:[.,·]\d++)*+|[.·]\d++))"
 _UNIT = r"""(?:[%‰°] | °[CF]\b | (?: [fpnuµμmcdkMG]?(?:A|Bq|cal|Da|Eq|eq|g|Gy|Hz|IU|J|kat|L|l|m|M|mol|OsM|Pa|s|Sv|U|V|W) | mmHg | hPa
     | min(?:ute)?s? | sec(?:ond)?s? | h(?:ou)?rs? | h | days? | d | weeks? | wks? | months? | mo | years? | yrs? | y | bpm | bp | kb
     | beats | breaths | cells | copies | doses? | units? | points? | pp | per\s?cent | fold | times | percentage\s points? )\b
-    (?: \s?/\s?[\w²³]+ | \s per \s \w+ | \s?[·×]\s?\w+[⁻−-]?[¹²\d] )* )"""
+    (?: \s?/\s?[\w²³]+ | \s per \s \w+ | \s?[·×]\s?\w+[⁻−-]?[¹²\d] )* )"""  # noqa: E501
 _QUANTITY = rf"{_NUMBER}(?:[ -]?{_UNIT})?"
 
 # Compiled on first use and cached by `re`, so that ``import advchunk`` is fast.
 _PATTERNS = (
     rf"{_NUMBER}[ -]?{_UNIT}",  # 1.5 mg/kg
-    rf"(?<![^\s()\[\]])[^\s()\[\]=<>≤≥≈~±]{{1,40}}+[ ]?(?:[=<>≤≥≈~±]|\+/-|<=|>=)[ ]?{_QUANTITY}",  # p = 0.03, 3.1 ± 0.4 kg
+    # p = 0.03, 3.1 ± 0.4 kg
+    rf"(?<![^\s()\[\]])[^\s()\[\]=<>≤≥≈~±]{{1,40}}+[ ]?(?:[=<>≤≥≈~±]|\+/-|<=|>=)[ ]?{_QUANTITY}",
     rf"{_QUANTITY}[ ](?:vs\.?|versus|to|and|or|[–−×x-])[ ]{_QUANTITY}",  # 12.4% vs 2.1%
-    rf"{_NUMBER}[ ]?%[ ]?(?:CI|CrI|confidence[ ]interval)s?[ ]?[:,=]?[ ]?{_NUMBER}(?:(?:[ ]?[-–−,;][ ]?|[ ]to[ ]){_NUMBER})?",
+    rf"{_NUMBER}[ ]?%[ ]?(?:CI|CrI|confidence[ ]interval)s?[ ]?[:,=]?[ ]?{_NUMBER}(?:(?:[ ]?[-–−,;][ ]?|[ ]to[ "
+    rf"]){_NUMBER})?",
 )
 # Parentheses, with one level of nesting and of limited length, and the number before them.
 _BRACKETED = rf"""(?:{_QUANTITY}[ ]?)?(?: \((?:[^()\n]|\n(?!\s*\n)|\([^()]{{0,200}}\)){{0,400}}+\)

@@ -36,7 +36,8 @@ _PREFIXES = ("BIO_MCP_CHUNKER_", "BIO_MCP_UUID_", "BIO_MCP_BOOST_", "BIO_MCP_QUA
 
 
 def chunker_settings(environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the parameters of `BiomedicalAbstractChunker` and its adapters that an environment sets; None is this process's.
+    """Return the parameters of `BiomedicalAbstractChunker` and its adapters that an environment sets; None is this
+    process's.
 
     Raises
     ------

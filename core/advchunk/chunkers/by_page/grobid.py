@@ -27,9 +27,9 @@ _REFERENCES = frozenset({"references", "bibliography", "literature cited", "work
 class GrobidSectionParams(Params):
     """Chunk a paper by its sections, as GROBID finds them in a PDF, and by IMRaD.
 
-    A document is GROBID's TEI (`readers.papers.tei`), or has a layout. No chunk crosses a heading. ``inner``, by default an
-    `OptimalSemanticChunker`, cuts each section. A table in Results is never cut; its chunk may be ``oversize``. Other
-    tables, formulas and figures stay whole while they fit.
+    A document is GROBID's TEI (`readers.papers.tei`), or has a layout. No chunk crosses a heading. ``inner``, by
+    default an `OptimalSemanticChunker`, cuts each section. A table in Results is never cut; its chunk may be
+    ``oversize``. Other tables, formulas and figures stay whole while they fit.
 
     The heading of a section (`readers.imrad`) determines its parts (Introduction, Methods, Results, Discussion), which
     its chunks have as ``imrad``, such as "Results, Discussion". Subsections inherit them, unless their heading names

@@ -73,8 +73,8 @@ class GrobidClient:
         Parameters
         ----------
         pdf : path or content of a PDF.
-        keep : write the TEI next to the PDF, as ``paper.grobid.tei.xml``, and read that file next time, unless the PDF is
-            newer. Nothing is written for bytes.
+        keep : write the TEI next to the PDF, as ``paper.grobid.tei.xml``, and read that file next time, unless the PDF
+            is newer. Nothing is written for bytes.
 
         Raises
         ------

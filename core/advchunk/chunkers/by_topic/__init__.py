@@ -28,14 +28,16 @@ REGISTRATIONS = (
         kind="chunker",
         name="optimal-semantic",
         path="advchunk.chunkers.by_topic.optimal:OptimalSemanticChunker",
-        summary="Find the exact segmentation whose topics best explain which sentences are similar and which words they share.",
+        summary="Find the exact segmentation whose topics best explain which sentences are similar and which words "
+        "they share.",
         source="ours: exact dynamic programming, evidence estimated from the document",
     ),
     Registration(
         kind="chunker",
         name="hierarchical",
         path="advchunk.chunkers.by_topic.hierarchical:HierarchicalChunker",
-        summary="Divide a document into sections, sections into chunks, and chunks into sentences; or into any other levels.",
+        summary="Divide a document into sections, sections into chunks, and chunks into sentences; or into any "
+        "other levels.",
         source="ours: any chunkers, coarse to fine; after LlamaIndex's HierarchicalNodeParser",
     ),
     Registration(

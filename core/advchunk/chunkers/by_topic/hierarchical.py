@@ -36,20 +36,21 @@ _LEAST: Final = 32  # tokens of the default chunk below a section
 class HierarchicalParams(Params):
     """Divide a document into sections, sections into chunks, and chunks into sentences; or into any other levels.
 
-    The chunks of all levels are in one list, in reading order, parents before their children. ``level`` counts from 0, the
-    coarsest; ``parent`` is the index of the chunk above (`retrieval.chunk_tree.ChunkTree`). The chunks of every level cover
-    the whole document, and children exactly cover their parent, so a parent may have a single child with the same text.
-    In the metadata, ``granularity`` is "document", "section" or "sentence" for levels of that name. Of the other levels, the
-    finest is "paragraph", and those above are "section".
+    The chunks of all levels are in one list, in reading order, parents before their children. ``level`` counts from 0,
+    the coarsest; ``parent`` is the index of the chunk above (`retrieval.chunk_tree.ChunkTree`). The chunks of every
+    level cover the whole document, and children exactly cover their parent, so a parent may have a single child with
+    the same text. In the metadata, ``granularity`` is "document", "section" or "sentence" for levels of that name. Of
+    the other levels, the finest is "paragraph", and those above are "section".
 
-    Every level is cut within the chunks of the level above, so an edit does not change chunks outside the coarsest chunk
-    around it, if that keeps its edges; an edit that moves no edge changes the ids on the path to the edited sentence alone.
+    Every level is cut within the chunks of the level above, so an edit does not change chunks outside the coarsest
+    chunk around it, if that keeps its edges; an edit that moves no edge changes the ids on the path to the edited
+    sentence alone.
 
     Parameters
     ----------
     max_tokens : maximum tokens of a chunk at any level but "document", context included, >= 1.
-    min_tokens : a smaller chunk joins a neighbor with the same parent if the result fits, 0..max_tokens; not for levels that
-        are chunkers.
+    min_tokens : a smaller chunk joins a neighbor with the same parent if the result fits, 0..max_tokens; not for levels
+        that are chunkers.
     overlap_tokens : 0, because children cover their parent exactly.
 
     References
@@ -130,15 +131,16 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
 
     Parameters
     ----------
-    levels : the levels, coarsest first; None is "section", a size of a quarter of ``max_tokens`` (or 32, if that is more), and
-        "sentence". A number is the size of recursive chunks, in tokens, 1..max_tokens, smaller than those above. "section" is
-        the text below each of the highest headings, or below lower ones where that is over ``max_tokens``; a single highest
-        heading is the title; without headings, a section ends at the strongest edge of its second half, such as the end of a
-        paragraph. "sentence", the last level, keeps a sentence with the heading above it, and a table or code whole.
-        "document", the first level, is the whole text, flagged ``oversize`` if it is over ``max_tokens``. "recursive",
-        "sliding-window", "semantic-threshold", "universal-semantic" and "optimal-semantic" have their default size, or
-        ``max_tokens`` if that is less. Any other chunker is given as such, if its chunks are contiguous and without overlap;
-        only its decisions count, and resources that it has not been given are those of this chunker.
+    levels : the levels, coarsest first; None is "section", a size of a quarter of ``max_tokens`` (or 32, if that is
+        more), and "sentence". A number is the size of recursive chunks, in tokens, 1..max_tokens, smaller than those
+        above. "section" is the text below each of the highest headings, or below lower ones where that is over
+        ``max_tokens``; a single highest heading is the title; without headings, a section ends at the strongest edge of
+        its second half, such as the end of a paragraph. "sentence", the last level, keeps a sentence with the heading
+        above it, and a table or code whole. "document", the first level, is the whole text, flagged ``oversize`` if it
+        is over ``max_tokens``. "recursive", "sliding-window", "semantic-threshold", "universal-semantic" and
+        "optimal-semantic" have their default size, or ``max_tokens`` if that is less. Any other chunker is given as
+        such, if its chunks are contiguous and without overlap; only its decisions count, and resources that it has not
+        been given are those of this chunker.
 
     Examples
     --------
@@ -147,7 +149,7 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
     [(0, None, 'dd tea.\n\n'), (1, 0, 'dd tea.\n\n'), (2, 1, 'l water. '), (2, 1, 'dd tea.\n\n')]
     >>> [chunk.metadata["granularity"] for chunk in HierarchicalChunker(levels=["universal-semantic", "sentence"]).chunk("Tea.")]
     ['paragraph', 'sentence']
-    """
+    """  # noqa: E501
 
     is_flat: ClassVar[bool] = False
 
@@ -292,7 +294,9 @@ def _check_chunker(chunker: Chunker, most: int) -> None:
 
 
 def _highest_headings(strength: Ints, start: int, end: int) -> Ints:
-    """Return the edges inside a range that are before its highest headings, and those of the next level if it has only one."""
+    """Return the edges inside a range that are before its highest headings, and those of the next level if it has only
+    one.
+    """
     inside = strength[start:end]
     heads = start + np.flatnonzero((inside >= Strength.HEADING) & (inside < Strength.HARD_BREAK))
     ranks = np.sort(strength[heads])[::-1][:2]
@@ -322,7 +326,9 @@ def _link(levels: Sequence[Sequence[Chunk]]) -> list[Chunk]:
 
 
 def _merge(levels: Sequence[Explanation], units: Units) -> Segmentation:
-    """Return the segmentation of the finest level's units; each cut has the reason and score of the coarsest level that has it."""
+    """Return the segmentation of the finest level's units; each cut has the reason and score of the coarsest level that
+    has it.
+    """
     cuts, edges = dict[int, Cut](), set(units.edges.tolist())
     for level in levels:
         cuts = {cut.offset: cut for cut in level.cuts} | cuts

@@ -29,8 +29,8 @@ class OptimalSemanticParams(Params):
     (`chunkers.numerics.evidence`). Time and memory grow in proportion to the text, at about 0.2 s per 1,000 sentences.
 
     The penalty is ``penalty`` * ln(n) for n sentences. If sentences are independent given their topic, a cut without a
-    change of topic multiplies the evidence of the vectors by 1 on average; by Markov's inequality and a union bound over
-    segmentations, n sentences on one topic are cut with a probability of about n^(1 - penalty).
+    change of topic multiplies the evidence of the vectors by 1 on average; by Markov's inequality and a union bound
+    over segmentations, n sentences on one topic are cut with a probability of about n^(1 - penalty).
 
     With a weak embedder, such as the default one, segments of 3 to 5 sentences are often missed. A text of fewer than
     about 8 sentences is rarely cut. Where sections change no more than paragraphs do, as in a textbook, it cuts

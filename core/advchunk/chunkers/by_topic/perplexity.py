@@ -19,19 +19,20 @@ from advchunk.records import Floats, Segmentation, Units
 class PerplexityParams(LanguageModelParams):
     """Cut after each minimum of surprise, then join meta-chunks up to ``max_tokens``.
 
-    A causal language model reads the text. The surprise of a sentence is the mean over its tokens, each in the context of
-    all text before it (`models.causal.per_unit`), as far as it fits ``max_context``. Where surprise falls and rises again, the sentence ends a
-    meta-chunk: it follows best from the text before it, and so completes the idea. A minimum is lower than both its
-    neighbors, and than one of them by at least ``threshold``; or it equals the next sentence, and is lower than the
-    previous one by at least as much.
+    A causal language model reads the text. The surprise of a sentence is the mean over its tokens, each in the context
+    of all text before it (`models.causal.per_unit`), as far as it fits ``max_context``. Where surprise falls and rises
+    again, the sentence ends a meta-chunk: it follows best from the text before it, and so completes the idea. A minimum
+    is lower than both its neighbors, and than one of them by at least ``threshold``; or it equals the next sentence,
+    and is lower than the previous one by at least as much.
 
     A drop equal to ``threshold`` counts, as in the published code; the paper has "greater than".
 
-    Departs from the published code by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where
-    blocks do (``markup``), and not at a full-width semicolon (``semicolons``). ``preset="published"`` sets all of this back.
-    Always: English sentences are ours, not NLTK's; the text is never changed (the code drops spaces between sentences and
-    cuts long ones); it is tokenized as a whole; a meta-chunk over ``max_tokens`` is cut; and ``threshold_percentile`` depends
-    on this text alone (the code takes the smallest drop of all documents so far, which falls towards 0).
+    Departs from the published code by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end
+    where blocks do (``markup``), and not at a full-width semicolon (``semicolons``). ``preset="published"`` sets all of
+    this back. Always: English sentences are ours, not NLTK's; the text is never changed (the code drops spaces between
+    sentences and cuts long ones); it is tokenized as a whole; a meta-chunk over ``max_tokens`` is cut; and
+    ``threshold_percentile`` depends on this text alone (the code takes the smallest drop of all documents so far, which
+    falls towards 0).
 
     Parameters
     ----------
@@ -41,7 +42,8 @@ class PerplexityParams(LanguageModelParams):
     measure : surprise of a sentence: the mean "cross-entropy" of its tokens in nats, as in the published code; or the
         mean of their "perplexity", as in the paper, which the few least likely tokens dominate.
     max_context : maximum context of a token, in tokens, >= 16; None is the model's limit, at most 8192.
-    evict : share of a full context to drop, oldest tokens first, > 0 and < 1; the rest is read again, so less takes longer.
+    evict : share of a full context to drop, oldest tokens first, > 0 and < 1; the rest is read again, so less takes
+        longer.
 
     References
     ----------
@@ -109,7 +111,8 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
 
 
 def minimum_drops(surprise: Floats) -> Floats:
-    """Return the (n - 1,) drops of n units below their higher neighbors, by the gap after each; 0 if it is not a minimum.
+    """Return the (n - 1,) drops of n units below their higher neighbors, by the gap after each; 0 if it is not a
+    minimum.
 
     A unit as high as the next is a minimum if it is below the one before. The first and the last unit are not minima.
 

@@ -73,7 +73,8 @@ REGISTRATIONS = (
         kind="chunker",
         name="discourse",
         path="advchunk.chunkers.experimental.discourse:DiscourseSegmenterChunker",
-        summary="Start a segment at every strong connective, and between them group clauses to a target so that they cohere.",
+        summary="Start a segment at every strong connective, and between them group clauses to a target so that "
+        "they cohere.",
         source="ours: after Marcu 2000; connectives after Prasad et al. 2008",
         experimental=True,
     ),

@@ -30,13 +30,14 @@ class BayesSegParams(WindowedParams, LexicalParams):
     Dynamic programming finds the optimum over all segmentations, or over those of ``n_segments``. Time is O(n^2) for n
     sentences up to ``max_units``, and in proportion to the text beyond, or always O(n_segments n^2); memory is O(n).
 
-    Departs from the paper by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where blocks do
-    (``markup``), texts over ``max_units`` are segmented in windows, and unless ``n_segments`` is given, a segment costs
-    ``segment_cost`` * ln(words), without which the model cuts two or three times too often. ``preset="published"`` sets all of
-    this back, with the sizes of the specification. Always: words are normalized as in the other lexical chunkers. The duration prior of the
-    reference implementation, which needs the true mean length, and its learning of the prior are left out. Ties go to the longer last segment, so a sentence
-    without words is never a segment. ``likelihood="utiyama-isahara"`` is an older cost for the same search, without
-    parameters, and the strongest simple baseline.
+    Departs from the paper by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where
+    blocks do (``markup``), texts over ``max_units`` are segmented in windows, and unless ``n_segments`` is given, a
+    segment costs ``segment_cost`` * ln(words), without which the model cuts two or three times too often.
+    ``preset="published"`` sets all of this back, with the sizes of the specification. Always: words are normalized as
+    in the other lexical chunkers. The duration prior of the reference implementation, which needs the true mean length,
+    and its learning of the prior are left out. Ties go to the longer last segment, so a sentence without words is never
+    a segment. ``likelihood="utiyama-isahara"`` is an older cost for the same search, without parameters, and the
+    strongest simple baseline.
 
     With the uniform prior of the paper, or with Utiyama and Isahara's cost, long texts get too few segments, because
     the vocabulary of the whole text smooths every segment. ``preset="long"`` uses the word frequencies of the text as
@@ -49,7 +50,8 @@ class BayesSegParams(WindowedParams, LexicalParams):
 
     Parameters
     ----------
-    preset : "published", the paper's model; or "long", for texts of hundreds of sentences: ``prior="text"`` and ``prior_strength=400``.
+    preset : "published", the paper's model; or "long", for texts of hundreds of sentences: ``prior="text"`` and
+        ``prior_strength=400``.
     prior : expected word distribution of a segment: "uniform", or "text" for the frequencies in the text.
     prior_strength : pseudo-counts of the prior, > 0; per word if uniform, in total if "text". Higher values give words
         less weight, and fewer segments.

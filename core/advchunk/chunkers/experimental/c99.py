@@ -36,11 +36,11 @@ class C99Params(WindowedParams, LexicalParams):
     On real text it cuts two to three times too often; there take ``preset="coarse"`` (benchmarks/CUTS.md).
 
     Reproduces every boundary of the original code, given its words, ``min_segment_length=0`` and a ``window`` that
-    holds the text. Departs from it by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where
-    blocks do (``markup``), and pairs far apart are not compared (``window``, ``max_units``). ``preset="published"`` sets this
-    back, with the numbers of the specification. Always: words are normalized as in the other lexical chunkers; splits respect
-    ``min_segment_length`` (the threshold is still computed without it), which 0 disables. Time is
-    O(n window + n^2) for n sentences up to ``max_units``, and in proportion to the text beyond. From
+    holds the text. Departs from it by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end
+    where blocks do (``markup``), and pairs far apart are not compared (``window``, ``max_units``).
+    ``preset="published"`` sets this back, with the numbers of the specification. Always: words are normalized as in the
+    other lexical chunkers; splits respect ``min_segment_length`` (the threshold is still computed without it), which 0
+    disables. Time is O(n window + n^2) for n sentences up to ``max_units``, and in proportion to the text beyond. From
     Choi 2000, "Advances in domain independent linear text segmentation", NAACL, sections 3.1 to 3.3; C99 1.2, his code.
 
     Parameters
@@ -56,7 +56,8 @@ class C99Params(WindowedParams, LexicalParams):
     min_segment_length : minimum tokens of a segment, 0..max_tokens; the default shrinks in proportion to a smaller
         max_tokens. A chunk is smaller only if no neighbor can be divided again with it.
     window : distance in sentences at which pairs are no longer compared, >= 2; limits memory to 16 bytes * window per
-        sentence, of at most ``max_units``. None compares all. With a window shorter than about ten segments, a long text may not be cut at all.
+        sentence, of at most ``max_units``. None compares all. With a window shorter than about ten segments, a long
+        text may not be cut at all.
     """
 
     algorithm: ClassVar[str] = "c99"

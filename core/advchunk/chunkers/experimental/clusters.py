@@ -41,16 +41,17 @@ class SemanticClusterParams(WindowedParams, GroupedParams):
 
     Clusters ignore order, so they alternate in the text. Runs of fewer than ``min_cluster_size`` sentences are merged
     with the more similar neighbor (ties go to the left), shortest first; noise joins the run around it
-    (`runs.assign_noise`); a text of noise only is one segment. ``connectivity="chain"`` merges neighbors only, by ward, so
-    clusters are passages from the start. It is better if the order of sentences matters, and for long texts: 10,000
+    (`runs.assign_noise`); a text of noise only is one segment. ``connectivity="chain"`` merges neighbors only, by ward,
+    so clusters are passages from the start. It is better if the order of sentences matters, and for long texts: 10,000
     sentences take 0.2 seconds.
 
-    Unrestricted HAC takes O(n^2) memory and time, so texts of more than ``max_units`` sentences are first merged along the
-    chain, to as many runs (5,000 take 200 MB). HDBSCAN takes O(n^2) time, and works in windows beyond ``max_units``. On the chain a merge can have a smaller distance than an earlier one; merging
-    stops at the first above ``distance_threshold``. Identical sentences are never separated.
+    Unrestricted HAC takes O(n^2) memory and time, so texts of more than ``max_units`` sentences are first merged along
+    the chain, to as many runs (5,000 take 200 MB). HDBSCAN takes O(n^2) time, and works in windows beyond
+    ``max_units``. On the chain a merge can have a smaller distance than an earlier one; merging stops at the first
+    above ``distance_threshold``. Identical sentences are never separated.
 
-    Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where
-    blocks do (``markup``), and texts over ``max_units`` are first merged. ``preset="published"`` sets this back.
+    Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end
+    where blocks do (``markup``), and texts over ``max_units`` are first merged. ``preset="published"`` sets this back.
 
     Ward 1963, "Hierarchical grouping to optimize an objective function"; Murtagh & Legendre 2014, "Ward's hierarchical
     agglomerative clustering method" (this is its Ward2). On the chain: Grimm 1987, "CONISS"; Randriamihamison,
@@ -60,22 +61,23 @@ class SemanticClusterParams(WindowedParams, GroupedParams):
 
     Parameters
     ----------
-    preset : "published", the specification on plain text; "chain", the best setting on Choi's group 3-11; or "coarse", for
-        real text (benchmarks/CUTS.md). ``n_clusters`` replaces the distance of the last two.
-    max_tokens : maximum tokens of a chunk, context included, >= 1; lowered to ``max_tokens_per_segment``, and raised to it
-        by default.
+    preset : "published", the specification on plain text; "chain", the best setting on Choi's group 3-11; or "coarse",
+        for real text (benchmarks/CUTS.md). ``n_clusters`` replaces the distance of the last two.
+    max_tokens : maximum tokens of a chunk, context included, >= 1; lowered to ``max_tokens_per_segment``, and raised to
+        it by default.
     max_tokens_per_segment : maximum tokens of a segment, >= 1; determines the number of clusters by default. Raised to
         ``max_tokens`` by default.
     method : "hac" or "hdbscan" (needs ``advchunk[cluster]``).
-    linkage : distance of two clusters in HAC: "ward", "average" or "complete"; only "ward" with ``connectivity="chain"``.
+    linkage : distance of two clusters in HAC: "ward", "average" or "complete"; only "ward" with
+        ``connectivity="chain"``.
     connectivity : clusters that HAC may merge: "none" for any two, "chain" for neighbors in the text only.
     n_clusters : number of clusters of HAC, before projection to passages, >= 1.
     distance_threshold : maximum distance of merged clusters, >= 0, instead of ``n_clusters``.
     min_cluster_size : minimum sentences of a passage (of a cluster, unless ``contiguous``), >= 1; also of HDBSCAN's
         clusters, >= 2.
     center : True subtracts the document's mean vector first.
-    max_units : maximum number of sentences, >= 8, that are clustered one by one. More are first merged along the chain or,
-        with HDBSCAN, clustered in windows (`windows.segment_windows`). None is unlimited.
+    max_units : maximum number of sentences, >= 8, that are clustered one by one. More are first merged along the chain
+        or, with HDBSCAN, clustered in windows (`windows.segment_windows`). None is unlimited.
     """
 
     algorithm: ClassVar[str] = "semantic-cluster"
@@ -167,7 +169,8 @@ def agglomerate(
 ) -> Ints:
     """Merge the two nearest clusters until ``clusters`` remain or none are within ``threshold``: (n,) labels from 0.
 
-    There may be fewer than ``clusters`` if distances are tied. More than ``max_rows`` rows are first merged along the chain.
+    There may be fewer than ``clusters`` if distances are tied. More than ``max_rows`` rows are first merged along the
+    chain.
     """
     from scipy.cluster import hierarchy
     from scipy.spatial.distance import pdist
@@ -190,8 +193,8 @@ def agglomerate_chain(rows: Floats, *, clusters: int = 1, threshold: float = inf
 
     Returns the cuts, and for each gap the distance of the runs on both sides when they merged or at the end, (n - 1,).
 
-    Exact, in O(n (log n + d)): a heap holds the distances of adjacent runs, and a merge changes two of them. Ties go to the
-    first in the text.
+    Exact, in O(n (log n + d)): a heap holds the distances of adjacent runs, and a merge changes two of them. Ties go to
+    the first in the text.
 
     >>> cuts, gaps = agglomerate_chain(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), clusters=2)
     >>> cuts.tolist(), gaps.round(2).tolist()

@@ -31,22 +31,22 @@ _CLOSING = "\"'”’»›)]）」』】》*_"  # noqa: RUF001
 class DiscourseSegmenterParams(Params):
     """Start a segment at every strong connective, and between them group clauses to a target so that they cohere.
 
-    The units are elementary discourse units, roughly clauses (`edus.Edus`), found by connectives and punctuation. A unit starts a segment if it begins with a strong
-    connective ("however", "therefore", "in contrast", "nevertheless" ...) at the start of a sentence or after a semicolon,
-    colon or dash. A weak connective ("and", "but", "or"), one within its clause (", however,") or one after a comma does not.
+    The units are elementary discourse units, roughly clauses (`edus.Edus`), found by connectives and punctuation. A
+    unit starts a segment if it begins with a strong connective ("however", "therefore", "in contrast", "nevertheless"
+    ...) at the start of a sentence or after a semicolon, colon or dash. A weak connective ("and", "but", "or"), one within its clause (", however,") or one after a comma does not.
 
     No chunk contains a strong connective after its start, unless it would otherwise be smaller than ``min_tokens``,
     which is 0 by default. A text full of connectives therefore gets small chunks; 64 suits retrieval better.
 
     Between strong connectives, dynamic programming over the whole document groups units at the least cost: the evidence
-    against a topic of its own for each group (`costs.evidence` of the units' vectors); 4 ln(n) (tokens / target - 1)^2 for
-    its size, for n units; and 8 ln(n) for a cut inside a sentence, 16 ln(n) for one before a subordinate clause.
+    against a topic of its own for each group (`costs.evidence` of the units' vectors); 4 ln(n) (tokens / target - 1)^2
+    for its size, for n units; and 8 ln(n) for a cut inside a sentence, 16 ln(n) for one before a subordinate clause.
 
-    A turn in an argument is not a change of topic: for topics, optimal-semantic is the better choice (benchmarks/CUTS.md).
-    A text without punctuation has no units smaller than its paragraphs.
+    A turn in an argument is not a change of topic: for topics, optimal-semantic is the better choice
+    (benchmarks/CUTS.md). A text without punctuation has no units smaller than its paragraphs.
 
-    Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``) and units end where
-    blocks do (``markup``). ``preset="published"`` sets this back.
+    Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``) and units end
+    where blocks do (``markup``). ``preset="published"`` sets this back.
 
     Parameters
     ----------
@@ -54,15 +54,15 @@ class DiscourseSegmenterParams(Params):
     target_tokens : target tokens where no strong connective ends a chunk, 1..max_tokens; None is half of
         ``max_tokens``.
     connectives : changes to the language's lexicon, by words: "strong", "weak", "none" to remove one:
-        ``{"however": "weak", "by the way": "strong"}``. English has the most complete lexicon; German, French, Spanish and
-        Chinese have one, too.
+        ``{"however": "weak", "by the way": "strong"}``. English has the most complete lexicon; German, French, Spanish
+        and Chinese have one, too.
 
     References
     ----------
     Ours. Marcu 2000, "The rhetorical parsing of unrestricted texts: a surface-based approach", Computational
     Linguistics 26(3), for units and segments by connectives; Prasad et al. 2008, "The Penn Discourse TreeBank 2.0",
     LREC, for the connectives.
-    """
+    """  # noqa: E501
 
     algorithm: ClassVar[str] = "discourse"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"published": AS_PUBLISHED}

@@ -44,15 +44,15 @@ class LDATopicParams(WindowedParams, LexicalParams):
     topics change least there; this cuts at maxima. The effect of a fixed threshold depends on the number of topics:
     with the defaults, nearly every gap of a short document exceeds 0.3, and every local maximum is a boundary. Use a
     preset: "depth" is relative and averages ten models, because a model of one short text varies much by chance;
-    "topictiling" is the published algorithm, intended for use with a ``model``; "coarse" is for real text, with few long
-    topics (benchmarks/CUTS.md).
+    "topictiling" is the published algorithm, intended for use with a ``model``; "coarse" is for real text, with few
+    long topics (benchmarks/CUTS.md).
 
-    Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end where
-    blocks do (``markup``), and texts over ``max_units`` are segmented in windows. ``preset="published"`` sets this back.
-    Departs from TopicTiling: the defaults, which are the specification's; topics of the document itself; stemming and
-    stop words; deterministic inference for each sentence instead of sampling in windows; the outermost gaps may be
-    boundaries; a flat valley is cut in its middle, not at its end. The cutoff at mean - std / 2 is the paper's; the
-    published code subtracts half the *variance*.
+    Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end
+    where blocks do (``markup``), and texts over ``max_units`` are segmented in windows. ``preset="published"`` sets
+    this back. Departs from TopicTiling: the defaults, which are the specification's; topics of the document itself;
+    stemming and stop words; deterministic inference for each sentence instead of sampling in windows; the outermost
+    gaps may be boundaries; a flat valley is cut in its middle, not at its end. The cutoff at mean - std / 2 is the
+    paper's; the published code subtracts half the *variance*.
 
     Riedl & Biemann 2012, "TopicTiling: A Text Segmentation Algorithm based on LDA", ACL Student Research Workshop;
     Blei, Ng & Jordan 2003, "Latent Dirichlet Allocation", JMLR 3; Lin 1991, "Divergence measures based on the

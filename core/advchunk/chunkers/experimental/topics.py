@@ -67,8 +67,8 @@ class Topics:
 class TopicModel:
     """The topics of a collection of texts, their vocabulary, and the normalization of its words.
 
-    Created by `fit`, with the V distinct terms as vocabulary; `pickle` stores it. Inference needs numpy and scipy alone, and
-    gives the same topics on any machine.
+    Created by `fit`, with the V distinct terms as vocabulary; `pickle` stores it. Inference needs numpy and scipy
+    alone, and gives the same topics on any machine.
 
     >>> model = TopicModel.fit(["Cats purr and nap.", "Courts rule.", "A cat naps.", "The court ruled."], num_topics=2)
     >>> model.vocabulary
@@ -93,7 +93,8 @@ class TopicModel:
     ) -> TopicModel:
         """Train on a collection of texts. Long texts on several subjects are better split first.
 
-        With the language "auto", it is that of most texts. The ``word_splitter`` is not saved, so pass it to the chunker too. Other parameters and errors: see `train`.
+        With the language "auto", it is that of most texts. The ``word_splitter`` is not saved, so pass it to the
+        chunker too. Other parameters and errors: see `train`.
         """
         require(not isinstance(texts, (str, Document)), "texts must be a collection of texts", texts)
         wording = wording or Wording()
@@ -139,8 +140,9 @@ def train(words: Terms, *, num_topics: int, iterations: int, seed: int, toleranc
     words : the terms of the units, at least one in all.
     num_topics : number of topics, 2..10,000.
     iterations : passes over all words, >= 4.
-    seed : 0..2^32 - 1. The same seed gives the same topics in any process, but processors with other vector instructions
-        round sums differently; set ``TOMOTOPY_ISA=sse2`` in the environment for the same result on all x86 processors.
+    seed : 0..2^32 - 1. The same seed gives the same topics in any process, but processors with other vector
+        instructions round sums differently; set ``TOMOTOPY_ISA=sse2`` in the environment for the same result on all x86
+        processors.
     tolerance : maximum rise of the likelihood over the last quarter of the passes, in nats per word, > 0; beyond it the
         topics have not converged. For large collections: chance alone moves it by 0.3 in a text of 70 sentences, and by
         1 in one of ten words. None is unlimited.
@@ -152,8 +154,8 @@ def train(words: Terms, *, num_topics: int, iterations: int, seed: int, toleranc
 
     References
     ----------
-    Blei, Ng & Jordan 2003, "Latent Dirichlet Allocation", JMLR 3; Griffiths & Steyvers 2004, "Finding scientific topics",
-    PNAS 101.
+    Blei, Ng & Jordan 2003, "Latent Dirichlet Allocation", JMLR 3; Griffiths & Steyvers 2004, "Finding scientific
+    topics", PNAS 101.
     """
     # On some of these tomotopy would crash.
     require(2 <= num_topics <= 10_000, "num_topics must be in 2..10,000", num_topics)

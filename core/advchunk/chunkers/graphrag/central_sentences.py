@@ -15,7 +15,9 @@ _TITLE_NAMES = 3
 
 
 class Sentence(NamedTuple):
-    """A sentence: its document, its span there without white space around, its text, and canonical names of its entities."""
+    """A sentence: its document, its span there without white space around, its text, and canonical names of its
+    entities.
+    """
 
     document: str
     span: Span
@@ -58,9 +60,9 @@ def summarize(
 ) -> Summary:
     """Return the most central sentences, in their order, that fit.
 
-    A sentence is worth the summed strengths of its entities that no chosen sentence has. The one that is worth most is chosen
-    (ties to the first) until none is worth anything or the next does not fit. A text without entities is summarized by its
-    first sentences.
+    A sentence is worth the summed strengths of its entities that no chosen sentence has. The one that is worth most is
+    chosen (ties to the first) until none is worth anything or the next does not fit. A text without entities is
+    summarized by its first sentences.
 
     Parameters
     ----------
@@ -79,7 +81,9 @@ def summarize(
 def _cover(
     sentences: Sequence[Sentence], strengths: Mapping[str, float], max_tokens: int, counter: Counter
 ) -> list[Sentence]:
-    """Choose greedily. A worth can only fall, so one that is still the highest after an update is the highest of all."""
+    """Choose greedily. A worth can only fall, so one that is still the highest after an update is the highest of
+    all.
+    """
 
     def worth(i: int) -> float:
         return round(sum(strengths.get(name, 0.0) for name in sorted(sentences[i].entities - covered)), 9)

@@ -69,9 +69,9 @@ class Asker:
 class ChatExtractor:
     """Asks a chat model for entities and relations, then ``gleanings`` times for those that are missing.
 
-    An entity whose name is not in the text is left out, with its relations, which excludes most of what a model makes up and
-    of what instructions in a text could add. Every occurrence of the name is a mention. If a later question fails, the answers so far
-    are used.
+    An entity whose name is not in the text is left out, with its relations, which excludes most of what a model makes
+    up and of what instructions in a text could add. Every occurrence of the name is a mention. If a later question
+    fails, the answers so far are used.
 
     Parameters
     ----------
@@ -202,7 +202,9 @@ class ReportWriter:
     counter: Counter
 
     def plan(self, lines: Sequence[str], extract: Summary) -> Plan[Summary]:
-        """Return a summary of the first ``lines`` that fit, the most important first, with the sources of ``extract``."""
+        """Return a summary of the first ``lines`` that fit, the most important first, with the sources of
+        ``extract``.
+        """
         shown, left = list[str](), self.material_tokens
         for line in lines:
             size = self.counter(f"{line}\n")

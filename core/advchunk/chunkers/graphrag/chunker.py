@@ -48,40 +48,43 @@ _log = logging.getLogger("advchunk")
 class GraphRAGParams(ChatParams):
     """Arrange the chunks of a corpus under communities of the entities that they mention, with summaries.
 
-    The entities of each chunk, and the relations between those of a sentence, make a graph of the corpus. Hierarchical Leiden
-    divides it into communities, and those into smaller ones. Each chunk belongs to the smallest community of most of its
-    mentions. A community with several children is a chunk, too, and so is the whole corpus: their text is a summary.
+    The entities of each chunk, and the relations between those of a sentence, make a graph of the corpus. Hierarchical
+    Leiden divides it into communities, and those into smaller ones. Each chunk belongs to the smallest community of
+    most of its mentions. A community with several children is a chunk, too, and so is the whole corpus: their text is a
+    summary.
 
-    Levels are those of all documents of a call. The chunks are in one list: the root, the communities by level, then the
-    chunks of documents in order. ``level`` is the depth, and ``parent`` an index in that list; methods that return the
-    chunks of each document return the root and the communities with those of the first. In the metadata, ``granularity`` is
-    "document" for the root, "section" for a community, "paragraph" for the chunks of documents, which have the ids and
-    texts of `RecursiveChunker`'s.
+    Levels are those of all documents of a call. The chunks are in one list: the root, the communities by level, then
+    the chunks of documents in order. ``level`` is the depth, and ``parent`` an index in that list; methods that return
+    the chunks of each document return the root and the communities with those of the first. In the metadata,
+    ``granularity`` is "document" for the root, "section" for a community, "paragraph" for the chunks of documents,
+    which have the ids and texts of `RecursiveChunker`'s.
 
-    A summary consists of the sentences whose entities have the strongest ties in the community, verbatim: ``sources`` in the
-    metadata has the document and the span of each. Sentences of several documents have no place in one, so the summary is
-    the ``context`` of a chunk without text: it is what is embedded.
+    A summary consists of the sentences whose entities have the strongest ties in the community, verbatim: ``sources``
+    in the metadata has the document and the span of each. Sentences of several documents have no place in one, so the
+    summary is the ``context`` of a chunk without text: it is what is embedded.
 
-    With an ``llm``, a model extracts entities with kinds, relations and descriptions, and writes the summaries, the smallest
-    communities first, from those of their parts, the descriptions and the central sentences, whose ``sources`` remain in the
-    metadata. Where its answers cannot be used, such as names that are not in the text, or the budget is spent, rules extract, and
-    the summary consists of sentences; ``status`` of an extraction and ``summary_status`` say so.
+    With an ``llm``, a model extracts entities with kinds, relations and descriptions, and writes the summaries, the
+    smallest communities first, from those of their parts, the descriptions and the central sentences, whose ``sources``
+    remain in the metadata. Where its answers cannot be used, such as names that are not in the text, or the budget is
+    spent, rules extract, and the summary consists of sentences; ``status`` of an extraction and ``summary_status`` say
+    so.
 
-    A corpus that changes is chunked again: with a ``cache``, a model is asked only about what is new, what failed, or what a
-    killed run had not reached. Chunks, communities and summaries that are the same keep their ids.
+    A corpus that changes is chunked again: with a ``cache``, a model is asked only about what is new, what failed, or
+    what a killed run had not reached. Chunks, communities and summaries that are the same keep their ids.
 
-    The version of graspologic-native decides the communities; ``advchunk[graphrag]`` pins it. Communities are the same for
-    the same version, texts and settings, and those of microsoft's graphrag for the same graph. Rules find entities by
-    capitals and stop words, so that in languages without these the tree is flat.
+    The version of graspologic-native decides the communities; ``advchunk[graphrag]`` pins it. Communities are the same
+    for the same version, texts and settings, and those of microsoft's graphrag for the same graph. Rules find entities
+    by capitals and stop words, so that in languages without these the tree is flat.
 
-    ``timeout`` bounds the cuts of each document, the search for communities, and what a model is asked about each chunk and
-    community. A `models.chat.Budget` bounds all that a model is asked.
+    ``timeout`` bounds the cuts of each document, the search for communities, and what a model is asked about each chunk
+    and community. A `models.chat.Budget` bounds all that a model is asked.
 
-    Departs from the paper by default: chunks end at the layout (``layout_weight``, ``outline``, ``markup``) and have 256 tokens without overlap, not
-    600 with 100 (``max_tokens``, ``overlap_tokens``); an edge weighs its relations over the mentions of its ends, not their
-    number (``weighting``); and entities that rules found once are left out (``min_mentions``). ``preset="published"`` sets all of
-    this back. Always: chunks end at sentences where they can; the descriptions of an entity are joined, not summarized; and without an
-    ``llm`` rules extract, which the paper does not.
+    Departs from the paper by default: chunks end at the layout (``layout_weight``, ``outline``, ``markup``) and have
+    256 tokens without overlap, not 600 with 100 (``max_tokens``, ``overlap_tokens``); an edge weighs its relations over
+    the mentions of its ends, not their number (``weighting``); and entities that rules found once are left out
+    (``min_mentions``). ``preset="published"`` sets all of this back. Always: chunks end at sentences where they can;
+    the descriptions of an entity are joined, not summarized; and without an ``llm`` rules extract, which the paper does
+    not.
 
     Parameters
     ----------
@@ -101,8 +104,8 @@ class GraphRAGParams(ChatParams):
 
     References
     ----------
-    Edge et al. 2024, "From local to global: A GraphRAG approach to query-focused summarization". Traag, Waltman & van Eck
-    2019, "From Louvain to Leiden: guaranteeing well-connected communities". The rules and the tree are ours.
+    Edge et al. 2024, "From local to global: A GraphRAG approach to query-focused summarization". Traag, Waltman & van
+    Eck 2019, "From Louvain to Leiden: guaranteeing well-connected communities". The rules and the tree are ours.
     """
 
     algorithm: ClassVar[str] = "graphrag"
@@ -128,13 +131,15 @@ class GraphRAGParams(ChatParams):
 class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     """Arrange the chunks of a corpus under communities of the entities that they mention (`GraphRAGParams`).
 
-    ``jobs`` and ``explain`` return the chunks of documents alone. If the communities of a corpus cannot be found, a warning is
-    logged, and all chunks are children of the root.
+    ``jobs`` and ``explain`` return the chunks of documents alone. If the communities of a corpus cannot be found, a
+    warning is logged, and all chunks are children of the root.
 
     Parameters
     ----------
-    llm : base URL of an OpenAI-compatible endpoint, or anything `models.chat.as_chat` accepts; None does without a model.
-    cache : keeps answers, and embeddings, between runs: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
+    llm : base URL of an OpenAI-compatible endpoint, or anything `models.chat.as_chat` accepts; None does without a
+        model.
+    cache : keeps answers, and embeddings, between runs: the path of a file, the URL of a Redis, a ``dict``, or a
+        `cache.Store`.
 
     >>> notes = Document("Alice Ames met Bob Bell. Bob Bell and Alice Ames wrote to Carl Cole.", "notes")
     >>> law = Document("Dora Dunn sued Emil Egan. Emil Egan and Dora Dunn met in court.", "law")
@@ -202,7 +207,9 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         return PhasedRunner(self.jobs, collect, finish=self._distribute)
 
     def _distribute(self, explanations: Sequence[Explanation]) -> Phases[list[list[Chunk]]]:
-        """Return the chunks of each document; those of the root and the communities come with the first that has any."""
+        """Return the chunks of each document; those of the root and the communities come with the first that has
+        any.
+        """
         numbered = {str(i): explanation for i, explanation in enumerate(explanations) if explanation.chunks}
         named = {explanation.document.source: explanation for explanation in numbered.values()}
         is_named = "" not in named and len(named) == len(numbered)
@@ -293,7 +300,9 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         return self._recoverable(extractor.plan(passage), by_rules, message)
 
     def _recoverable(self, plan: Plan[_T], otherwise: Callable[[str], Plan[_T]], message: str) -> Job[_T]:
-        """Return a job that, if the plan of a model fails, logs a warning and goes on with another plan, for a status."""
+        """Return a job that, if the plan of a model fails, logs a warning and goes on with another plan, for a
+        status.
+        """
 
         def recover(error: Exception) -> Job[_T]:
             if isinstance(error, (ConfigurationError, ImportError)):

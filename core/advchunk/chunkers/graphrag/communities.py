@@ -1,7 +1,8 @@
 """Communities of entities on several levels, by hierarchical Leiden.
 
-graspologic-native finds the communities. Its version decides them: at equal edges and seed, 1.2.5 and 1.3.1 differ on nearly
-every graph. Within a version they are deterministic, and equal to those of microsoft's graphrag under that version.
+graspologic-native finds the communities. Its version decides them: at equal edges and seed, 1.2.5 and 1.3.1 differ on
+nearly every graph. Within a version they are deterministic, and equal to those of microsoft's graphrag under that
+version.
 """
 
 import math
@@ -26,7 +27,8 @@ class Community(NamedTuple):
     level : depth, 0 the coarsest.
     number : unique over all levels.
     parent : number of the community that it is a part of; -1 at level 0.
-    members : names of entities, sorted. A community's members are also its parent's; not all of a parent's are in its parts.
+    members : names of entities, sorted. A community's members are also its parent's; not all of a parent's are in its
+        parts.
     """
 
     level: int
@@ -50,8 +52,8 @@ def detect_hierarchy(
 ) -> list[Community]:
     """Find communities, and communities within those of at least ``max_size`` entities, by maximizing modularity.
 
-    Equal to the ``cluster_graph`` of microsoft's graphrag 3.3 with ``use_lcc=False``: of a repeated pair the last weight counts,
-    whatever the order of the two.
+    Equal to the ``cluster_graph`` of microsoft's graphrag 3.3 with ``use_lcc=False``: of a repeated pair the last
+    weight counts, whatever the order of the two.
 
     Returns communities by level, then number; none without edges. An entity without an edge is in none.
 
@@ -64,13 +66,13 @@ def detect_hierarchy(
 
     References
     ----------
-    Traag, Waltman & van Eck 2019, "From Louvain to Leiden: guaranteeing well-connected communities". Edge et al. 2024, "From
-    local to global: A GraphRAG approach to query-focused summarization".
+    Traag, Waltman & van Eck 2019, "From Louvain to Leiden: guaranteeing well-connected communities". Edge et al. 2024,
+    "From local to global: A GraphRAG approach to query-focused summarization".
 
     >>> triangles = [("a", "b", 1.0), ("b", "c", 1.0), ("a", "c", 1.0), ("x", "y", 1.0), ("y", "z", 1.0), ("x", "z", 1.0)]
     >>> [community.members for community in detect_hierarchy([*triangles, ("c", "x", 0.1)])]
     [('a', 'b', 'c'), ('x', 'y', 'z')]
-    """
+    """  # noqa: E501
     weights = {(min(a, b), max(a, b)): float(weight) for a, b, weight in edges}
     for pair, weight in weights.items():
         require(math.isfinite(weight) and weight > 0, "weights must be finite and > 0", (*pair, weight))

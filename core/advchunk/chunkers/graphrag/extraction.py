@@ -21,7 +21,7 @@ _NOT_FIRST = re.compile(r".*(?:ly|ing|ed)")  # of a noun phrase
 _NOT_LAST = re.compile(r".*(?:ly|ed)")
 _SPACE = re.compile(r"[^\S\n]+|[^\S\n]*\n[^\S\n]*")  # between the words of a phrase
 _BETWEEN = re.compile(r"\s+|,\s*|\s*[(\[/]\s*")  # after which a capital begins a name, and no sentence
-_FILLERS = frozenset({*("ah", "alright", "hello", "hmm", "mm", "mm-hmm", "mmm", "oh", "okay", "ok", "right", "thank", "thanks"),
+_FILLERS = frozenset({*("ah", "alright", "hello", "hmm", "mm", "mm-hmm", "mmm", "oh", "okay", "ok", "right", "thank", "thanks"),  # noqa: E501
                       *("uh", "uh-huh", "um", "well", "yeah", "yep", "yes")})  # fmt: skip
 
 
@@ -37,10 +37,10 @@ class LeafText:
 class RuleExtractor:
     """Extracts names and noun phrases by light rules; those of a sentence are related.
 
-    A name is a run of capitalized words, also around "of" and the like; the first word of a sentence alone counts only with a
-    second capital or a digit, as in "COVID-19". A noun phrase is a run of two to four other words between stop words, without
-    adverbs and participles at its ends: of a longer run, the last words. Both are noisy; entities that are mentioned once are
-    best left out. A language without a list of stop words, or without spaces, has names only.
+    A name is a run of capitalized words, also around "of" and the like; the first word of a sentence alone counts only
+    with a second capital or a digit, as in "COVID-19". A noun phrase is a run of two to four other words between stop
+    words, without adverbs and participles at its ends: of a longer run, the last words. Both are noisy; entities that
+    are mentioned once are best left out. A language without a list of stop words, or without spaces, has names only.
     """
 
     language: str = "en"
@@ -96,7 +96,9 @@ def _words(text: str, sentence: Span, left_out: frozenset[str]) -> list[_Word]:
 
 
 def _extend_name(words: list[_Word]) -> None:
-    """Make the last word a part of the name that follows it: the capitalized start of a sentence, or a link of two names."""
+    """Make the last word a part of the name that follows it: the capitalized start of a sentence, or a link of two
+    names.
+    """
     *_, last = words
     is_link = last.text in _LINKS and len(words) > 1 and words[-2].is_name
     if is_link or (last.text[0].isupper() and not last.is_stop):
@@ -134,7 +136,9 @@ def _trim_name(words: list[_Word]) -> list[_Word]:
 
 
 def _trim_phrase(words: list[_Word]) -> list[_Word]:
-    """Return the last words of a noun phrase, without adverbs and participles at its ends; none if fewer than two remain."""
+    """Return the last words of a noun phrase, without adverbs and participles at its ends; none if fewer than two
+    remain.
+    """
     start, end = 0, len(words)
     while start < end and (_NOT_FIRST.fullmatch(words[start].text) or words[start].text.isdigit()):
         start += 1

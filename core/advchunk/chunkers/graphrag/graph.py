@@ -149,16 +149,17 @@ def build_graph(
 ) -> KnowledgeGraph:
     """Merge the extractions of all leaves.
 
-    With n(x, y) the summed strength of the relations between two entities, and f(x) the mentions of an entity, the weight of
-    an edge is n(x, y) / sqrt(f(x) f(y)) for "association", and n(x, y) for "sum". Both are local: another document changes
-    only the edges of the entities that it mentions.
+    With n(x, y) the summed strength of the relations between two entities, and f(x) the mentions of an entity, the
+    weight of an edge is n(x, y) / sqrt(f(x) f(y)) for "association", and n(x, y) for "sum". Both are local: another
+    document changes only the edges of the entities that it mentions.
 
     Parameters
     ----------
     extractions : offset of a leaf in its document, and its extraction, by the id of the leaf.
     min_mentions : mentions of an entity that is kept, >= 1.
     language : of stems.
-    min_by_rules : mentions of an entity that is kept if all of them are by rules, in place of a model that failed, >= 1.
+    min_by_rules : mentions of an entity that is kept if all of them are by rules, in place of a model that failed, >=
+        1.
 
     Raises
     ------

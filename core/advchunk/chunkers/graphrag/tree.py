@@ -30,8 +30,8 @@ class Node:
 def place_leaves(communities: Sequence[Community], leaves: Sequence[Mapping[str, int]]) -> list[int]:
     """Return the number of the community of each leaf: the finest one to which most of its mentions belong.
 
-    A leaf goes from level to level into the community of most of its mentions (ties to the lower number), as far as any of
-    them is in one; leaves without are the root's, -1.
+    A leaf goes from level to level into the community of most of its mentions (ties to the lower number), as far as any
+    of them is in one; leaves without are the root's, -1.
 
     Parameters
     ----------

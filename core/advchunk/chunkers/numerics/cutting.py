@@ -151,8 +151,8 @@ def divisive_cuts(sums: Floats, sizes: Ints, minimum: int = 0) -> tuple[Ints, Fl
     The inside density is the summed similarity within segments divided by their area. It is a ratio of two sums over
     all segments, not an additive cost, so `cheapest_cuts` cannot optimize it. Each segment is split where its own
     halves are densest; the segment whose split makes the whole text densest is split first. Ties go to the last
-    position, as in Choi's code. Memory is O(n m), time O(n) per split, up to O(n^2). From Choi 2000, "Advances in domain
-    independent linear text segmentation", section 3.3.
+    position, as in Choi's code. Memory is O(n m), time O(n) per split, up to O(n^2). From Choi 2000, "Advances in
+    domain independent linear text segmentation", section 3.3.
 
     Parameters
     ----------

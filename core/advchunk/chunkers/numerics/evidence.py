@@ -124,7 +124,8 @@ def discounted(sums: Sums, noise: Noise, block: Block, squares: Floats) -> Float
 
 
 def first_noise(sums: Sums) -> Noise:
-    """Return the noise if neighbors share a topic and nothing else: the largest covariance at lags 1 to 4 is the topics'.
+    """Return the noise if neighbors share a topic and nothing else: the largest covariance at lags 1 to 4 is the
+    topics'.
 
     Lag 1 alone is negative where speakers alternate.
     """
@@ -145,12 +146,12 @@ def learn_noise(sums: Sums, cuts: Ints, before: Noise) -> Noise:
     With residuals y about the means of K segments, all by moments:
 
         v      = sum of w |y|^2 / (n - K phi), at least .3 n
-        rho_l  = mean of (y_i . y_(i+l) + v phi / k) / v over pairs of one segment of k units, weighted by sqrt(w_i w_(i+l))
-        phi(k) = max(1, 1 + 2 sum over lags l <= 8 of rho_l max(0, 1 - l / k))
+        rho_l  = mean of (y_i . y_(i+l) + v phi / k) / v over pairs of one segment of k units, weighted by sqrt(w_i
+        w_(i+l)) phi(k) = max(1, 1 + 2 sum over lags l <= 8 of rho_l max(0, 1 - l / k))
         shared = sum of (|S|^2 - m phi(k) v) / sum of m^2, over segments
 
-    Residuals about a mean are negatively related, by v phi / k. Each rho of p pairs is multiplied by p / (p + 30). The phi
-    of the first two formulas is the one ``before``, of 16 units.
+    Residuals about a mean are negatively related, by v phi / k. Each rho of p pairs is multiplied by p / (p + 30). The
+    phi of the first two formulas is the one ``before``, of 16 units.
     """
     n, lengths, weights = len(sums), np.diff(cuts), sums.weights
     segment = np.repeat(np.arange(len(lengths)), lengths)
@@ -182,10 +183,10 @@ def learn_noise(sums: Sums, cuts: Ints, before: Noise) -> Noise:
 def self_consistent(rows: Floats, sizes: Ints, words: BlockCost) -> tuple[BlockCost, Noise]:
     """Return the cost of a segment by its vectors and words, with noise that agrees with the segments it leads to.
 
-    The penalty is 2 ln(n) a segment, and half of it in the first round: coherence inside coarse segments may be topics, so
-    the search starts from many. A text of sharp topics is left as it is, and one that drifts becomes coarser. The evidence
-    of the vectors counts .75, that of the words .15: the words of neighbors repeat, too, and both see the same topics.
-    Segments are at most 600 units long here, so the time and memory of n units are O(n) after 600 of them.
+    The penalty is 2 ln(n) a segment, and half of it in the first round: coherence inside coarse segments may be topics,
+    so the search starts from many. A text of sharp topics is left as it is, and one that drifts becomes coarser. The
+    evidence of the vectors counts .75, that of the words .15: the words of neighbors repeat, too, and both see the same
+    topics. Segments are at most 600 units long here, so the time and memory of n units are O(n) after 600 of them.
 
     Parameters
     ----------

@@ -14,7 +14,9 @@ from advchunk.records import Floats, Ints, Segmentation
 def segment_labels(
     labels: Ints, *, contiguous: bool, gaps: Floats | None = None, figures: Mapping[str, Any], least: int = 0
 ) -> Segmentation:
-    """Return the segmentation by labels: passages if ``contiguous``, of ``least`` units or more, else groups of all units with a label."""
+    """Return the segmentation by labels: passages if ``contiguous``, of ``least`` units or more, else groups of all
+    units with a label.
+    """
     groups = None if contiguous else labels
     minimum = (np.ones_like(labels), least) if contiguous and least > 1 else None
     cuts = cutting.run_cuts(labels)

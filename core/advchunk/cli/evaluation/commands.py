@@ -36,7 +36,8 @@ _language = _option(
 )
 _search = _option(
     "--search", "searches", metavar="NAMES", default="dense",
-    help="How chunks are searched: all, or a comma-separated list of dense, lexical and hybrid, each also as in dense+neighbors.",
+    help="How chunks are searched: all, or a comma-separated list of dense, lexical and hybrid, each also as in "
+         "dense+neighbors.",
 )  # fmt: skip
 _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
 
@@ -54,11 +55,13 @@ _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
 @_option("--chunkers", metavar="NAMES", default="stable", help="Methods: all, stable, or a comma-separated list.")
 @_option(
     "--variant", "variants", metavar="NAME:K=V", multiple=True,
-    help="Another method with parameters, such as recursive:overlap_tokens=50:min_tokens=20; one with max_tokens keeps this size.",
+    help="Another method with parameters, such as recursive:overlap_tokens=50:min_tokens=20; one with max_tokens "
+         "keeps this size.",
 )  # fmt: skip
 @_option(
     "--vectors", type=click.Choice(KINDS), default="none",
-    help="Vectors of chunks: plain, mixed with neighbors (context), also one per sentence (units), or pooled from tokens (late).",
+    help="Vectors of chunks: plain, mixed with neighbors (context), also one per sentence (units), or pooled from "
+         "tokens (late).",
 )  # fmt: skip
 @_search
 @_language
@@ -71,17 +74,21 @@ _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
 @_option("--processes", metavar="N", type=_AT_LEAST_1, default=1, help="Number of parallel processes.")
 @_option("-o", "--out", metavar="DIR", help="Write a report in Markdown, and results that later runs reuse.")
 def evaluate_command(
-    data: str, embedder: str | None, seed: int, quiet: bool, chunkers: str, variants: Sequence[str], vectors: str, mean: int,
+    data: str, embedder: str | None, seed: int, quiet: bool, chunkers: str, variants: Sequence[str], vectors: str, mean: int,  # noqa: E501
     searches: str, published: bool, baseline: str, metric: Any, processes: int, out: str | None,
     **settings: Any,
 ) -> None:  # fmt: skip
     """Compare methods on your documents.
 
-    Measures how well each method retrieves answers, at one chunk size and one token budget. The chunks of 'recursive' are always among them: with the same vectors, with plain vectors, and searched by words (lexical, BM25), so that what vectors and search do is not credited to a chunker.
+    Measures how well each method retrieves answers, at one chunk size and one token budget. The chunks of 'recursive'
+    are always among them: with the same vectors, with plain vectors, and searched by words (lexical, BM25), so that
+    what vectors and search do is not credited to a chunker.
 
-    Questions are lines of JSON: {"question": ..., "references": [{"document": "guide.md", "quote": "..."}]}, with "start" and "end" as an alternative to "quote".
+    Questions are lines of JSON: {"question": ..., "references": [{"document": "guide.md", "quote": "..."}]}, with
+    "start" and "end" as an alternative to "quote".
 
-    Without questions, sentences from the documents serve as questions, and half of them are removed from the text ('advchunk questions' writes them to files).
+    Without questions, sentences from the documents serve as questions, and half of them are removed from the text
+    ('advchunk questions' writes them to files).
     """
     from advchunk import evaluation
     from advchunk.evaluation.comparison import report
@@ -149,7 +156,8 @@ def recommend_command(
 ) -> None:
     """Recommend a method, a chunk size, vectors and a way of search for the documents in DIR.
 
-    Each method is evaluated at four sizes, with each way of search. Where differences are noise, the simplest of those that tie is recommended.
+    Each method is evaluated at four sizes, with each way of search. Where differences are noise, the simplest of those
+    that tie is recommended.
     """
     from advchunk.evaluation import named_searches, read_corpus, read_questions, recommend
 
@@ -238,7 +246,9 @@ def _candidates(
     name: str, params: Mapping[str, Any], searches: Sequence[Search], *, embedder: str | None, vectors: str, mean: int,
     published: bool,
 ) -> list[Candidate | SizeMatched]:  # fmt: skip
-    """Return a method with matched chunk sizes and, if ``published``, with its default sizes, with each way of search."""
+    """Return a method with matched chunk sizes and, if ``published``, with its default sizes, with each way of
+    search.
+    """
     from advchunk.evaluation import candidate, searches_of, size_matched
 
     candidates: list[Candidate | SizeMatched] = []

@@ -21,7 +21,7 @@ from advchunk.retrieval import PassageCutter
 @click.command("view", cls=ChunkerCommand)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
-    "-m", "--method", "methods", metavar="NAME[:K=V][,NAME]", default=catalog.default_name("mst-semantic"), show_default=True,
+    "-m", "--method", "methods", metavar="NAME[:K=V][,NAME]", default=catalog.default_name("mst-semantic"), show_default=True,  # noqa: E501
     help="Chunking method; several are shown side by side.",
 )  # fmt: skip
 @click.option("-o", "--out", metavar="PATH", default="chunks.html", show_default=True, help="The page to write.")
@@ -32,12 +32,13 @@ from advchunk.retrieval import PassageCutter
 @click.option("--open", "in_browser", is_flag=True, help="Open the page in a browser.")
 @chunker_options(sizes=True)
 def view_command(
-    files: tuple[str, ...], methods: str, out: str, question: str, budget: int, in_browser: bool, pairs: tuple[str, ...],
+    files: tuple[str, ...], methods: str, out: str, question: str, budget: int, in_browser: bool, pairs: tuple[str, ...],  # noqa: E501
     fallback: str | None, experimental: bool, encoding: str | None, content: Content, hidden: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Write a page that shows the chunks of files: the text in color, sizes, scores, and where methods differ.
 
-    With --question, it also shows how much evidence there is for each sentence, and which chunks the passages for the question cross.
+    With --question, it also shows how much evidence there is for each sentence, and which chunks the passages for the
+    question cross.
 
     The page needs nothing else, and no network. An option that some of the methods do not have applies to the others.
     """

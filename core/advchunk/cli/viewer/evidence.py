@@ -31,7 +31,9 @@ class Evidence:
 def find_evidence(
     documents: Sequence[Document], question: str, budget: int, cutter: PassageCutter | None = None
 ) -> Evidence:
-    """Score the sentences of whole documents for a question, and cut passages of at most ``budget`` tokens in all from them."""
+    """Score the sentences of whole documents for a question, and cut passages of at most ``budget`` tokens in all from
+    them.
+    """
     cutter = replace(cutter or PassageCutter(), hit_weight=0.0)  # nothing was searched, so that only words count
     # The numbers tell documents of one name apart; the rest says if they are source code.
     texts = {f"{number}:{document.source}": document.text for number, document in enumerate(documents)}
@@ -47,7 +49,9 @@ def find_evidence(
 
 
 def split_chunks(explanation: Explanation, passages: Sequence[Passage]) -> tuple[list[Chunk], list[Chunk]]:
-    """Return the chunks that share text with passages, and the others, without those that are divided into smaller ones."""
+    """Return the chunks that share text with passages, and the others, without those that are divided into smaller
+    ones.
+    """
     parents = {chunk.parent for chunk in explanation.chunks}
     leaves = [chunk for index, chunk in enumerate(explanation.chunks) if index not in parents]
     spans = [span for passage in passages for span in passage.spans]

@@ -33,11 +33,12 @@ class View:
 
     Parameters
     ----------
-    explanations : from `Chunker.explain`: one, or one for each document, or these by method name to compare methods side
-        by side. Every method must have chunked the same documents in the same order.
+    explanations : from `Chunker.explain`: one, or one for each document, or these by method name to compare methods
+        side by side. Every method must have chunked the same documents in the same order.
     title : of the page.
     height : in pixels, in a notebook.
-    question : to show what answers it: how much evidence there is for each sentence, and the passages that are cut for it.
+    question : to show what answers it: how much evidence there is for each sentence, and the passages that are cut for
+        it.
     budget : tokens of all passages together, >= 1.
     cutter : scores sentences and cuts passages, by the words of the question alone; by default, in English.
 
@@ -168,7 +169,9 @@ def _signal(explanation: Explanation) -> list[tuple[int, float]]:
 
 
 def _passage_data(evidence: Evidence, number: int) -> dict[str, Any]:
-    """Return the passages of a document in the form of a method's chunks, and where its sentences start, with their scores."""
+    """Return the passages of a document in the form of a method's chunks, and where its sentences start, with their
+    scores.
+    """
     passages, sentences = evidence.passages_of(number), evidence.sentences[number]
     return {
         "chunks": [_chunk_data(_as_chunk(passage, index)) for index, passage in enumerate(passages)],

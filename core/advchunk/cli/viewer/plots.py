@@ -30,7 +30,8 @@ def plot_signal(explanation: Explanation, figure: str = "", *, ax: Axes | None =
 
     Parameters
     ----------
-    figure : name of one of ``explanation.figures`` with a number for each unit or gap, instead of the scores of the gaps.
+    figure : name of one of ``explanation.figures`` with a number for each unit or gap, instead of the scores of the
+        gaps.
 
     Raises
     ------
@@ -88,7 +89,8 @@ def plot_similarity(explanation: Explanation, *, ax: Axes | None = None) -> Axes
 def plot_tree(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
     """Plot the spanning tree of `MSTSemanticChunker`: an arc for each edge, as high as its distance.
 
-    Edges within a component have its color; those between components, which are cut, are gray. The dashed line is lambda.
+    Edges within a component have its color; those between components, which are cut, are gray. The dashed line is
+    lambda.
 
     Raises
     ------

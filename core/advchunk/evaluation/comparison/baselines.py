@@ -42,8 +42,8 @@ def baselines(mean: float) -> list[Candidate | SizeMatched]:
 def parent_documents(size: int, child_tokens: int = CHILD_TOKENS) -> Candidate:
     """Return chunks that are found by the vectors of the smaller chunks inside them.
 
-    A chunk is as similar to a question as the most similar of its children, so chunks are found in the order of their first
-    child (LangChain, ``ParentDocumentRetriever``).
+    A chunk is as similar to a question as the most similar of its children, so chunks are found in the order of their
+    first child (LangChain, ``ParentDocumentRetriever``).
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ def _windows(window: int, text: str) -> list[Chunk]:
 def auto_merging(size: int) -> Candidate:
     """Return chunks in a hierarchy: the smallest are found, and several of one larger chunk are replaced by it.
 
-    As many small chunks as fill the budget are found by their vectors. Then, as long as anything changes, a chunk between
-    two that were found one after the other is added, and a larger chunk takes the place of the smaller ones in it if
-    more than half of them were found; its score is their mean (LlamaIndex, ``AutoMergingRetriever`` over a
+    As many small chunks as fill the budget are found by their vectors. Then, as long as anything changes, a chunk
+    between two that were found one after the other is added, and a larger chunk takes the place of the smaller ones in
+    it if more than half of them were found; its score is their mean (LlamaIndex, ``AutoMergingRetriever`` over a
     ``HierarchicalNodeParser``). The small chunks that were not among the first follow.
 
     ``size`` is ``max_tokens`` of the smallest chunks; those of the other levels are four times as large as those in
@@ -132,7 +132,9 @@ def split_by_levels(sizes: Sequence[int], documents: Sequence[Document]) -> Chun
 
 
 def rank_by_merging(index: ChunkIndex, search: Search) -> tuple[Ints, RunCost]:
-    """Return all chunks of a hierarchy, best first for each question, (q, c), and the cost of the index (`auto_merging`)."""
+    """Return all chunks of a hierarchy, best first for each question, (q, c), and the cost of the index
+    (`auto_merging`).
+    """
     require(search == Search(), "auto-merging must be searched by vectors alone", search.label)
     tree = Tree.of(index)
     leaves = np.flatnonzero(index.hierarchy.leaves)

@@ -50,12 +50,13 @@ class Candidate:
     settings : JSON-able; its ``target_tokens``, else ``max_tokens``, is its target size.
     fingerprint : changes whenever its chunks may; "" if that is unknown, as for a chunker of another package: its
         results are not stored.
-    chunker : the chunker behind ``cut``, if it is an advchunk chunker; its model calls and the reasons for its cuts are then
-        recorded.
+    chunker : the chunker behind ``cut``, if it is an advchunk chunker; its model calls and the reasons for its cuts are
+        then recorded.
     size_matched, target_mean : True if its size was chosen to match a mean, and the tokens of that mean.
     uses_no_model : True if ``cut`` calls no model; ignored with a ``chunker``, whose calls are counted.
     search : of the chunks. Candidates that differ in their search only are chunked and embedded once.
-    rank : ranks the chunks for each question, as `ChunkIndex.rank` does; another one is a method of retrieval of its own.
+    rank : ranks the chunks for each question, as `ChunkIndex.rank` does; another one is a method of retrieval of its
+        own.
     """
 
     label: str
@@ -71,7 +72,9 @@ class Candidate:
     rank: Callable[[ChunkIndex, Search], tuple[Ints, RunCost]] = ChunkIndex.rank
 
     def metered_cut(self, watch: Watch) -> Callable[[Sequence[Document]], Chunks]:
-        """Return ``cut``; that of a chunker with its model loaded, the reasons for cuts recorded and its calls watched."""
+        """Return ``cut``; that of a chunker with its model loaded, the reasons for cuts recorded and its calls
+        watched.
+        """
         if self.chunker is None:
             return self.cut
         chunker = replace(self.chunker, add_scores=True)
@@ -143,7 +146,8 @@ def search_label(label: str, search: Search) -> str:
 
 
 def candidate(name: str, label: str = "", **params: Any) -> Candidate:
-    """Return a registered chunker as a candidate without fallback; an experimental one unless `advchunk.settings` forbids them.
+    """Return a registered chunker as a candidate without fallback; an experimental one unless `advchunk.settings`
+    forbids them.
 
     The default label lists the parameters, and the kind of vectors if they are not of a chunk's text alone.
 
@@ -212,7 +216,8 @@ def external(label: str, split: Callable[[str], Iterable[str]], *, fingerprint: 
 
     Parameters
     ----------
-    fingerprint : the library's name and version and all settings that change its chunks, so that its result can be stored.
+    fingerprint : the library's name and version and all settings that change its chunks, so that its result can be
+        stored.
     settings : of the splitter; ``max_tokens`` or ``target_tokens`` is its target size.
     """
     fingerprint = fingerprint and f"{label}: {fingerprint}"  # candidates with the same chunks are measured once
@@ -225,7 +230,8 @@ _AnyCandidate = TypeVar("_AnyCandidate", Candidate, SizeMatched)
 def with_vectors(
     candidate: _AnyCandidate, kind: Vectors = "units", embedder: EmbedderLike = None, label: str = ""
 ) -> _AnyCandidate:
-    """Return a candidate whose chunks, such as those of another library, have vectors (`advchunk.retrieval.add_vectors`).
+    """Return a candidate whose chunks, such as those of another library, have vectors
+    (`advchunk.retrieval.add_vectors`).
 
     The embedder must be that of the questions; an empty label adds the kind to the candidate's.
 
@@ -363,7 +369,9 @@ def match_size(make: Callable[[int], Candidate], mean: float, task: EvaluationTa
 
 
 def _next_size(low: tuple[int, float], high: tuple[int, float] | None, mean: float, *, bisect: bool) -> int:
-    """Return a size between one that is too small and one that is too large, or beyond the former without the latter."""
+    """Return a size between one that is too small and one that is too large, or beyond the former without the
+    latter.
+    """
     small, small_mean = low
     if high is None:
         return max(round(small * min(max(mean / small_mean, 1.05), 4)) if small_mean else 2 * small, small + 1)

@@ -88,7 +88,9 @@ def group_by_kind(rows: Sequence[Comparison]) -> dict[str, list[Comparison]]:
 
 
 def leaders(rows: Sequence[Comparison], metric: str = "recall") -> list[Comparison]:
-    """Return the best of rows, of one kind, at its target size, and those from which it does not differ significantly."""
+    """Return the best of rows, of one kind, at its target size, and those from which it does not differ
+    significantly.
+    """
     eligible = [row for row in rows if not row.result.off_target] or list(rows)
     beside_best = compare([row.result for row in eligible], eligible[0].result.label, metric)
     worse = {row.result.label for row in beside_best if row.verdict == "worse"}

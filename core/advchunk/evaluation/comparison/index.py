@@ -72,8 +72,9 @@ class ChunkIndex:
     def rank(self, search: Search) -> tuple[Ints, RunCost]:
         """Return all chunks, best first for each question, (q, c), and the cost of the index.
 
-        The first are what a retriever finds (`retrieval.search.combine`), of several levels as in passages within the task's
-        budget. The others follow in the order of their vectors, or of their words in a search by words alone; sections last.
+        The first are what a retriever finds (`retrieval.search.combine`), of several levels as in passages within the
+        task's budget. The others follow in the order of their vectors, or of their words in a search by words alone;
+        sections last.
         """
         dense = None if search.mode == "lexical" else self.dense
         lexical = None if search.mode == "dense" else self.lexical

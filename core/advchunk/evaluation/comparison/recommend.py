@@ -165,14 +165,14 @@ def recommend(
 ) -> Recommendation:
     """Evaluate each chunker at each size, with each kind of vectors and of search, and recommend an option.
 
-    All options answer the same questions (`evaluate`) and are compared with the one with the highest score (`compare`). An
-    option ties with it if the 95 % interval of their difference contains 0. The simplest of these is recommended: a search by
-    words, which needs no embedder, before one by vectors, and that before both; a chunker that needs no embedder; fewer
-    vectors; fewer chunks. An interval without 0 is no tie, even where the difference is noise after correcting for the number
-    of options. Fewer than a hundred questions settle nothing, which the recommendation says.
+    All options answer the same questions (`evaluate`) and are compared with the one with the highest score (`compare`).
+    An option ties with it if the 95 % interval of their difference contains 0. The simplest of these is recommended: a
+    search by words, which needs no embedder, before one by vectors, and that before both; a chunker that needs no
+    embedder; fewer vectors; fewer chunks. An interval without 0 is no tie, even where the difference is noise after
+    correcting for the number of options. Fewer than a hundred questions settle nothing, which the recommendation says.
 
-    The highest score was selected by the questions that measured it: expect a slightly lower one on others. An option that
-    fails is listed, and the others go on.
+    The highest score was selected by the questions that measured it: expect a slightly lower one on others. An option
+    that fails is listed, and the others go on.
 
     Parameters
     ----------
@@ -182,15 +182,16 @@ def recommend(
     sizes : ``max_tokens``, each >= 1.
     vectors : of the chunks (`advchunk.chunkers.vectors.ChunkVectors`); "none" for those of their text.
     searches : each with all chunks, except that words are searched without other vectors only.
-    language : of the documents, for the search by words (`retrieval.lexical_index.LexicalIndex`); "auto" is that of each.
+    language : of the documents, for the search by words (`retrieval.lexical_index.LexicalIndex`); "auto" is that of
+        each.
     budget, number : tokens retrieved per question, >= 1; questions to make, >= 2.
     characters : of documents to use, >= 1; the others are dropped at random, those without questions first.
     processes, progress : see `evaluate`.
 
     Raises
     ------
-    ConfigurationError : an unknown chunker, documents from which no questions can be made, a parameter out of range, or no
-        option has a result.
+    ConfigurationError : an unknown chunker, documents from which no questions can be made, a parameter out of range, or
+        no option has a result.
     """
     require(characters >= 1, "characters must be >= 1", characters)
     check_metric(metric)

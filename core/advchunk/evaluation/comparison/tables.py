@@ -28,7 +28,7 @@ RETRIEVAL_COLUMNS: Columns = {
     "precision at k": ("precision@k", ".1f"),
 }  # fmt: skip
 SHAPE_COLUMNS: Columns = {
-    "chunks": ("chunks", ","), "within": ("within", ".3f"), "between": ("between", ".3f"), "forced": ("forced, %", ".1f"),
+    "chunks": ("chunks", ","), "within": ("within", ".3f"), "between": ("between", ".3f"), "forced": ("forced, %", ".1f"),  # noqa: E501
     "over": ("over, %", ".1f"), "under": ("under, %", ".1f"), "redundancy": ("redundancy", ".2f"),
     "coverage": ("coverage, %", ".1f"), **{name: (name, ".3f") for name in _BOUNDARY_SCORES},
 }  # fmt: skip

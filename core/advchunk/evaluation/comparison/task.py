@@ -38,7 +38,8 @@ class EvaluationTask:
     budget : tokens retrieved for the scores that candidates are compared by, >= 1.
     budgets : tokens retrieved for the recall curve, each >= 1; ``budget`` is always added.
     boundaries : by document, the characters where its true segments meet; other documents get no boundary scores.
-    language : of the documents, for the search by words (`retrieval.lexical_index.LexicalIndex`); "auto" is that of each.
+    language : of the documents, for the search by words (`retrieval.lexical_index.LexicalIndex`); "auto" is that of
+        each.
     """
 
     documents: tuple[Document, ...]
@@ -84,7 +85,9 @@ class EvaluationTask:
         return rows
 
     def load(self) -> None:
-        """Load what candidates share, so that the first one does not pay for it: models, readers, languages and words."""
+        """Load what candidates share, so that the first one does not pay for it: models, readers, languages and
+        words.
+        """
         _ = self.question_vectors, self._is_warm
 
     @cached_property

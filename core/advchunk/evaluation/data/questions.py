@@ -64,8 +64,8 @@ def read_questions(path: str | Path, documents: Sequence[Document]) -> list[Ques
         {"question": "When?", "corpus": "a", "references": [[3, 9], [20, 31]]}
 
     Raises `ConfigurationError`, with file and line, for another format, an unknown document, a span outside it, or a
-    quote that it does not contain exactly once; and for a file without questions. See Smith and Troynikov (2024), Evaluating
-    Chunking Strategies for Retrieval, Chroma; the benchmark's data.
+    quote that it does not contain exactly once; and for a file without questions. See Smith and Troynikov (2024),
+    Evaluating Chunking Strategies for Retrieval, Chroma; the benchmark's data.
 
     Documents are referred to by id or, if that is unique, by id without suffix.
     """

@@ -92,8 +92,8 @@ def window_diff(
 def boundary_scores(reference: Cuts, hypothesis: Cuts, *, tolerance: int = 0) -> BoundaryScores:
     """Return the scores of boundaries, matched one to one with reference boundaries within ``tolerance`` units.
 
-    The matching is the largest possible one. If neither side has boundaries, every score is 1; if only one side has any,
-    every score is 0. The ends of the text are not boundaries.
+    The matching is the largest possible one. If neither side has boundaries, every score is 1; if only one side has
+    any, every score is 0. The ends of the text are not boundaries.
 
     >>> boundary_scores([0, 4, 8, 12], [0, 5, 6, 7, 12], tolerance=1)
     BoundaryScores(precision=0.6666666666666666, recall=1.0, f1=0.8, reference_segments=3, hypothesis_segments=4)
@@ -126,7 +126,7 @@ def check_cuts(cuts: Cuts, name: str = "cuts") -> Ints:
     >>> check_cuts([0, 3, 3])
     Traceback (most recent call last):
     advchunk.errors.ConfigurationError: cuts must be at least two whole numbers that increase strictly from 0, got [0, 3, 3]
-    """
+    """  # noqa: E501
     array = np.asarray(cuts)
     valid = array.ndim == 1 and array.dtype.kind in "iu" and len(array) > 1
     valid = valid and array[0] == 0 and bool(np.all(array[:-1] < array[1:]))

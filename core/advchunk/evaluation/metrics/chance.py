@@ -62,10 +62,10 @@ class Chance:
 def measure_evidence(chunker: Chunker, units: Units) -> Chance | None:
     """Segment a text and 19 shuffles of it; return the evidence in each, or None if the algorithm has no figure for it.
 
-    The null hypothesis is that the order of the sentences means nothing. Then the text is one shuffle among others, and the
-    probability that its evidence exceeds that of all 19 others is 1 / 20, for any algorithm and any kind of evidence
-    (Good 2005, "Permutation, Parametric and Bootstrap Tests of Hypotheses", chapter 3). Models are asked 20 times; with a
-    ``cache``, the chunker embeds each sentence once.
+    The null hypothesis is that the order of the sentences means nothing. Then the text is one shuffle among others, and
+    the probability that its evidence exceeds that of all 19 others is 1 / 20, for any algorithm and any kind of
+    evidence (Good 2005, "Permutation, Parametric and Bootstrap Tests of Hypotheses", chapter 3). Models are asked 20
+    times; with a ``cache``, the chunker embeds each sentence once.
 
     Parameters
     ----------
@@ -84,7 +84,9 @@ def measure_evidence(chunker: Chunker, units: Units) -> Chance | None:
 
 
 def _evidence_of(segmentation: Segmentation) -> float | None:
-    """Return the evidence of a segmentation: its own figure, else what its segments explain of its rows; None without rows."""
+    """Return the evidence of a segmentation: its own figure, else what its segments explain of its rows; None without
+    rows.
+    """
     if segmentation.evidence is not None or segmentation.rows is None:
         return segmentation.evidence
     return explained_scatter(segmentation.rows, labels_of(segmentation))
@@ -93,8 +95,8 @@ def _evidence_of(segmentation: Segmentation) -> float | None:
 def shuffled(units: Units, rng: np.random.Generator) -> Units:
     """Return units in random order within each section between hard breaks.
 
-    Clauses of a sentence, and a heading and the sentence below it, stay together. The j-th edge between these groups keeps the
-    strength of the j-th edge before.
+    Clauses of a sentence, and a heading and the sentence below it, stay together. The j-th edge between these groups
+    keeps the strength of the j-th edge before.
     """
     starts = np.flatnonzero(units.strength[:-1] >= Strength.SENTENCE)
     starts = np.union1d([0], starts)

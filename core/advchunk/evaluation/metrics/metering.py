@@ -28,8 +28,8 @@ class RunCost:
     ----------
     wall_seconds : elapsed time.
     cpu_seconds : processor time of this process, all threads together; models served elsewhere are not included.
-    peak_bytes : peak resident memory above that at the start, with models loaded; reproducible to a few megabytes. Linux
-        only.
+    peak_bytes : peak resident memory above that at the start, with models loaded; reproducible to a few megabytes.
+        Linux only.
     calls, tokens : sent to models, in tokens of the task's counter; answers from a cache count as well. None
         for an external splitter, which calls its own models.
     """

@@ -13,8 +13,8 @@ The sum over chunks counts text in two chunks twice, which penalizes repetition;
     precision-omega  |C ∩ R| / (|C| + |R - C|)
 
 These are the definitions of Smith and Troynikov (2024), extended to chunks of several spans. They depart from the
-published code, chunking_evaluation, in three points: a chunk that ends where an answer starts does not contain any of it
-(there it does, which lowers precision-omega); overlapping spans of a chunk count once; and so do overlapping
+published code, chunking_evaluation, in three points: a chunk that ends where an answer starts does not contain any of
+it (there it does, which lowers precision-omega); overlapping spans of a chunk count once; and so do overlapping
 references.
 
 References
@@ -72,7 +72,8 @@ class RetrievalScores:
     ----------
     recall, precision, iou : see the module; precision is 0 where nothing was retrieved.
     hit : 1 if any of the answer was retrieved, else 0; its mean is the hit rate.
-    reciprocal_rank : 1 / rank of the first chunk that contains some of the answer, 0 if there is none; its mean is the MRR.
+    reciprocal_rank : 1 / rank of the first chunk that contains some of the answer, 0 if there is none; its mean is the
+        MRR.
     ndcg : the gain of a chunk is what it adds to the answer, so repetition gains nothing, discounted by
         log2(1 + rank); divided by the gains of as many chunks chosen greedily. Capped at 1, since a ranking can beat
         the greedy one.

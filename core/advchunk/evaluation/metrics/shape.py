@@ -61,8 +61,8 @@ def coverage(documents: Sequence[Document], chunks: Sequence[Sequence[Chunk]]) -
 def cohesion(sentences: Sequence[Units], rows: Sequence[Floats], chunks: Sequence[Sequence[Chunk]]) -> Cohesion:
     """Return the mean similarity of the sentences within a chunk, and across neighboring chunks.
 
-    A sentence belongs to every chunk that contains its middle. Pairs are averaged per chunk, or per pair of neighbors (a
-    sentence in both is not compared with itself), then over all chunks or neighbors that have a pair. Each document
+    A sentence belongs to every chunk that contains its middle. Pairs are averaged per chunk, or per pair of neighbors
+    (a sentence in both is not compared with itself), then over all chunks or neighbors that have a pair. Each document
     has its sentences, (n, d) unit rows of them, and its chunks in reading order.
     """
     within, between = list[float](), list[float]()
@@ -87,9 +87,9 @@ def boundary_means(
 ) -> dict[str, float]:
     """Return scores of the ends of chunks against true boundaries, averaged over documents; {} without boundaries.
 
-    Both are moved to the nearest end of a sentence, so that one inside a sentence or white space is not lost. ``places``
-    are the characters where a document's true segments meet. ``pk`` and ``window_diff`` are in sentences, lower is
-    better; ``f1`` is of exact boundaries, and ``f1_near`` of those at most one sentence away.
+    Both are moved to the nearest end of a sentence, so that one inside a sentence or white space is not lost.
+    ``places`` are the characters where a document's true segments meet. ``pk`` and ``window_diff`` are in sentences,
+    lower is better; ``f1`` is of exact boundaries, and ``f1_near`` of those at most one sentence away.
     """
     scores: dict[str, list[float]] = {"pk": [], "window_diff": [], "f1": [], "f1_near": []}
     for name, boundaries in places.items():

@@ -83,7 +83,9 @@ def holm(p: Floats) -> Floats:
 
 
 def _bootstrap_means(values: Floats, resamples: int, seed: int) -> Floats:
-    """Return the (resamples,) means of bootstrap samples: those of `scipy.stats.bootstrap`, which takes a second to import."""
+    """Return the (resamples,) means of bootstrap samples: those of `scipy.stats.bootstrap`, which takes a second to
+    import.
+    """
     values = np.asarray(values, dtype=np.float64)
     valid = values.ndim == 1 and len(values) >= 2 and bool(np.isfinite(values).all())
     require(valid, "scores must be (n,) finite numbers of n >= 2 questions", values)

@@ -65,7 +65,8 @@ METRICS = (
     RetrievalMetric("recall_at_k", "recall of the first k", "recall at k", lambda of: of.first.recall, "recall@k"),
     RetrievalMetric("precision_at_k", "precision of the first k", "precision at k", lambda of: of.first.precision),
     RetrievalMetric("hit_at_k", "hit rate of the first k", "hit at k", lambda of: of.first.hit),
-    RetrievalMetric("reciprocal_rank", "reciprocal rank in the first k", "reciprocal rank", lambda of: of.first.reciprocal_rank),
+    RetrievalMetric("reciprocal_rank", "reciprocal rank in "
+                                       "the first k", "reciprocal rank", lambda of: of.first.reciprocal_rank),
     RetrievalMetric("ndcg", "nDCG of the first k", "nDCG at k", lambda of: of.first.ndcg, "nDCG@k"),
     RetrievalMetric("precision_omega", "precision omega", "precision omega", lambda of: of.omega, "omega"),
 )  # fmt: skip

@@ -22,7 +22,8 @@ _SCRIPT = (
     "assignment_expression pair field_definition"
 )
 _TYPED_SCRIPT = (
-    f"{_SCRIPT} abstract_class_declaration interface_declaration enum_declaration type_alias_declaration internal_module "
+    f"{_SCRIPT} abstract_class_declaration interface_declaration enum_declaration type_alias_declaration "
+    "internal_module "
     "module public_field_definition"
 )
 _C = "function_definition struct_specifier union_specifier enum_specifier type_definition"
@@ -92,8 +93,8 @@ _FUNCTIONS = frozenset(["arrow_function", "function_expression", "generator_func
 def is_definition(node: Node) -> bool:
     """Return True if a node of a type in ``definitions`` is a definition.
 
-    Classes, modules and the like need a body; variables, fields and keys of scripts a function, or a call that gets one; types
-    of C a body, those of Go fields or methods; properties of C# code.
+    Classes, modules and the like need a body; variables, fields and keys of scripts a function, or a call that gets
+    one; types of C a body, those of Go fields or methods; properties of C# code.
     """
     if node.type in _WITH_BODY:
         return node.child_by_field_name("body") is not None
@@ -139,7 +140,9 @@ def detect_language(name: str, text: str = "", metadata: Mapping[str, Any] | Non
 
 
 def detect(text: str, name: str, metadata: Mapping[str, Any]) -> str:
-    """Return "code" for source code, "plain" if its grammar is not installed, which is logged once, and "" for other text."""
+    """Return "code" for source code, "plain" if its grammar is not installed, which is logged once, and "" for other
+    text.
+    """
     language = detect_language(name, text, metadata)
     if not language:
         return ""

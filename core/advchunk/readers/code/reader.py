@@ -35,8 +35,8 @@ _MARGIN = re.compile(rb"^[^\S\n]*+(?P<blank>\n|\Z)?", re.MULTILINE)
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 
 Part = Literal["header", "wrapper", "body"]
-"""How a node relates to its definition: as its header, in which nothing is a block; as a wrapper, such as ``export``, in which
-definitions are; or as its body, in which statements are, too."""
+"""How a node relates to its definition: as its header, in which nothing is a block; as a wrapper, such as ``export``,
+in which definitions are; or as its body, in which statements are, too."""
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, language: str = "") -> Document:
@@ -57,12 +57,14 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, 
     >>> document = read("class Pot:\n    def boil(self):\n        ...\n\n    def pour(self):\n        ...\n", id="tea.py")
     >>> [(chunk.text, chunk.metadata["section"]) for chunk in RecursiveChunker(max_tokens=12).chunk(document)]
     [('class Pot:\n    def boil(self):\n        ...\n\n', 'Pot'), ('    def pour(self):\n        ...\n', 'Pot.pour')]
-    """
+    """  # noqa: E501
     name = language or detect_language(id, text, metadata)
     if name not in LANGUAGES:
         msg = (
-            "the language of code must be known from the name of its file (the document's id, or source in its metadata) "
-            f"or language in its metadata, one of {', '.join(LANGUAGES)}, got {name or id!r}{did_you_mean(name, LANGUAGES)}"
+            "the language of code must be known from the name of its file (the document's id, or source in its "
+            "metadata) "
+            f"or language in its metadata, one of {', '.join(LANGUAGES)}, got "
+            f"{name or id!r}{did_you_mean(name, LANGUAGES)}"
         )
         raise ConfigurationError(msg)
     return Document(text, id, code_blocks(text, name), metadata or {}, markup="code")
@@ -71,10 +73,10 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, 
 def code_blocks(text: str, language: str) -> tuple[Block, ...]:
     r"""Return the blocks of source code, which cover it, except for white space between them.
 
-    A definition is a block of code with its name as title and its depth as level. One that contains others is a heading, which
-    ends where its first statement or definition begins. Comments, decorators and attributes above a definition are a heading
-    without title, which stays with it. Other statements are blocks of code, which end at blank lines; the first has the title "",
-    because it is in no definition but those around it.
+    A definition is a block of code with its name as title and its depth as level. One that contains others is a
+    heading, which ends where its first statement or definition begins. Comments, decorators and attributes above a
+    definition are a heading without title, which stays with it. Other statements are blocks of code, which end at blank
+    lines; the first has the title "", because it is in no definition but those around it.
 
     >>> text = "import re\n\n# A pot.\nclass Pot:\n    size = 1\n\n    def boil(self):\n        ...\n"
     >>> [(b.kind, b.level, b.title, text[slice(*b.span)]) for b in code_blocks(text, "python")]
@@ -96,7 +98,9 @@ def code_blocks(text: str, language: str) -> tuple[Block, ...]:
 
 
 def _prepare(text: str) -> bytes:
-    """Encode a text for the parser; byte order marks, NUL, lone surrogates and returns, which disturb it, are replaced."""
+    """Encode a text for the parser; byte order marks, NUL, lone surrogates and returns, which disturb it, are
+    replaced.
+    """
     text = _LONE_RETURN.sub("\n", text.replace("\0", " ").replace("\ufeff", " "))
     return text.encode("utf-8", "replace")
 
@@ -111,7 +115,9 @@ def _offsets(text: str, source: bytes, starts: Sequence[int]) -> list[int]:
 
 
 class _Part(NamedTuple):
-    """The start of a block: of a definition, a comment above one, or statements, which continue others if the title is None."""
+    """The start of a block: of a definition, a comment above one, or statements, which continue others if the title is
+    None.
+    """
 
     start: int
     level: int
@@ -152,7 +158,9 @@ class _Outline:
         self._starts = sorted(node.start_byte for node in definitions if node.id in self._names)
 
     def add_parts(self, node: Node, level: int, kind: Part, before: tuple[int, ...] = (), depth: int = 0) -> None:
-        """Add the parts in a node; ``before`` are the starts of the paragraphs of comments above that are in no part yet."""
+        """Add the parts in a node; ``before`` are the starts of the paragraphs of comments above that are in no part
+        yet.
+        """
         is_decorated = node.type == "decorated_definition"
         first = node.start_byte if kind == "wrapper" and not is_decorated else None
         before = before or ((node.start_byte,) if is_decorated else ())

@@ -1,7 +1,8 @@
 """Read captions, WebVTT and SubRip: cues become turns of speakers, or paragraphs if no speaker is named.
 
-Cues of one speaker are joined up to a pause or the end of a sentence, so that the times of a block are near its text. Time
-stamps, settings, comments, styles and tags are left out. Captions that roll, and repeat what is still on the screen, are read once.
+Cues of one speaker are joined up to a pause or the end of a sentence, so that the times of a block are near its text.
+Time stamps, settings, comments, styles and tags are left out. Captions that roll, and repeat what is still on the
+screen, are read once.
 """
 
 import html
@@ -26,7 +27,8 @@ _BLANK = re.compile(r"(?>\r\n?|\n)(?=[\r\n]|\Z)")  # a line of spaces is none
 _NUMBER = re.compile(r"(?:\A|\n)[ \t]*\d+[ \t]*\n*\Z")
 # A tag, an entity, a line break that SubRip writes, a position, white space.
 _MARKUP = re.compile(
-    r"<v(?:\.[^\s>]*)?[ \t]+(?P<voice>[^>\n]{1,200})>|</?(?:[bciusv]|em|font|lang|rt|ruby|span|strong)(?:[.\s][^<>\n]{0,200})?>|<(?:\d+:)?\d+:\d+\.\d+>|\{\\[^{}\n]{1,100}\}"
+    r"<v(?:\.[^\s>]*)?[ "
+    r"\t]+(?P<voice>[^>\n]{1,200})>|</?(?:[bciusv]|em|font|lang|rt|ruby|span|strong)(?:[.\s][^<>\n]{0,200})?>|<(?:\d+:)?\d+:\d+\.\d+>|\{\\[^{}\n]{1,100}\}"
     r"|(?P<entity>&(?:\#\d{1,7}|\#[xX][\da-fA-F]{1,6}|[a-zA-Z]{2,8});)|(?P<space>\s+|\\N)"
 )
 _ENDS = re.compile(r"""[.?!…。？！]["”'’»)\]]*$""")
@@ -66,7 +68,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     >>> document = read("WEBVTT\n\n00:01.000 --> 00:02.500\n<v Ann>Is there tea?\n\n00:03.000 --> 00:04.000\n<v Bob>Yes.")
     >>> document.text, [block.metadata["start_time"] for block in document.blocks]
     ('Ann: Is there tea?\n\nBob: Yes.', [1.0, 3.0])
-    """
+    """  # noqa: E501
     flat = flatten(text)
     is_vtt = flat.lstrip("\ufeff \t\n").startswith("WEBVTT")
     cues = [part for cue in _cues(text, flat, is_vtt) for part in _voices(flat, cue)]
@@ -102,7 +104,9 @@ def _cues(text: str, flat: str, is_vtt: bool) -> list[_Cue]:
 
 
 def _voices(flat: str, cue: _Cue) -> Iterator[_Cue]:
-    """Yield the words of each voice in a cue, without tags: pieces to copy, or to write for an entity or white space."""
+    """Yield the words of each voice in a cue, without tags: pieces to copy, or to write for an entity or white
+    space.
+    """
     part, at = _Cue(cue.span, cue.start, cue.end), cue.span.start
     for match in _MARKUP.finditer(flat, *cue.span):
         if match.start() > at:
@@ -155,7 +159,7 @@ def _from(pieces: Sequence[tuple[int, int, str | None]], start: int) -> list[tup
 def _drop_repeated(flat: str, cues: Sequence[_Cue]) -> None:
     """Drop the words with which a cue repeats the end of the one before, if most cues do so: captions that roll."""
     words = [[(m[0], m.start()) for m in re.finditer(r"\S+", _words(flat, cue))] for cue in cues]
-    repeats = [_overlap(a, b) if before.end >= cue.start - 0.1 else 0 for (before, a), (cue, b) in pairwise(zip(cues, words, strict=True))]  # fmt: skip
+    repeats = [_overlap(a, b) if before.end >= cue.start - 0.1 else 0 for (before, a), (cue, b) in pairwise(zip(cues, words, strict=True))]  # fmt: skip  # noqa: E501
     if sum(map(bool, repeats)) < max(_FEW, len(repeats) / 2):
         return
     for cue, own, count in zip(cues[1:], words[1:], repeats, strict=True):

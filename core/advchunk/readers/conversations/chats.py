@@ -1,7 +1,7 @@
 """Read chats as JSON: the days of Slack's exports, DiscordChatExporter's files, messages of Teams from Microsoft Graph.
 
-Each message is a turn. Replies follow what they answer, so that they may be in one chunk. Offsets in the JSON are not kept:
-its strings are escaped, and mentions are written as names.
+Each message is a turn. Replies follow what they answer, so that they may be in one chunk. Offsets in the JSON are not
+kept: its strings are escaped, and mentions are written as names.
 """
 
 import html
@@ -33,7 +33,8 @@ class _Message(NamedTuple):
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    """Read the JSON of a chat: each message is "Name: text", with ``speakers``, ``start_time`` and ``end_time`` (ISO 8601).
+    """Read the JSON of a chat: each message is "Name: text", with ``speakers``, ``start_time`` and ``end_time`` (ISO
+    8601).
 
     Raises
     ------
@@ -43,7 +44,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     >>> document = read(f"[{message}]")
     >>> document.text, document.blocks[0].metadata["start_time"]
     ('Ann: Tea, @Ann?', '2024-03-12T10:15:33Z')
-    """
+    """  # noqa: E501
     root = parse_json(text, key="messages")
     properties = dict[str, Any]()
     if "guild" in root or "channel" in root:
@@ -53,7 +54,10 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     elif "value" in root or any("messageType" in item for item in root.objects("messages")):
         messages = sorted(_teams(root, "value" if "value" in root else "messages"), key=lambda message: message.time)
     else:
-        rule = 'a chat must be a list of messages of Slack or Teams, or an object with "channel" (Discord) or "value" (Teams)'
+        rule = (
+            'a chat must be a list of messages of Slack or Teams, or an object with "channel" (Discord) or '
+            '"value" (Teams)'
+        )
         require("messages" in root, rule, sorted(root)[:5])
         messages = [*_slack(root)]
     return _document(

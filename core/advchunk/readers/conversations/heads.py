@@ -17,7 +17,8 @@ _ROLE = r"(?:[ \t]*+(?:\((?!\d+:\d)(?:[^()\n]|\([^()\n]{0,80}\)){1,160}\)|\[(?!\
 _NEXT = r"(?=[ \t]*+(?:[^\w\s]|[\d_]|to[ \t]|$))"  # the end of a name, which rejects most words at once
 _MARK = r"(?:\*{1,3}|__)?"
 _SEPARATOR = r"[ \t]*+[-–—|·•,]?[ \t]*+"
-_LEAD = r"^[ \t]*+(?:\d{1,2}[ \t]{2,}+)?(?:>{2,3}[ \t]*+)?"  # the number of a line in a court's transcript; captions' chevrons
+# the number of a line in a court's transcript; captions' chevrons
+_LEAD = r"^[ \t]*+(?:\d{1,2}[ \t]{2,}+)?(?:>{2,3}[ \t]*+)?"
 _HEAD = re.compile(
     rf"""
     {_LEAD}(?:
@@ -27,7 +28,7 @@ _HEAD = re.compile(
     | {_MARK}(?P<above>{_NAME.replace("<name>", "<named>")}){_NEXT}{_ROLE}{_MARK}{_SEPARATOR}(?P<time>{_STAMP}){_MARK}[ \t]*+$
     | {_MARK}(?P<stamp>{_STAMP}){_MARK}{_SEPARATOR}{_MARK}(?P<below>{_NAME.replace("<name>", "<timed>")}){_NEXT}{_ROLE}{_MARK}[ \t]*+$
     )
-    """,
+    """,  # noqa: E501
     re.VERBOSE | re.MULTILINE,
 )
 _TIMES = re.compile(_CLOCK)
@@ -58,7 +59,7 @@ _FIELDS = frozenset(
     tipp titel vorsicht warnung zeit zutaten zubereitung aufgabe anlage abbildung tabelle
     adresse attention conseil date exemple figure objet prix remarque sujet tableau titre source nota aviso ejemplo fecha nombre
     nota precio tema título advertencia
-    """.split()  # noqa: SIM905
+    """.split()  # noqa: E501, SIM905
 )
 _ROLES = frozenset([
     "user", "assistant", "human", "ai", "bot", "model", "agent", "host", "guest", "interviewer", "interviewee",
@@ -108,7 +109,7 @@ def find_heads(text: str, spans: Sequence[tuple[int, int]] | None = None) -> lis
 
     >>> [(head.name, head.stamps) for head in find_heads("Ann Lee (Chair): Tea?\n[00:01:02] Bob: Yes.\nCy  1:03\nMilk.")]
     [('Ann Lee', ()), ('Bob', (62.0,)), ('Cy', (63.0,))]
-    """
+    """  # noqa: E501
     heads, lines = list[TurnHead](), _lines(text, [(0, len(text))] if spans is None else spans)
     for match in filter(None, (_HEAD.match(text, line, end) for line, end in lines)):
         group = next(name for name in ("asked", "name", "named", "timed") if match[name])
@@ -122,7 +123,8 @@ def find_heads(text: str, spans: Sequence[tuple[int, int]] | None = None) -> lis
 
 
 def _lines(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the starts of the lines that may begin a turn, with a colon near or as "Q." and "A." do, and the ends of their spans.
+    """Return the starts of the lines that may begin a turn, with a colon near or as "Q." and "A." do, and the ends of
+    their spans.
 
     A search for these characters is much faster than one for a pattern.
     """
@@ -184,8 +186,8 @@ def is_name(name: str) -> bool:
 def is_conversation(heads: Sequence[TurnHead], text: str, paragraphs: Iterable[tuple[int, int]]) -> bool:
     """Return True if heads are those of a conversation: several speakers recur, and most paragraphs begin with one.
 
-    Without time stamps, what is speeches must be more than the values of fields: most of it ends like a sentence or is long; and
-    speakers that take turns in one strict order, as fields do in records, must ask questions.
+    Without time stamps, what is speeches must be more than the values of fields: most of it ends like a sentence or is
+    long; and speakers that take turns in one strict order, as fields do in records, must ask questions.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """Read transcripts: `NAME: text`, with time stamps or without, or names and times on lines of their own.
 
-In Markdown, turns are within its layout: a heading ends a turn, and the lists, tables and code of a turn have its speaker.
+In Markdown, turns are within its layout: a heading ends a turn, and the lists, tables and code of a turn have its
+speaker.
 """
 
 import re
@@ -119,7 +120,9 @@ def _is_conversation(text: str, blocks: Iterable[Block], heads: Sequence[TurnHea
 
 
 def _recurring(text: str, blocks: Iterable[Block], heads: Sequence[TurnHead]) -> list[TurnHead]:
-    """Leave out a name that occurs once, without a time, in a line where no paragraph begins although turns do there."""
+    """Leave out a name that occurs once, without a time, in a line where no paragraph begins although turns do
+    there.
+    """
     counts = Counter(head.name for head in heads)
     starts = {next_non_space(text, block.span.start) for block in blocks}
     if sum(head.start in starts for head in heads) <= _MOST * len(heads):

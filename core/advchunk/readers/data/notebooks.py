@@ -18,7 +18,8 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     r"""Read a notebook (nbformat 3 to 5): Markdown cells as they are, code in fences of its language, outputs below it.
 
-    Outputs are texts of up to 1,000 characters, of which longer ones are cut off, with "..."; pictures and HTML are left out. Places in the file are not kept.
+    Outputs are texts of up to 1,000 characters, of which longer ones are cut off, with "..."; pictures and HTML are
+    left out. Places in the file are not kept.
 
     Raises
     ------
@@ -32,7 +33,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     ```python
     brew()
     ```
-    """
+    """  # noqa: E501
     root = parse_json(text)
     about = root.object("metadata") or Object({})
     kernel, own = about.object("kernelspec") or Object({}), about.object("language_info") or Object({})

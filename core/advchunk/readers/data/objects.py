@@ -27,8 +27,8 @@ _PATH = re.compile(r"(?!- )((?:(?!:[ \n])[^\n])+)\n(?=\S)")
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     r"""Read JSON: a list of flat records that have the same keys is a table, any other record is a block of its own.
 
-    A record is as a definition of source code: it stays whole while it fits, and chunks have its path as ``section`` and
-    ``json_path``, such as "orders[3]", "" for the root.
+    A record is as a definition of source code: it stays whole while it fits, and chunks have its path as ``section``
+    and ``json_path``, such as "orders[3]", "" for the root.
 
     Raises
     ------
@@ -171,7 +171,9 @@ class _Writer:
 
 
 def _number_of_values(value: Any, numbers: dict[int, int], depth: int = 0) -> int:
-    """Return the number of values in a value, each as often as it occurs: an alias of YAML is read once, and counts each time."""
+    """Return the number of values in a value, each as often as it occurs: an alias of YAML is read once, and counts
+    each time.
+    """
     if not isinstance(value, (Mapping, list)):
         return 1
     require(depth < _MAX_DEPTH, f"data must be nested at most {_MAX_DEPTH} deep", f"{depth + 1} or more")

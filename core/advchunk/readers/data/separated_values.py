@@ -5,10 +5,11 @@ from advchunk.text.separated import declaration_end, find_table
 
 
 def blocks(text: str) -> tuple[Block, ...]:
-    r"""Return a table as one block; no block for a text in which no separator makes columns, which is read as plain text.
+    r"""Return a table as one block; no block for a text in which no separator makes columns, which is read as plain
+    text.
 
-    The separators are those of `text.separated`. A line such as ``sep=;`` is in no block, other lines above the table are a
-    paragraph. Chunks have whole records while these fit, and the later ones
+    The separators are those of `text.separated`. A line such as ``sep=;`` is in no block, other lines above the table
+    are a paragraph. Chunks have whole records while these fit, and the later ones
     have the header as context.
 
     >>> blocks("tea,price\ngreen,2\n")[0].kind, blocks("Tea.")

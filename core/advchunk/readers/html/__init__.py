@@ -63,19 +63,21 @@ def read(
 ) -> Document:
     r"""Read a page or a fragment: headings, paragraphs, lists, quotes, code, tables, captions and formulas.
 
-    The metadata has ``title``, ``authors``, ``description``, ``keywords``, ``published_at``, ``language`` and ``url`` (the
-    canonical one), where the page has them, and ``left_out`` with the number of menus and the like that were. A heading that repeats the title is not repeated in the context of chunks. The
-    cells of a table used for layout are running text: one with a single column, or without header cells and with headings,
-    code or other tables in over a quarter of its cells.
+    The metadata has ``title``, ``authors``, ``description``, ``keywords``, ``published_at``, ``language`` and ``url``
+    (the canonical one), where the page has them, and ``left_out`` with the number of menus and the like that were. A
+    heading that repeats the title is not repeated in the context of chunks. The cells of a table used for layout are
+    running text: one with a single column, or without header cells and with headings, code or other tables in over a
+    quarter of its cells.
 
     Parameters
     ----------
     metadata : values that override those of the page.
-    furniture : "drop" leaves out navigation, banners that ask for consent to cookies, and the page's own header (unless it
-        has headings), footer and asides, except if nothing else would be left. "keep" makes them blocks of the kind "furniture".
+    furniture : "drop" leaves out navigation, banners that ask for consent to cookies, and the page's own header (unless
+        it has headings), footer and asides, except if nothing else would be left. "keep" makes them blocks of the kind
+        "furniture".
     links : write links as in Markdown, with their targets, outside headings and code; else just their text.
-    content : "main" keeps only what the page is about (`readers.html.main_content`), without teasers, forms, and menus that are
-        not marked up as such.
+    content : "main" keeps only what the page is about (`readers.html.main_content`), without teasers, forms, and menus
+        that are not marked up as such.
 
     Raises
     ------
@@ -86,7 +88,7 @@ def read(
     >>> [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
     [('heading', 1, 'Tea'), ('item', 1, '- green'), ('item', 1, '- black')]
     >>> document.metadata
-    {'title': 'Tea', 'left_out': 'menus: 1'}
+    {'left_out': 'menus: 1', 'title': 'Tea'}
     """
     require(furniture in {"drop", "keep"}, 'furniture must be "drop" or "keep"', furniture)
     check_content(content)
@@ -112,7 +114,8 @@ def read(
 class _Reader:
     """Walks a tree without recursion, because pages may be nested deeper than Python's stack.
 
-    Methods for elements are generators: they run up to their ``yield`` when the element starts, and resume when it ends.
+    Methods for elements are generators: they run up to their ``yield`` when the element starts, and resume when it
+    ends.
     """
 
     def __init__(self, writer: Writer, title: str, links: bool) -> None:
@@ -197,7 +200,9 @@ class _Reader:
         self._text(squeeze(node.text()) + (f" ({squeeze(reading)})" if reading.strip() else ""))
 
     def _script(self, tag: str, node: LexborNode) -> bool:
-        """Read a superscript or subscript if it has only text, or is the number of a note, with a link, and return True."""
+        """Read a superscript or subscript if it has only text, or is the number of a note, with a link, and return
+        True.
+        """
         child = node.first_child
         if child is None or (child.attributes or {}).get("role") == "doc-noteref":
             return False
@@ -376,7 +381,9 @@ def _parse_int(text: str | None, default: int) -> int:
 
 
 def _is_banner(node: LexborNode) -> bool:
-    """Return True for a banner that asks for consent to cookies: its id or one of its classes says so, and it has no ``h1``."""
+    """Return True for a banner that asks for consent to cookies: its id or one of its classes says so, and it has no
+    ``h1``.
+    """
     attributes = node.attributes
     names = [attributes.get("id") or "", *(attributes.get("class") or "").split()]
     return any(map(_BANNER.fullmatch, names)) and node.css_first("h1, main, article") is None

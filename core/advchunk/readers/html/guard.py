@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from advchunk.errors import require
 
 MAX_HTML_DEPTH = 512
-"""Nested elements, as in Chrome. Deeper ones are read without their tags, because the parser looks at all open elements for
-each tag."""
+"""Nested elements, as in Chrome. Deeper ones are read without their tags, because the parser looks at all open elements
+for each tag."""
 MAX_ATTRIBUTES = 10_000
 """Attributes of an element."""
 
@@ -25,7 +25,7 @@ _UNNESTED = frozenset(f"{_VOID}|body|dd|dt|head|html|li|option|p|tbody|td|tfoot|
 _BLOCKS = frozenset(
     """address applet article aside blockquote button caption center details dir div dl fieldset figcaption figure footer form
     h1 h2 h3 h4 h5 h6 header hgroup iframe listing main marquee menu nav noscript object ol pre search section select summary
-    table template ul""".split()  # noqa: SIM905
+    table template ul""".split()  # noqa: E501, SIM905
 )
 _WALLS = frozenset("applet caption marquee object table template".split())  # noqa: SIM905
 _TAG = re.compile(
@@ -44,8 +44,8 @@ _SVG = frozenset("circle ellipse g image line path polygon polyline rect stop te
 def make_safe(text: str) -> str:
     """Return a page that can be parsed in linear time, with formatting tags renamed (`restore_tags` undoes it).
 
-    Self-closing tags of XHTML become pairs of tags. Elements nested too deep lose their tags; one with too many attributes
-    raises `ConfigurationError`.
+    Self-closing tags of XHTML become pairs of tags. Elements nested too deep lose their tags; one with too many
+    attributes raises `ConfigurationError`.
     """
     if _XHTML.search(text, 0, _START):
         text = _SELF_CLOSING.sub(r"<\g<name>\g<rest>></\g<name>>", text)

@@ -16,9 +16,9 @@ _LAST = _REFERENCE | {"heading", "formula"}  # kinds that end a page with those
 def main_blocks(blocks: Sequence[TextBlock], page: str) -> list[TextBlock]:
     """Return the blocks of the article of a page; all of them if it has none.
 
-    A block is in the article if most of its runs of four words are; one of two or three words, if it stands there; a heading,
-    also if the block below it is. Of a page with code or a table, extractors of articles lose sections: all that is between the
-    first and the last of its blocks is kept.
+    A block is in the article if most of its runs of four words are; one of two or three words, if it stands there; a
+    heading, also if the block below it is. Of a page with code or a table, extractors of articles lose sections: all
+    that is between the first and the last of its blocks is kept.
     """
     article = _words(import_extra("trafilatura", "web").extract(page, include_comments=False) or "")
     shared, flat = {*_shingles(article)}, f" {' '.join(article)} "

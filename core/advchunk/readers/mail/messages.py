@@ -16,7 +16,7 @@ from advchunk.readers.files import read_documents
 from advchunk.readers.writing import Writer, left_out, squeeze
 from advchunk.records import Document
 
-_HEADERS = {"subject": "title", "from": "from", "to": "to", "cc": "cc", "date": "date", "message-id": "message_id", "in-reply-to": "in_reply_to"}  # fmt: skip
+_HEADERS = {"subject": "title", "from": "from", "to": "to", "cc": "cc", "date": "date", "message-id": "message_id", "in-reply-to": "in_reply_to"}  # fmt: skip  # noqa: E501
 _START = re.compile(
     rb"(?:\A|\r?\n\r?\n)From (?=[^\r\n]*\d{4})[^\r\n]*+\r?\n(?=[A-Za-z-]+:)"
 )  # of a message in a mailbox
@@ -44,10 +44,12 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
 def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> list[Document]:
     """Read the messages of a file, each followed by its attachments, which are read by their names.
 
-    A message is its text, or its HTML if that says more. The signature is metadata, ``signature``, and so is the ``encoding`` that was found if the text is not in the declared one. Paragraphs that are quoted from the message that it answers are
-    blocks of their own, "quote". Metadata are the subject as ``title``, ``from``, ``to``, ``cc``, ``date`` (ISO 8601), ``message_id``
-    and ``in_reply_to``; ``attachments`` are the names of those, and ``unread_attachments`` of those that cannot be read, which ``left_out`` counts. Attachments have ``attached_to``, the
-    name of their message.
+    A message is its text, or its HTML if that says more. The signature is metadata, ``signature``, and so is the
+    ``encoding`` that was found if the text is not in the declared one. Paragraphs that are quoted from the message that
+    it answers are blocks of their own, "quote". Metadata are the subject as ``title``, ``from``, ``to``, ``cc``,
+    ``date`` (ISO 8601), ``message_id`` and ``in_reply_to``; ``attachments`` are the names of those, and
+    ``unread_attachments`` of those that cannot be read, which ``left_out`` counts. Attachments have ``attached_to``,
+    the name of their message.
 
     Raises
     ------
@@ -62,7 +64,9 @@ def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = 
 
 
 def _parse(data: bytes) -> EmailMessage:
-    """Parse a message; where the parts of one are not found by its boundary, they are found by the line that begins them."""
+    """Parse a message; where the parts of one are not found by its boundary, they are found by the line that begins
+    them.
+    """
     message = message_from_bytes(data, policy=policy.default)
     for part in message.walk():
         body = part.get_payload(decode=True) if part.get_content_maintype() == "multipart" else None
@@ -172,7 +176,9 @@ def _body(body: EmailMessage | None, name: str, metadata: Mapping[str, Any]) -> 
 
 
 def _content(part: EmailMessage, name: str) -> Decoded:
-    """Return the text of a part in the encoding that it declares, unless its bytes tell another, else in the one that is found."""
+    """Return the text of a part in the encoding that it declares, unless its bytes tell another, else in the one that
+    is found.
+    """
     data, declared = part.get_payload(decode=True), part.get_content_charset() or UTF_8
     data = data if isinstance(data, bytes) else b""
     with suppress(LookupError, UnicodeDecodeError):

@@ -29,7 +29,7 @@ _TIMES, _CODE_PAGES = (0x0039, 0x0E06), (0x3FDE, 0x3FFD)  # sent, delivered; of 
 _ENTRY = struct.Struct("<HHIQ")  # kind, tag, flags, value
 _HEADS = (32, 24)  # bytes above the entries: of a message, of one in a message
 _SYSTIME, _EPOCH = 0x0040, datetime(1601, 1, 1, tzinfo=UTC)
-_CODECS = {20127: "ascii", 20866: "koi8-r", 21866: "koi8-u", 51932: "euc-jp", 51949: "euc-kr", 54936: "gb18030", 65001: "utf-8"}  # fmt: skip
+_CODECS = {20127: "ascii", 20866: "koi8-r", 21866: "koi8-u", 51932: "euc-jp", 51949: "euc-kr", 54936: "gb18030", 65001: "utf-8"}  # fmt: skip  # noqa: E501
 
 _REGISTRY = HeaderRegistry()
 for _header in ("from", "to", "cc", "message-id", "in-reply-to"):  # names as they are, without addresses

@@ -1,4 +1,6 @@
-"""Read a markup line by line, by a table of rules. Blocks are whole lines, the text stays as it is, and time is linear."""
+"""Read a markup line by line, by a table of rules. Blocks are whole lines, the text stays as it is, and time is
+linear.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,13 @@ class LineRule(NamedTuple):
     Parameters
     ----------
     kind : of the block; None for lines that belong to the block below them, such as attributes.
-    opens : pattern of the beginning of its first line. Its groups are the ``title`` of a heading; what tells the level of one: ``level`` by
-        its length, the ``name`` of a section, or ``style`` by the order in which underlines appear; and ``marks``, as many as the level
-        of an item, which is else told by indentation.
-    until : which line is the last: "blank" is the one before a blank line or another block, "line" the first, "match" the end of what ``opens``
-        matches. "deeper" and "as deep" go on while lines are indented more than, or as much as, the first, "same" while ``opens``
-        matches. Another value is the pattern of the last line, in which ``{close}`` is what that group of ``opens`` matched; without
-        such a line, the block ends as with "blank".
+    opens : pattern of the beginning of its first line. Its groups are the ``title`` of a heading; what tells the level
+        of one: ``level`` by its length, the ``name`` of a section, or ``style`` by the order in which underlines
+        appear; and ``marks``, as many as the level of an item, which is else told by indentation.
+    until : which line is the last: "blank" is the one before a blank line or another block, "line" the first, "match"
+        the end of what ``opens`` matches. "deeper" and "as deep" go on while lines are indented more than, or as much
+        as, the first, "same" while ``opens`` matches. Another value is the pattern of the last line, in which
+        ``{close}`` is what that group of ``opens`` matched; without such a line, the block ends as with "blank".
     interrupts : False if a paragraph above must end with a blank line.
     after : what the block above ends with.
     """
@@ -43,7 +45,9 @@ class LineRule(NamedTuple):
 
 
 class _Open(NamedTuple):
-    """A block whose last line is not read yet; its kind is None while it is only lines that belong to the block below."""
+    """A block whose last line is not read yet; its kind is None while it is only lines that belong to the block
+    below.
+    """
 
     kind: BlockKind | None
     start: int
@@ -66,7 +70,9 @@ class Markup:
     environments: str = ""
 
     def blocks(self, text: str) -> tuple[Block, ...]:
-        """Return the blocks of a text, which consist of whole lines without the last line end; all but white space is in one."""
+        """Return the blocks of a text, which consist of whole lines without the last line end; all but white space is
+        in one.
+        """
         return tuple(_Scan(self, flatten(text)).blocks())
 
     def read_metadata(self, text: str) -> dict[str, str]:
@@ -205,7 +211,9 @@ class _Scan:
 
 
 def _balanced_end(flat: str, closing: re.Pattern[str], opening: re.Match[str]) -> int | None:
-    """Return the end of what closes a block; of what has a group ``again``, which opens another, as many must be closed."""
+    """Return the end of what closes a block; of what has a group ``again``, which opens another, as many must be
+    closed.
+    """
     depth, is_nesting = 1, "again" in closing.groupindex
     for match in closing.finditer(flat, opening.end()):
         depth += 1 if is_nesting and match["again"] else -1

@@ -36,9 +36,10 @@ _ADMONITIONS = "note|tip|hint|important|warning|caution|danger|error|attention|a
 _BORDER = r"[ \t]*=+(?:[ \t]+=+)+"
 RST = Markup(
     rules=(
-        LineRule("heading", rf"(?P<over>(?P<style>{_ADORNMENT})(?P=style){{2,}}){_END}\n[ \t]*(?P<title>\S[^\n]*)\n(?P=over){_END}", "match", interrupts=False),
-        LineRule("heading", rf"(?P<title>[^\s][^\n]*)\n(?P<style>{_ADORNMENT})(?P=style){{2,}}{_END}", "match", interrupts=False),
-        LineRule("code", _DIRECTIVE.format("code|code-block|sourcecode|parsed-literal|highlight|ipython|prompt"), "deeper"),
+        LineRule("heading", rf"(?P<over>(?P<style>{_ADORNMENT})(?P=style){{2,}}){_END}\n[ "
+                            rf"\t]*(?P<title>\S[^\n]*)\n(?P=over){_END}", "match", interrupts=False),
+        LineRule("heading", rf"(?P<title>[^\s][^\n]*)\n(?P<style>{_ADORNMENT})(?P=style){{2,}}{_END}", "match", interrupts=False),  # noqa: E501
+        LineRule("code", _DIRECTIVE.format("code|code-block|sourcecode|parsed-literal|highlight|ipython|prompt"), "deeper"),  # noqa: E501
         LineRule("formula", _DIRECTIVE.format("math"), "deeper"),
         LineRule("table", _DIRECTIVE.format("table|csv-table|list-table"), "deeper"),
         LineRule("figure", _DIRECTIVE.format("figure|image"), "deeper"),
@@ -48,7 +49,8 @@ RST = Markup(
         LineRule("table", rf"[ \t]*\+(?:[-=]+\+)+{_END}|[ \t]*\|(?=[^\n]*\|{_END})", "same", interrupts=False),
         LineRule("code", r"[ \t]*>>> ", interrupts=False),
         LineRule("code", r"[ \t]+\S", "as deep", interrupts=False, after="::"),
-        LineRule("item", r"[ \t]*(?:[-+*•‣]|(?:\d{1,9}|#|[a-z])[.)]|\((?:\d{1,9}|[a-z])\)|:[^:\s][^:\n]*:)(?=[ \t\n]|\Z)", interrupts=False),
+        LineRule("item", r"[ \t]*(?:[-+*•‣]|(?:\d{1,9}|#|[a-z])[.)]|\((?:\d{1,9}|[a-z])\)|:[^:\s][^:\n]*:)(?=[ "
+                         r"\t\n]|\Z)", interrupts=False),
     )
 )  # fmt: skip
 
@@ -75,9 +77,10 @@ ORG = Markup(
         LineRule("code", r"#\+(?!(?i:begin_|caption|name|attr_|header|results|tblfm))[a-zA-Z_]+:[^\n]*", "same"),
         LineRule(None, r"[ \t]*#\+(?i:name|attr_\w+|header|results)(?:\[[^\]\n]*\])?:"),
         LineRule("caption", r"[ \t]*#\+(?i:caption)(?:\[[^\]\n]*\])?:[^\n]*", "line"),
-        LineRule("heading", r"(?P<level>\*+)[ \t]+(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED)[ \t]+)?(?:\[#[A-Z0-9]\][ \t]+)?(?P<title>[^\n]*?)(?=[ \t]+:[\w@#%:]+:[ \t]*(?:\n|\Z)|[ \t]*(?:\n|\Z))", "line"),
-        LineRule("code", r"[ \t]*#\+(?i:begin)_(?P<close>(?i:src|example|export|comment))(?![a-zA-Z])", rf"^[ \t]*#\+end_{{close}}{_END}"),
-        LineRule("quote", r"[ \t]*#\+(?i:begin)_(?P<close>(?i:quote|verse|center))(?![a-zA-Z])", rf"^[ \t]*#\+end_{{close}}{_END}"),
+        LineRule("heading", r"(?P<level>\*+)[ \t]+(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED)[ \t]+)?(?:\[#[A-Z0-9]\][ "
+                            r"\t]+)?(?P<title>[^\n]*?)(?=[ \t]+:[\w@#%:]+:[ \t]*(?:\n|\Z)|[ \t]*(?:\n|\Z))", "line"),
+        LineRule("code", r"[ \t]*#\+(?i:begin)_(?P<close>(?i:src|example|export|comment))(?![a-zA-Z])", rf"^[ \t]*#\+end_{{close}}{_END}"),  # noqa: E501
+        LineRule("quote", r"[ \t]*#\+(?i:begin)_(?P<close>(?i:quote|verse|center))(?![a-zA-Z])", rf"^[ \t]*#\+end_{{close}}{_END}"),  # noqa: E501
         LineRule("code", rf"[ \t]*:(?:[A-Z]+):{_END}", rf"^[ \t]*:END:{_END}"),
         LineRule("formula", r"[ \t]*\\begin\{(?P<close>[a-zA-Z]+\*?)\}", r"\\end\{{close}\}"),
         LineRule("formula", r"[ \t]*\\\[", r"\\\]"),

@@ -23,8 +23,8 @@ _KNOWN = "a Word, PowerPoint, or Excel file (.docx, .pptx, .xlsx), OpenDocument 
 def kind_of(data: bytes, name: str) -> str:
     r"""Return "docx", "pptx", "xlsx", "odt" (any OpenDocument), "rtf", or "epub", whatever the suffix of a file is.
 
-    The parts of an archive unpack to at most `readers.sources.MAX_MEMBER` bytes together, those of XML to `MAX_XML_LENGTH` each,
-    and define no entities.
+    The parts of an archive unpack to at most `readers.sources.MAX_MEMBER` bytes together, those of XML to
+    `MAX_XML_LENGTH` each, and define no entities.
 
     Raises
     ------
@@ -65,7 +65,8 @@ def _archive_kind(data: bytes, name: str) -> tuple[str, str]:
         # A part is never read beyond its declared size.
         if total > MAX_MEMBER or largest > MAX_XML_LENGTH or len(members) > _MAX_MEMBERS:
             msg = (
-                f"{name} must unpack to at most {MAX_MEMBER:,} bytes in {_MAX_MEMBERS:,} parts, of which XML has at most "
+                f"{name} must unpack to at most {MAX_MEMBER:,} bytes in {_MAX_MEMBERS:,} parts, of which XML has "
+                "at most "
                 f"{MAX_XML_LENGTH:,} each, got {total:,} in {len(members):,}, {largest:,} of XML"
             )
             raise Unreadable(msg)

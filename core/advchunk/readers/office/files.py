@@ -32,11 +32,11 @@ _log = logging.getLogger("advchunk")
 def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None, hidden: bool = False) -> Document:
     """Read a file of Word, PowerPoint, Excel, or OpenDocument, RTF, or an EPUB; its bytes decide which.
 
-    The text is what a person sees: headings and items with their numbers, tables in Markdown, raised numbers as such, and notes
-    as ``[^1]``. A slide is a ``page``, with its notes; a sheet begins with its name as heading, which is also its ``sheet``. A
-    table that marks no header has its first row as header. The metadata have the file's ``title`` and ``authors``, and
-    ``left_out`` counts the comments, deletions, pictures, headers ... that are not in the text, as the log does. Nothing in the
-    file is run, and nothing outside it is read.
+    The text is what a person sees: headings and items with their numbers, tables in Markdown, raised numbers as such,
+    and notes as ``[^1]``. A slide is a ``page``, with its notes; a sheet begins with its name as heading, which is also
+    its ``sheet``. A table that marks no header has its first row as header. The metadata have the file's ``title`` and
+    ``authors``, and ``left_out`` counts the comments, deletions, pictures, headers ... that are not in the text, as the
+    log does. Nothing in the file is run, and nothing outside it is read.
 
     Parameters
     ----------

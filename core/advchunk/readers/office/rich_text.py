@@ -16,7 +16,8 @@ from advchunk.readers.table_layout import TableCell
 from advchunk.readers.writing import TextBlock, squeeze
 
 _TOKEN = re.compile(
-    r"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<hex>[\da-fA-F]{2})|\\(?P<sign>[^a-zA-Z])|(?P<brace>[{}])"
+    r"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? "
+    r"?|\\'(?P<hex>[\da-fA-F]{2})|\\(?P<sign>[^a-zA-Z])|(?P<brace>[{}])"
     r"|[\r\n]+|(?P<text>[^\\{}\r\n]+)",
     re.DOTALL,
 )
@@ -26,7 +27,7 @@ _CHARSETS = {  # their code pages
 }  # fmt: skip
 _SIGNS = {
     "tab": "\t", "line": "\n", "softline": "\n", "page": "\f", "emdash": "—", "endash": "–", "lquote": "‘",  # noqa: RUF001
-    "rquote": "’", "ldblquote": "“", "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ", "qmspace": " ", "nestcell": "\t",
+    "rquote": "’", "ldblquote": "“", "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ", "qmspace": " ", "nestcell": "\t",  # noqa: E501
 }  # fmt: skip
 _ESCAPED = {"\\": "\\", "{": "{", "}": "}", "~": "\xa0", "_": "-", "\n": "\n", "\r": "\n"}
 _READ = frozenset({"shpinst", "shppict", "footnote", "ud", "shptxt"})  # starred groups that are read
@@ -40,7 +41,7 @@ _COUNTED = {
 }  # fmt: skip
 _SKIPPED = frozenset(
     """fonttbl colortbl fldinst nonshppict info xe tc nonesttables shprslt upr bkmkstart bkmkend ftnsep ftnsepc aftnsep sp
-    themedata filetbl revtbl rxe txe""".split()  # noqa: SIM905
+    themedata filetbl revtbl rxe txe""".split()  # noqa: E501, SIM905
 )
 _LAYOUT = frozenset({"par", "sect", "cell", "row", "trowd", "trhdr", "cellx", "clmgf", "clmrg", "clvmgf", "clvmrg"})
 _BULLET = re.compile(r"[•·][ \t]+")

@@ -39,7 +39,8 @@ def kind_of_style(name: str) -> tuple[BlockKind | None, int, bool]:
 class Style(NamedTuple):
     """The properties of a style, with those of the styles that it is based on.
 
-    ``level`` is that of a heading, ``script`` as in `join_scripts`, and ``numbered_by`` the style that has the list ``num``.
+    ``level`` is that of a heading, ``script`` as in `join_scripts`, and ``numbered_by`` the style that has the list
+    ``num``.
     """
 
     kind: BlockKind = "paragraph"
@@ -54,7 +55,9 @@ class Style(NamedTuple):
 
 
 class Styles(dict[str, Style]):
-    """The styles of a file by id, each read when it is needed; the kind of one that is not defined follows from its id."""
+    """The styles of a file by id, each read when it is needed; the kind of one that is not defined follows from its
+    id.
+    """
 
     def __init__(self, root: Any) -> None:
         super().__init__({"": Style()})

@@ -21,8 +21,8 @@ from advchunk.readers.writing import Furniture, squeeze
 from advchunk.records import Document
 
 Detector: TypeAlias = Callable[[Image], Iterable[tuple[str, Sequence[float], float]]]
-"""A callable from the image of a page to its regions: a label, a box (left, top, right, bottom) in pixels, and a score in
-0..1. `shapes.label_kind` maps the labels of common data sets to block kinds; regions with other labels are text."""
+"""A callable from the image of a page to its regions: a label, a box (left, top, right, bottom) in pixels, and a score
+in 0..1. `shapes.label_kind` maps the labels of common data sets to block kinds; regions with other labels are text."""
 
 _log = logging.getLogger("advchunk")
 _NO_TITLE = re.compile(r"(?i)\s*|untitled.*|.*\.(?:docx?|tex|dvi|pdf|indd|qxd|pptx?|odt|rtf)|microsoft word.*")
@@ -41,19 +41,19 @@ def read(
     """Read a PDF in the order of its text, except where the page disproves it; each region is a block with its places.
 
     The text is the one embedded in the file, not OCR. It has every line once, except for running heads and page numbers
-    that three pages prove, and for characters that have no Unicode value; ``left_out`` in the metadata counts them. Words
-    divided at line ends are joined, and the dots of a table of contents shortened. Lines in a monospaced font are code. Tables become pipe tables: their
-    cells are those that are drawn, by pdfplumber, or else found by position; one that continues on the next page is one table,
-    with its header once. Docling recognizes tables better. The metadata has the file's ``title`` and ``authors``; a heading that repeats the
-    title is left out of section paths.
+    that three pages prove, and for characters that have no Unicode value; ``left_out`` in the metadata counts them.
+    Words divided at line ends are joined, and the dots of a table of contents shortened. Lines in a monospaced font are
+    code. Tables become pipe tables: their cells are those that are drawn, by pdfplumber, or else found by position; one
+    that continues on the next page is one table, with its header once. Docling recognizes tables better. The metadata
+    has the file's ``title`` and ``authors``; a heading that repeats the title is left out of section paths.
 
     Parameters
     ----------
     metadata : overrides that of the file.
     detector : finds regions: "rapid" (rapid-layout, 0.3 s a page); a callable that takes the image of a page, (h, w, 3)
-        uint8, and returns a label, a box in pixels (left, top, right, bottom) and a score for each region; or None, to use
-        only the lines (0.1 s a page), which shows paragraphs, columns, headings, lists, code, and tables that are drawn or whose
-        columns are apart, but not figures and captions.
+        uint8, and returns a label, a box in pixels (left, top, right, bottom) and a score for each region; or None, to
+        use only the lines (0.1 s a page), which shows paragraphs, columns, headings, lists, code, and tables that are
+        drawn or whose columns are apart, but not figures and captions.
         "auto" is "rapid" if it is installed, else None, with a warning.
     furniture : whether headers, footers and page numbers are dropped, or kept as blocks.
     pages : page numbers to read, from 1; None for all.
@@ -130,7 +130,8 @@ def _as_detector(detector: Any) -> Detector | None:
         return rapid_detector
     if isinstance(detector, str) or not (detector is None or callable(detector)):
         msg = (
-            'detector must be "auto", "rapid", a callable that takes the image of a page, or None for a PDF; results of '
+            'detector must be "auto", "rapid", a callable that takes the image of a page, or None for a PDF; '
+            "results of "
             f"Docling, layoutparser and docTR are passed as JSON instead; got {detector!r}"
         )
         raise ConfigurationError(msg)

@@ -47,7 +47,8 @@ _BOLD_NAME = re.compile(r"(?i)bold|black|heavy|demi|cmb|[.-]b$")
 _MONO_NAME = re.compile(r"(?i)mono|courier|typewriter|cmtt|consol|menlo")
 _NARROW = frozenset("fijlt")  # lower-case letters narrower than the others, unless the font is monospaced
 _LETTERS = frozenset(ascii_lowercase)
-# Words and numbers, as codes spell them that are characters in fonts without a map, such as those of figures by matplotlib.
+# Words and numbers, as codes spell them that are characters in fonts without a map, such as those of figures by
+# matplotlib.
 _SPELT = re.compile(
     r"[(\[]?(?:[A-Z]?[a-z]+|[A-Z]+|[-+−]?\d[\d.,/%:−–]*[A-Za-z]{0,2})(?:[-/'][A-Za-z\d]+)*[)\].,:;?!%]*"
 )
@@ -69,7 +70,9 @@ class _Characters(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """A page: its size, its lines, the number of its drawn shapes, its image if it was drawn, and the image's pixels per point."""
+    """A page: its size, its lines, the number of its drawn shapes, its image if it was drawn, and the image's pixels
+    per point.
+    """
 
     sheet: Sheet
     lines: list[Line]

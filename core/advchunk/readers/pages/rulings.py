@@ -22,7 +22,9 @@ _log = logging.getLogger("advchunk")
 
 @contextmanager
 def open_rulings(data: bytes, password: str | None, name: str) -> Iterator[FindGrids]:
-    """Open a PDF when its first grid is asked for; pages that pdfplumber cannot read have none, and a warning says so."""
+    """Open a PDF when its first grid is asked for; pages that pdfplumber cannot read have none, and a warning says
+    so.
+    """
     failures = dict[int, str]()
     with ExitStack() as stack:
 

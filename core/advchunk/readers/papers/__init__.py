@@ -3,7 +3,7 @@
 from advchunk.readers import PROLOGUE
 from advchunk.registry import Registration
 
-_JATS = r"(?:article|pmc-articleset|sub-article)\b(?=[^>]*(?:article-type|dtd-version|xmlns:xlink|xmlns:mml|>(?:\s|<[?!][^>]*>)*<(?:front|article)\b))"
+_JATS = r"(?:article|pmc-articleset|sub-article)\b(?=[^>]*(?:article-type|dtd-version|xmlns:xlink|xmlns:mml|>(?:\s|<[?!][^>]*>)*<(?:front|article)\b))"  # noqa: E501
 _NLM = r"[\ufeff\s]*(?:<\?[^>]*>\s*|<!--(?s:.*?)-->\s*)*+<!DOCTYPE\s+\w+\s+PUBLIC\s+[\"']-//NLM//DTD (?:JATS|Journal)"
 
 REGISTRATIONS = (

@@ -1,7 +1,7 @@
 """Read biomedical abstracts: plain ones, abstracts with known sections, and PubMed records.
 
-A document's text is normalized (`readers.pubmed.abstracts.normalization`), and its ``offsets`` map it to the input. Labels
-(`readers.pubmed.abstracts.labels`) stay in the text, as heading blocks.
+A document's text is normalized (`readers.pubmed.abstracts.normalization`), and its ``offsets`` map it to the input.
+Labels (`readers.pubmed.abstracts.labels`) stay in the text, as heading blocks.
 """
 
 from collections.abc import Mapping
@@ -31,8 +31,8 @@ __all__ = [
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     """Read one abstract: plain text, with or without labels; a MEDLINE record; or a PubmedArticle in XML.
 
-    The last two have metadata, which ``metadata`` overrides, their uid as id by default, and an empty text if there is no
-    abstract (`readers.pubmed.records`). Several records, or XML that cannot be read, raise `ConfigurationError`.
+    The last two have metadata, which ``metadata`` overrides, their uid as id by default, and an empty text if there is
+    no abstract (`readers.pubmed.records`). Several records, or XML that cannot be read, raise `ConfigurationError`.
 
     >>> document = read("Aim: To see.  Results: It was seen.")
     >>> [(block.kind, block.title or document.text[slice(*block.span)]) for block in document.blocks]

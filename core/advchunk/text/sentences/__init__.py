@@ -98,14 +98,14 @@ def sentences(text: str, language: str = AUTO, *, by_paragraph: bool = False, st
     A blank line always ends a sentence; a line end alone does so only before a list item or a mail header, and after an
     entry of a table of contents ("Tea ..... 22"). Letter case only
     breaks ties. Brackets and quotes of up to 300 characters stay whole. A stretch of more than 600 characters without a
-    stop, as in a transcript, is divided into pieces of 100 to 300. Paragraphs are split separately, so an edit to one does
-    not affect another.
+    stop, as in a transcript, is divided into pieces of 100 to 300. Paragraphs are split separately, so an edit to one
+    does not affect another.
 
     Parameters
     ----------
-    language : code of the language; ``pt-BR`` counts as ``pt``. There are abbreviations and openers for 24 languages; the
-        words of English apply to others. The stops are those of all scripts in Unicode. "auto" detects it in the text, and
-        from each long paragraph (`detection.language_of`).
+    language : code of the language; ``pt-BR`` counts as ``pt``. There are abbreviations and openers for 24 languages;
+        the words of English apply to others. The stops are those of all scripts in Unicode. "auto" detects it in the
+        text, and from each long paragraph (`detection.language_of`).
     by_paragraph : tell the language of each paragraph of 200 characters or more; the others are in that given.
     starts : ascending offsets at which lines begin that are split like paragraphs, such as items of a list.
 
@@ -223,7 +223,9 @@ def _stop_ends(paragraph: Paragraph, start: int, end: int, stops: Sequence[int],
 
 
 def spacy_documents(text: str, nlp: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the offset and the spaCy document of each paragraph, split where it exceeds the pipeline's ``max_length``."""
+    """Yield the offset and the spaCy document of each paragraph, split where it exceeds the pipeline's
+    ``max_length``.
+    """
     seen = _SURROGATE.sub("\ufffd", text)  # which spaCy cannot encode
     edges = paragraph_edges(text)
     starts = [at for start, end in pairwise(edges) for at in range(start, end, nlp.max_length)]

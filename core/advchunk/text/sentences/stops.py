@@ -20,8 +20,8 @@ from advchunk.text.sentences.words import Words, get_words
 MAX_WORD = 32
 _MAX_HABITS = 2**14
 
-# Stops that need no space after them, and Unicode's Sentence_Break=STerm of living scripts, which often have none. Tibetan has
-# no other than the shad, which also ends clauses.
+# Stops that need no space after them, and Unicode's Sentence_Break=STerm of living scripts, which often have none.
+# Tibetan has no other than the shad, which also ends clauses.
 WIDE_STOPS = "。！？｡﹗﹖︒‼⁇⁈⁉।॥۔؟։።፧፨။។៕᠃᠉܀܁܂߹꓿꛳꛷᱾᱿།༎༏༐༑꧉᭚᭛᭟꯫᪨᪩꘎᥄᥅꩝꩞꩟\u037e"
 _ANY = rf"[.!?…{WIDE_STOPS}]"
 _ANY_STOP = re.compile(_ANY)
@@ -157,7 +157,9 @@ class Stop:
         return next(answer for rule in rules if (answer := rule(self)) is not None)
 
     def _continues_after_wide(self) -> bool:
-        """Return True before a mark, before a particle after a quotation, and after a bracket opened in mid-sentence."""
+        """Return True before a mark, before a particle after a quotation, and after a bracket opened in
+        mid-sentence.
+        """
         inner = self.match.end("wide")
         opening = {"）": "（", ")": "("}.get(self.text[inner : self.end][:1])
         if opening and self.text.rfind(opening, max(self.first + 1, self.at - NEAR), self.at) >= 0:
@@ -310,7 +312,9 @@ def _before_quotation(stop: Stop) -> bool | None:
 
 
 def _after_mark(stop: Stop) -> bool | None:
-    """End before a capital after a reference or a bracket, "shown.[12]The", or white space, "rained .It"; not in " .Net"."""
+    """End before a capital after a reference or a bracket, "shown.[12]The", or white space, "rained .It"; not in "
+    .Net".
+    """
     if stop.match["trail"] or stop.previous in {")", "]"}:
         return _is_title(stop)
     return _is_title(stop) and (stop.precedes_starter or len(stop.following) > 3) if stop.previous.isspace() else None
@@ -347,8 +351,8 @@ _GLUED_RULES: tuple[_Rule, ...] = (_before_quotation, _after_mark, _unspaced, _a
 class Habits(dict[str, bool | None]):
     """The answer of the rules to a full stop between a word and white space and a next word, if little else matters.
 
-    True if a sentence ends there, False if none ends unless the next word is one of ``words.openers``, None if it depends on
-    more. A look-up is faster than the rules, which give the same answer.
+    True if a sentence ends there, False if none ends unless the next word is one of ``words.openers``, None if it
+    depends on more. A look-up is faster than the rules, which give the same answer.
     """
 
     def __init__(self, words: Words) -> None:

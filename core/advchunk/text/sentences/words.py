@@ -35,7 +35,9 @@ class Words:
 
     @cached_property
     def openers(self) -> frozenset[str]:
-        """All words before which a sentence may end with an abbreviation, except with those that end it before any capital."""
+        """All words before which a sentence may end with an abbreviation, except with those that end it before any
+        capital.
+        """
         return self.starters | self.strong_starters
 
 

@@ -52,7 +52,8 @@ def chunked(chances, **params):
 
 
 def published(chances, threshold=0.0):
-    """The loop of ``chunk_rag.py``: keep while P(keep) - P(split) is at least the mean of the last five; there, above it."""
+    """The loop of ``chunk_rag.py``: keep while P(keep) - P(split) is at least the mean of the last five; there, above
+    it."""
     chunks, current, differences = [], [0], []
     for i in range(1, len(chances)):
         difference = (1 - chances[i]) - chances[i]

@@ -21,7 +21,8 @@ penalties = st.sampled_from([0.0, 0.7, 5.0])
 
 @st.composite
 def budgets(draw, lengths):
-    """Most tokens from each unit on: as chunks have them, whose context never grows faster than the text before them."""
+    """Most tokens from each unit on: as chunks have them, whose context never grows faster than the text before
+    them."""
     sizes = [draw(st.integers(1, 20))]
     for size in lengths[:-1]:
         sizes.append(draw(st.integers(max(sizes[-1] - size, 1), 20)))

@@ -37,7 +37,9 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
         return units if self.structure else Units(units.text, units.edges, units.sizes)
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:
-        """Return a segmentation whose cuts are where the layout is strong, unless components are filled to the limit."""
+        """Return a segmentation whose cuts are where the layout is strong, unless components are filled to the
+        limit.
+        """
         return (
             keep_headings(units, segmentation)
             if self.rule == "capacity"
@@ -127,7 +129,9 @@ def tile_pieces(
 
 
 def _split_long(units: Units, tiler: Tiler, whole: Collection[int], limits: Limits) -> Units:
-    """Split units over ``max_tokens``, except those that start at offsets in ``whole``; return units with their tokens."""
+    """Split units over ``max_tokens``, except those that start at offsets in ``whole``; return units with their
+    tokens.
+    """
     text, edges, parts = units.text, units.edges.tolist(), list[Span]()
     size_to = dict(zip(edges[1:], units.token_counts().tolist(), strict=True))
     for start, end in pairwise(edges):

@@ -50,7 +50,8 @@ class Answer(NamedTuple):
 def parse_answer(answer: str, start: int, end: int) -> Answer:
     r"""Return the longest ascending run of an answer's chapters that begin with one of the units ``start`` to ``end``.
 
-    Raise `BadModelOutput` if there is none, or if more headings would be ignored than kept: then the numbers mean nothing.
+    Raise `BadModelOutput` if there is none, or if more headings would be ignored than kept: then the numbers mean
+    nothing.
 
     >>> parse_answer("## 1 Cats\n## 7 Dogs\n## 4 Courts", 0, 9)
     Answer(chapters=[Chapter(unit=0, title='Cats'), Chapter(unit=6, title='Dogs')], ignored=1)
@@ -58,7 +59,10 @@ def parse_answer(answer: str, start: int, end: int) -> Answer:
     headings = parse_chapters(answer)
     run = longest_ascending_run(headings, start, end)
     if not run or 2 * len(run) < len(headings):
-        msg = f"a chat model must answer with headings such as '## 12 Title', in ascending order, got {answer[:_MAX_QUOTE]!r}"
+        msg = (
+            "a chat model must answer with headings such as '## 12 Title', in ascending order, got "
+            f"{answer[:_MAX_QUOTE]!r}"
+        )
         raise BadModelOutput(msg)
     return Answer(run, len(headings) - len(run))
 
@@ -155,8 +159,8 @@ class Coherence:
     def discard(self, boundaries: Sequence[int], kept: Set[int], threshold: float) -> dict[int, float]:
         """Return the coherence at each boundary (ascending units) within the sections that it divides.
 
-        Boundaries above the threshold are discarded one by one, that with the most coherent sections first, so a wrong one
-        does not hide that the sections beside it belong together. Those in ``kept`` are not.
+        Boundaries above the threshold are discarded one by one, that with the most coherent sections first, so a wrong
+        one does not hide that the sections beside it belong together. Those in ``kept`` are not.
         """
         places, coherence = [0, *boundaries, len(self._sums) - 1], dict[int, float]()
 

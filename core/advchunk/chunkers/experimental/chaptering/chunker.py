@@ -52,11 +52,11 @@ class LLMChapteringParams(ChatParams):
     """Cut where a chat model begins a section, if the text is less coherent there.
 
     The model is shown numbered sentences under an outline of the document's headings, and answers with Markdown
-    headings such as ``## 12 Title``. Nothing else in its answer is read. Only the longest ascending run of numbers is used;
-    if other headings are ignored, a warning is logged, and ``chapter_status`` in the metadata is "misnumbered". A boundary
-    is discarded if the sentences around it, within the two sections that it divides, are more alike than most in the document,
-    unless there is a heading: one by one, that between the most coherent sections first. The remaining ones move to a nearby
-    heading. Titles are written into metadata as ``chapter``.
+    headings such as ``## 12 Title``. Nothing else in its answer is read. Only the longest ascending run of numbers is
+    used; if other headings are ignored, a warning is logged, and ``chapter_status`` in the metadata is "misnumbered". A
+    boundary is discarded if the sentences around it, within the two sections that it divides, are more alike than most
+    in the document, unless there is a heading: one by one, that between the most coherent sections first. The remaining
+    ones move to a nearby heading. Titles are written into metadata as ``chapter``.
 
     Whatever the answer, the text of the chunks is the document's. A title is the model's: one line of at most 120
     characters. Instructions in a document can move its boundaries and dictate its titles, and nothing else.
@@ -67,10 +67,10 @@ class LLMChapteringParams(ChatParams):
     ascending numbers of that window in at least half of its headings; or if no boundary remains in the document
     although some were proposed, or although it is longer than a section.
 
-    ``support_width`` was chosen on half of 48 Wikipedia articles in four languages, in documents of five articles each. In
-    those of the other half, 87 % of the wrong boundaries (two sentences or more from a change of article, proposed along
-    with all right ones) are discarded, and .7 % of the right ones. Its quality is the chat model's, and none large
-    enough was measured.
+    ``support_width`` was chosen on half of 48 Wikipedia articles in four languages, in documents of five articles each.
+    In those of the other half, 87 % of the wrong boundaries (two sentences or more from a change of article, proposed
+    along with all right ones) are discarded, and .7 % of the right ones. Its quality is the chat model's, and none
+    large enough was measured.
 
     Departs from the specification by default: numbered units are headings (``outline``), to which boundaries move;
     ``preset="published"`` sets this back. The ``layout_weight`` has no effect here.
@@ -78,15 +78,16 @@ class LLMChapteringParams(ChatParams):
     Parameters
     ----------
     preset : "published", the specification.
-    max_section_tokens : maximum tokens of a section to ask for, 1..max_tokens; None is ``max_tokens``, at which longer ones
-        are cut.
-    window_tokens : tokens of text per call, >= 256, counted like those of chunks; fewer if sections are so short that their
-        headings would not fit into an answer. Instructions, outline and answer take up to 4096 more. The model's own
-        tokenizer may count more.
+    max_section_tokens : maximum tokens of a section to ask for, 1..max_tokens; None is ``max_tokens``, at which longer
+        ones are cut.
+    window_tokens : tokens of text per call, >= 256, counted like those of chunks; fewer if sections are so short that
+        their headings would not fit into an answer. Instructions, outline and answer take up to 4096 more. The model's
+        own tokenizer may count more.
     window_overlap : share of a window that the next one repeats, 0..0.5, but at least two sentences.
     attempts : maximum requests per window, >= 1, until an answer can be used; each uses the next ``seed``.
     support : percentile (0..100) of the document's similarities that a boundary must be below; 100 discards none.
-    support_width : maximum sentences on each side that are compared, >= 1: the mean of four and more up to this is taken.
+    support_width : maximum sentences on each side that are compared, >= 1: the mean of four and more up to this is
+        taken.
     heading_reach : maximum sentences that a boundary moves to a heading, >= 0; a heading takes the nearest boundary.
 
     References

@@ -17,28 +17,30 @@ from advchunk.text.tiling import from_ends, unit_end
 class Edus:
     """Tile a text with its elementary discourse units; usable as the ``sentence_splitter`` of any chunker.
 
-    Units are those of the RST Discourse Treebank, with the departures below: sentences; clauses with their own subject that
-    are coordinated by "and", "but", a semicolon or a colon; adverbial clauses, also with a participle ("without telling
-    anyone"); the clause reported by a verb of saying or thinking, and ", he said" after it; relative clauses after a comma;
-    and phrases that open with a strong cue ("because of", "according to").
+    Units are those of the RST Discourse Treebank, with the departures below: sentences; clauses with their own subject
+    that are coordinated by "and", "but", a semicolon or a colon; adverbial clauses, also with a participle ("without
+    telling anyone"); the clause reported by a verb of saying or thinking, and ", he said" after it; relative clauses
+    after a comma; and phrases that open with a strong cue ("because of", "according to").
 
-    Departures: units tile the text, so clauses in the middle of another unit stay in it; so do restrictive relative clauses
-    and clausal subjects, as in Mann and Thompson. Brackets and quotations are kept whole. Bare infinitives of purpose, and
-    second predicates of one subject, are not units.
+    Departures: units tile the text, so clauses in the middle of another unit stay in it; so do restrictive relative
+    clauses and clausal subjects, as in Mann and Thompson. Brackets and quotations are kept whole. Bare infinitives of
+    purpose, and second predicates of one subject, are not units.
 
-    On 26 of our English sentences, annotated by hand, connectives and punctuation have a recall of .91 and a precision of
-    .95. 1 to 2 million characters take a second. Verbs are recognized in English only: in other languages any two words count
-    as a clause, and commas decide.
+    On 26 of our English sentences, annotated by hand, connectives and punctuation have a recall of .91 and a precision
+    of .95. 1 to 2 million characters take a second. Verbs are recognized in English only: in other languages any two
+    words count as a clause, and commas decide.
 
     Parameters
     ----------
-    language : code of the language whose connectives are used, "auto" that of each text; without a lexicon, only sentences and semicolons count.
+    language : code of the language whose connectives are used, "auto" that of each text; without a lexicon, only
+        sentences and semicolons count.
     connectives : changes to the language's lexicon (see `get_lexicon`).
     sentences : splitter into the sentences that contain the units (see `as_tiler`).
 
-    See Carlson & Marcu 2001, "Discourse Tagging Reference Manual", ISI-TR-545. Carlson, Marcu & Okurowski 2001, "Building a
-    discourse-tagged corpus in the framework of Rhetorical Structure Theory", SIGdial. Mann & Thompson 1988, "Rhetorical
-    Structure Theory", Text 8(3). Prasad et al. 2008, "The Penn Discourse TreeBank 2.0", LREC, for connectives.
+    See Carlson & Marcu 2001, "Discourse Tagging Reference Manual", ISI-TR-545. Carlson, Marcu & Okurowski 2001,
+    "Building a discourse-tagged corpus in the framework of Rhetorical Structure Theory", SIGdial. Mann & Thompson 1988,
+    "Rhetorical Structure Theory", Text 8(3). Prasad et al. 2008, "The Penn Discourse TreeBank 2.0", LREC, for
+    connectives.
 
     >>> Edus()("If it rains, we stay, but she said that it would not.").strings()
     ['If it rains, ', 'we stay, ', 'but she said ', 'that it would not.']

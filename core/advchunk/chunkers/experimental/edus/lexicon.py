@@ -48,8 +48,8 @@ class Connective:
     words : in lower case.
     strength : "strong" opens a segment; "weak" does not.
     kind : position. An "adverb" is at the start of a sentence or after a semicolon, colon or dash; a "conjunction"
-        before a clause with its own subject; a "subordinator" before any clause; a "preposition" before a phrase that is a
-        unit even though it has no verb; a "relative" after a comma.
+        before a clause with its own subject; a "subordinator" before any clause; a "preposition" before a phrase that
+        is a unit even though it has no verb; a "relative" after a comma.
     comma : "before" or "after" to require a comma there; the start of a sentence counts as one before.
     not_before, not_after : neighboring words that rule it out, such as "to" after "in contrast".
     """
@@ -109,7 +109,9 @@ class Lexicon:
         return [Token(match[0].lower().replace("’", "'"), *match.span()) for match in matches]
 
     def at(self, tokens: Sequence[Token], i: int) -> tuple[Connective, int] | None:
-        """Return the longest connective at token ``i`` in a valid position, and the index after its last token; else None."""
+        """Return the longest connective at token ``i`` in a valid position, and the index after its last token; else
+        None.
+        """
         for words, connective in self._phrases.get(tokens[i].text, ()):
             end = i + len(words)
             if tuple(token.text for token in tokens[i:end]) == words and _is_valid(connective, tokens, i, end):

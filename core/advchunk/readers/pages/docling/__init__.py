@@ -2,12 +2,14 @@
 
 The body is read in its own order:
 
-- a single title is the document's, and a heading that is not repeated in the context of chunks; several (slides, pages) are
-  headings above all others; a numbered heading is below that of its number's first part ("4.1" below "4");
+- a single title is the document's, and a heading that is not repeated in the context of chunks; several (slides, pages)
+  are headings above all others; a numbered heading is below that of its number's first part ("4.1" below "4");
 - list items have markers and levels; ticked boxes are ``[x]``;
-- parts of a paragraph are joined, without markup except superscripts (10⁹) and the ``$`` and backticks of formulas and code;
+- parts of a paragraph are joined, without markup except superscripts (10⁹) and the ``$`` and backticks of formulas and
+  code;
 - spans of tables are filled; the text of a cell is in the table only, even if Docling repeats it;
-- pictures have captions, footnotes and, where a model added them, a description and chart data, but no text within them;
+- pictures have captions, footnotes and, where a model added them, a description and chart data, but no text within
+  them;
 - forms and fields are lines, ``key: value``; sheets of a workbook are headed by their names;
 - page headers and footers are dropped or kept; watermarks, hidden text and speakers' notes are always dropped.
 
@@ -31,8 +33,8 @@ def read(
 ) -> Document:
     """Read the JSON of a document, as ``export_to_dict`` and ``save_as_json`` write it, of any schema 1.x.
 
-    The metadata has ``title``, ``filename``, ``mimetype``, ``binary_hash``, ``source`` (its address, else the file name) and
-    ``page_count``, where the document has them. Blocks have ``places``.
+    The metadata has ``title``, ``filename``, ``mimetype``, ``binary_hash``, ``source`` (its address, else the file
+    name) and ``page_count``, where the document has them. Blocks have ``places``.
 
     Parameters
     ----------
@@ -41,8 +43,8 @@ def read(
 
     Raises
     ------
-    ConfigurationError : the JSON cannot be parsed, has another schema, or is larger than any real document; or, with its
-        path, a value has the wrong type, a reference is dangling, or an item contains itself.
+    ConfigurationError : the JSON cannot be parsed, has another schema, or is larger than any real document; or, with
+        its path, a value has the wrong type, a reference is dangling, or an item contains itself.
 
     >>> item = {"self_ref": "#/texts/0", "label": "text", "text": "Weight fell."}
     >>> body = {"self_ref": "#/body", "children": [{"$ref": "#/texts/0"}]}
@@ -51,7 +53,7 @@ def read(
     >>> read('{"schema_name": "DoclingDocument", "version": "2.0.0"}')
     Traceback (most recent call last):
     advchunk.errors.ConfigurationError: a Docling document must be of schema DoclingDocument 1.x, got DoclingDocument 2.0.0
-    """
+    """  # noqa: E501
     return _document(parse_json(text), id, metadata, furniture)
 
 
@@ -86,9 +88,10 @@ def is_chunk(metadata: Mapping[str, Any]) -> bool:
 def restore_layout(chunk: Document) -> Document | None:
     r"""Return a chunk made by Docling with its layout, so that it can be split again; None for any other document.
 
-    Docling's loader puts headings and captions before the text of each chunk, one per line. They become blocks above every
-    piece; where they are missing, ``section`` and ``title_path`` of the metadata hold them. Every block has the pages of
-    the whole chunk, and boxes only if they are measured from the top, because the height of the page is unknown.
+    Docling's loader puts headings and captions before the text of each chunk, one per line. They become blocks above
+    every piece; where they are missing, ``section`` and ``title_path`` of the metadata hold them. Every block has the
+    pages of the whole chunk, and boxes only if they are measured from the top, because the height of the page is
+    unknown.
 
     >>> meta = {"schema_name": "docling_core.transforms.chunker.DocMeta", "headings": ["Results"],
     ...         "doc_items": [{"label": "text", "prov": [{"page_no": 3}]}]}

@@ -40,7 +40,8 @@ class _Run(NamedTuple):
 
 
 class Body:
-    """The tree of the items of a document of schema 1.x; with ``keeps_furniture``, page headers and footers are written.
+    """The tree of the items of a document of schema 1.x; with ``keeps_furniture``, page headers and footers are
+    written.
 
     Both methods raise `ConfigurationError` for a value of the wrong type, a dangling reference, an item in itself, too
     many items, or tables too large.

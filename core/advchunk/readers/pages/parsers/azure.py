@@ -1,8 +1,8 @@
 """Read the ``AnalyzeResult`` of Azure Document Intelligence: its JSON, that of the service, or the object.
 
-If its content is Markdown, that is the text, unchanged, so that chunks are spans of it. If it is plain text, the text is made of
-the paragraphs and tables in their order; a paragraph in a table comes in the table only. Boxes of PDFs are in points, those of
-pictures in pixels. See azure-ai-documentintelligence 1.0.
+If its content is Markdown, that is the text, unchanged, so that chunks are spans of it. If it is plain text, the text
+is made of the paragraphs and tables in their order; a paragraph in a table comes in the table only. Boxes of PDFs are
+in points, those of pictures in pixels. See azure-ai-documentintelligence 1.0.
 """
 
 import re
@@ -32,14 +32,15 @@ _ROLES: Mapping[str, BlockKind] = {
     "formulaBlock": "formula",
 }
 _KEYS = frozenset({
-    "apiVersion", "modelId", "stringIndexType", "contentFormat", "content", "pages", "paragraphs", "tables", "figures", "sections",
+    "apiVersion", "modelId", "stringIndexType", "contentFormat", "content", "pages", "paragraphs", "tables", "figures", "sections",  # noqa: E501
     "keyValuePairs", "styles", "languages", "documents", "warnings",
 })  # fmt: skip
 _INCH = 72.0  # points
 
 
 def restore_layout(loaded: Document) -> Document | None:
-    """Return a document of LangChain's loader, whose metadata are the whole result, with its layout; None for any other.
+    """Return a document of LangChain's loader, whose metadata are the whole result, with its layout; None for any
+    other.
 
     The result is left out of the metadata.
     """

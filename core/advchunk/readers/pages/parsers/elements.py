@@ -127,7 +127,10 @@ def to_plain(result: Any) -> Any:
     try:
         return json.loads(json.dumps(result, default=_export))
     except (TypeError, ValueError, RecursionError) as error:
-        msg = f"a result must be JSON, or objects with {', '.join(_EXPORTS)}, got {type(result).__name__}: {first_line(error)}"
+        msg = (
+            f"a result must be JSON, or objects with {', '.join(_EXPORTS)}, got {type(result).__name__}: "
+            f"{first_line(error)}"
+        )
         raise ConfigurationError(msg) from None
 
 
@@ -138,14 +141,18 @@ def _export(item: Any) -> Any:
 
 
 def check_keys(item: Object, *keys: str) -> Object:
-    """Return an object that has at least one of the keys that all of its kind have; raise `ConfigurationError` if it does not."""
+    """Return an object that has at least one of the keys that all of its kind have; raise `ConfigurationError` if it
+    does not.
+    """
     rule = f"{item.path or 'the root'} must have {' or '.join(keys)}"
     require(any(key in item for key in keys), rule, [*item][:10])
     return item
 
 
 def points_place(page: int, points: Sequence[float], scale: float = 1.0) -> Place:
-    """Return a place whose box is that around points, alternating x and y, times ``scale``; without a box if there are none."""
+    """Return a place whose box is that around points, alternating x and y, times ``scale``; without a box if there are
+    none.
+    """
     if len(points) < 2:
         return Place(page)
     sides = min(points[::2]), min(points[1::2]), max(points[::2]), max(points[1::2])

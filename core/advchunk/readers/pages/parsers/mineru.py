@@ -1,7 +1,7 @@
 """Read the contents that MinerU writes as ``content_list.json``, of versions 1 to 4.
 
-Tables keep their captions and footnotes beside them; a picture is its description. Boxes are in MinerU's unit, thousandths
-of the page.
+Tables keep their captions and footnotes beside them; a picture is its description. Boxes are in MinerU's unit,
+thousandths of the page.
 """
 
 from collections.abc import Mapping
@@ -59,7 +59,9 @@ def _write_item(item: Object, name: str, writer: ElementWriter, places: list[Pla
 
 
 def _notes(item: Object, name: str, part: str) -> list[str]:
-    """Return the captions or footnotes of a table, picture or listing; MinerU 1 calls those of pictures ``img_caption``."""
+    """Return the captions or footnotes of a table, picture or listing; MinerU 1 calls those of pictures
+    ``img_caption``.
+    """
     keys = [f"{name}_{part}", *([f"img_{part}"] if name == "image" else [])]
     return [text for key in keys for text in item.texts(key)]
 

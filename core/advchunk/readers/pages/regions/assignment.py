@@ -48,8 +48,8 @@ def build_regions(
 
     Detections are only approximate: of two in the same place the more confident one counts, a table or figure absorbs
     everything inside it except its caption, and a paragraph absorbs lines just outside its box that continue it. Lines
-    outside detections become paragraphs. Then `rules` correct what the lines disprove. The boxes of regions are those of
-    their lines. ``setting`` is that of the document, by default of the lines.
+    outside detections become paragraphs. Then `rules` correct what the lines disprove. The boxes of regions are those
+    of their lines. ``setting`` is that of the document, by default of the lines.
     """
     detections = _deduplicate(detections)
     tables = [detection.box for detection in detections if detection.kind == "table"]
@@ -88,8 +88,8 @@ def cut_rows(
 ) -> list[Part]:
     """Cut the rows of a page, in reading order, into parts; ``fixed`` ones are in place of their first lines.
 
-    A row belongs to the detection that most of it is in, and begins a part where the detection changes, or where it does not
-    continue the paragraph above. Rows with gaps as those of fields have are lines of their own.
+    A row belongs to the detection that most of it is in, and begins a part where the detection changes, or where it
+    does not continue the paragraph above. Rows with gaps as those of fields have are lines of their own.
     """
     detections, places = _deduplicate(detections), {id(line): part for part in fixed for line in part.lines}
     parts, owner, last = list[Part](), -1, None  # the detection and the row that the next one may continue

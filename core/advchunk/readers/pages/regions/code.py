@@ -7,14 +7,16 @@ from advchunk.readers.pages.regions.prose import group_rows, starts_with_bullet
 from advchunk.readers.pages.regions.setting import Setting
 from advchunk.readers.pages.regions.shapes import Line, bounding_box, box_area, fraction_inside, interval_overlap
 
-_BLANK = 1.7  # in line heights or distances of lines: a larger gap ends a piece of code; two lines of code may have one between them
+# in line heights or distances of lines: a larger gap ends a piece of code; two lines of code may have one between them
+_BLANK = 1.7
 _AHEAD = 100  # pieces of code, the last ones, that a line may continue
 
 
 def find_code(lines: Sequence[Line], setting: Setting) -> list[list[Line]]:
     """Return the lines of each piece of code; [] if the text itself is set in a monospaced font.
 
-    A single row is code only if it stands apart from the prose around it: the last word of a paragraph may be monospaced.
+    A single row is code only if it stands apart from the prose around it: the last word of a paragraph may be
+    monospaced.
     """
     if setting.font.mono:
         return []
@@ -37,7 +39,9 @@ def _is_code(line: Line, setting: Setting) -> bool:
 
 
 def _continues(piece: Sequence[Line], line: Line, others: Sequence[Line]) -> bool:
-    """Return True if a line is on the last row of a piece of code, or right below it, with nothing else between them."""
+    """Return True if a line is on the last row of a piece of code, or right below it, with nothing else between
+    them.
+    """
     last = piece[-1]
     gap = -interval_overlap(last.box[1::2], line.box[1::2])
     extent = bounding_box(other.box for other in piece)

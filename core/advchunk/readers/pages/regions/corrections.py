@@ -1,7 +1,7 @@
 """Correct what detectors get wrong, by the lines inside their boxes.
 
-Detectors see the shapes of a page and cannot read: a list is a heading, a page of prose a figure, code a table. Each rule
-takes one part of a page and returns the parts that it really is.
+Detectors see the shapes of a page and cannot read: a list is a heading, a page of prose a figure, code a table. Each
+rule takes one part of a page and returns the parts that it really is.
 """
 
 import re
@@ -18,7 +18,9 @@ from advchunk.records import BlockKind
 
 
 class Part(NamedTuple):
-    """Lines of a page that a detector puts into one box, or that lie close together; with their text, they are not corrected."""
+    """Lines of a page that a detector puts into one box, or that lie close together; with their text, they are not
+    corrected.
+    """
 
     kind: BlockKind
     level: int
@@ -29,7 +31,9 @@ class Part(NamedTuple):
 
 Rule: TypeAlias = Callable[[Part, Setting], Iterator[Part]]
 
-_FULL = 20  # times as wide as high: 40 Latin or 20 Chinese characters, more than the labels of a figure or the cells of a table have
+# times as wide as high: 40 Latin or 20 Chinese characters, more than the labels of a figure or the cells of a table
+# have
+_FULL = 20
 _MOST_WORDS, _MOST_ROWS = 20, 4  # of a heading
 _ENDED = 4.0  # before the right edge of a paragraph, in line heights: a line that ends here has room for a word
 _INDENT, _DEEPEST = 0.6, 4.0  # of the first line of a paragraph, in line heights
@@ -77,7 +81,9 @@ def contents(part: Part, setting: Setting) -> Iterator[Part]:
 
 
 def headings_of_prose(part: Part, setting: Setting) -> Iterator[Part]:
-    """Read a heading as text if it is too long, breaks off in a hyphen, or looks like the text: detectors see the space above it."""
+    """Read a heading as text if it is too long, breaks off in a hyphen, or looks like the text: detectors see the space
+    above it.
+    """
     text = " ".join(line.text for line in part.lines).strip()
     is_plain = bool(setting.height) and not any(_is_prominent(line, setting) for line in part.lines)
     is_prose = (
@@ -97,7 +103,9 @@ def references_of_prose(part: Part, _: Setting) -> Iterator[Part]:
 
 
 def lists(part: Part, setting: Setting) -> Iterator[Part]:
-    """Read text as a list from its first bullet on, or if it begins with a number, and others follow, whatever its label."""
+    """Read text as a list from its first bullet on, or if it begins with a number, and others follow, whatever its
+    label.
+    """
     if part.kind not in {"heading", "paragraph", "reference"}:
         yield part
         return
@@ -127,7 +135,9 @@ def run_in_headings(part: Part, setting: Setting) -> Iterator[Part]:
 
 
 def undetected_headings(part: Part, setting: Setting) -> Iterator[Part]:
-    """Read a short paragraph as a heading if it is larger than the text, or bold: detectors miss some, lines have no labels."""
+    """Read a short paragraph as a heading if it is larger than the text, or bold: detectors miss some, lines have no
+    labels.
+    """
     is_seen = all(_is_prominent(line, setting) for line in part.lines)
     if part.kind in {"furniture", "caption"}:  # these may be bold; running headers have been found before
         is_seen = all(map(setting.is_large, part.lines))

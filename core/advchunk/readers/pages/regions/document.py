@@ -59,9 +59,9 @@ class Page(NamedTuple):
 def build_pages(pages: Sequence[DetectedPage]) -> list[Page]:
     """Find the regions of all pages of a PDF, in the order of its text (`stream`).
 
-    Running heads, tables that are drawn with lines, code, and lines that run up or down the page are found first, by what
-    repeats, by the drawing, by fonts and by heights, because detectors find them badly; tables without lines by their
-    columns, where a detector finds none.
+    Running heads, tables that are drawn with lines, code, and lines that run up or down the page are found first, by
+    what repeats, by the drawing, by fonts and by heights, because detectors find them badly; tables without lines by
+    their columns, where a detector finds none.
     """
     running = running_heads((page.sheet, page.lines) for page in pages)
     rows, read = [read_rows(_body(page.lines, running)) for page in pages], list[DetectedPage]()
@@ -99,7 +99,9 @@ def _body(lines: Sequence[Line], running: Set[int]) -> list[Line]:
 
 
 def _usual(pages: Sequence[DetectedPage]) -> Setting:
-    """Return the setting of the lines outside of tables and code, which may be most of a file; of all lines if prose is rare."""
+    """Return the setting of the lines outside of tables and code, which may be most of a file; of all lines if prose is
+    rare.
+    """
     lines, prose = [line for page in pages for line in page.lines], list[Line]()
     for page in pages:
         boxes = [detection.box for detection in page.detections if detection.kind == "table"]
@@ -130,12 +132,13 @@ def build_document(
     metadata: Mapping[str, Any] | None = None,
     unread: Mapping[str, int] | None = None,
 ) -> Document:
-    """Build a document from the regions of all pages, and join paragraphs across columns and pages, and tables across pages.
+    """Build a document from the regions of all pages, and join paragraphs across columns and pages, and tables across
+    pages.
 
-    A paragraph that does not end a sentence continues in the next one if that begins in lower case, also across floating
-    regions; both are one block with several places. The level of a heading is that of its number, else the detector's, else
-    2, or 1 for a larger one. The place of a picture without text is added to its caption. Running heads are dropped, or kept
-    as blocks; ``left_out`` in the metadata counts them, and repeated headers of tables.
+    A paragraph that does not end a sentence continues in the next one if that begins in lower case, also across
+    floating regions; both are one block with several places. The level of a heading is that of its number, else the
+    detector's, else 2, or 1 for a larger one. The place of a picture without text is added to its caption. Running
+    heads are dropped, or kept as blocks; ``left_out`` in the metadata counts them, and repeated headers of tables.
     """
     regions = [region for page in pages for region in page.regions]
     counts = Counter[str]()
@@ -151,7 +154,9 @@ def build_document(
 
 
 def mark_running(pages: Sequence[Page]) -> list[Page]:
-    """Return pages whose running heads are of the kind "furniture", as are those in the margins that a detector calls so."""
+    """Return pages whose running heads are of the kind "furniture", as are those in the margins that a detector calls
+    so.
+    """
     lines = [[Line(region.text, region.box) for region in regions] for _, regions, _ in pages]
     running = running_heads((page.sheet, page_lines) for page, page_lines in zip(pages, lines, strict=True))
 
@@ -176,7 +181,9 @@ def _level(region: Region, usual: float) -> int:
 
 
 def _join_regions(regions: Iterable[Region], words: WordList, counts: Counter[str]) -> list[tuple[Region, list[Place]]]:
-    """Return the regions that become blocks, and their places: paragraphs joined, and pictures as places of captions."""
+    """Return the regions that become blocks, and their places: paragraphs joined, and pictures as places of
+    captions.
+    """
     parts, pictures = list[tuple[Region, list[Place]]](), list[Region]()
     last = -1  # index of the paragraph that may continue
     for region in regions:
@@ -213,7 +220,9 @@ def _continues(above: Region, below: Region) -> bool:
 
 
 def _continues_table(above: Region, places: Sequence[Place], below: Region) -> bool:
-    """Return True if a table has as many columns as the one before it, which ends the page before and begins at the same edge."""
+    """Return True if a table has as many columns as the one before it, which ends the page before and begins at the
+    same edge.
+    """
     first, second = (region.text.split("\n", 1)[0] for region in (above, below))
     return (
         above.kind == below.kind == "table"

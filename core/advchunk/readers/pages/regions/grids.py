@@ -154,7 +154,8 @@ def _trim(rows: Sequence[list[Line]]) -> list[list[Line]]:
 def _is_table(rows: Sequence[Sequence[Line]], columns: Sequence[Interval]) -> bool:
     """Return True if rows begin on one line in all columns, one of which at most has long texts, and most have an edge.
 
-    Columns of a page have long texts, and those of its authors are centered. A column of marks before another is a list.
+    Columns of a page have long texts, and those of its authors are centered. A column of marks before another is a
+    list.
     """
     columns = [column for column in columns if any(_is_in(piece, column) for row in rows for piece in row)]
     cells = [[piece for row in rows for piece in row if _is_in(piece, column)] for column in columns]

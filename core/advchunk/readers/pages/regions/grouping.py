@@ -8,7 +8,8 @@ from advchunk.readers.pages.regions.prose import is_marker, is_right_to_left
 from advchunk.readers.pages.regions.shapes import Line, interval_overlap
 
 TIGHT, LOOSE, LOOSEST = 0.15, 0.3, 0.4
-"""Distances beyond the usual line spacing, in line heights: of lines surely of one paragraph, at most, and at most on scans."""
+"""Distances beyond the usual line spacing, in line heights: of lines surely of one paragraph, at most, and at most on
+scans."""
 FARTHEST = 2.0
 """Distance beyond the usual spacing even of widely set lines, in line heights."""
 

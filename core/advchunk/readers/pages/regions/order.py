@@ -2,9 +2,9 @@
 
 Ours, after the recursive X-Y cut: Nagy & Seth 1984, "Hierarchical representation of optically scanned documents"; Ha,
 Haralick & Phillips 1995, "Recursive X-Y cut using bounding boxes of connected components". Theirs cuts at the widest
-gap, which reads row by row where paragraphs of two columns happen to end side by side. Ours separates a band of the page
-from the next only if a box in one of them spans the columns of the other. Columns are those that stand side by side
-somewhere: a centered table is not a column beside the headings above and below it.
+gap, which reads row by row where paragraphs of two columns happen to end side by side. Ours separates a band of the
+page from the next only if a box in one of them spans the columns of the other. Columns are those that stand side by
+side somewhere: a centered table is not a column beside the headings above and below it.
 """
 
 from collections.abc import Sequence

@@ -42,7 +42,8 @@ class WordList(NamedTuple):
     def of(cls, lines: Iterable[str]) -> "WordList":
         """Return the words of lines, hyphenated ones also whole, but not the halves of those at line ends.
 
-        The document divides words if it has more of those at line ends joined elsewhere than hyphenated, by two at least.
+        The document divides words if it has more of those at line ends joined elsewhere than hyphenated, by two at
+        least.
 
         >>> words = WordList.of(["The place-", "bo, a double-blind", "trial of placebo"])
         >>> sorted(words.forms), words.divides
@@ -63,9 +64,9 @@ UNKNOWN = WordList()
 def join_lines(lines: Iterable[str], words: WordList = UNKNOWN) -> str:
     r"""Join the lines of a paragraph, and the words divided at line ends.
 
-    A hyphen is left out if the ``words`` of the document have the joined word, or if it divides words, except in words that
-    it has with the hyphen, or as two; before numbers and names; after first halves such as "well"; and in addresses and names of
-    files.
+    A hyphen is left out if the ``words`` of the document have the joined word, or if it divides words, except in words
+    that it has with the hyphen, or as two; before numbers and names; after first halves such as "well"; and in
+    addresses and names of files.
 
     >>> join_lines(["Weight in the pla-", "cebo group, a double-", "blind trial at https://tea-", "cup.org"])
     'Weight in the placebo group, a double-blind trial at https://tea-cup.org'
@@ -169,7 +170,8 @@ def _code(rows: Sequence[Sequence[Line]]) -> str:
 def table_rows(rows: Iterable[Sequence[Line]]) -> list[list[Line]]:
     """Join the rows of a table, in the order of the file, from the first line of a cell to the last one in other cells.
 
-    Where the file goes up again, to the next cell, the rows are one; not where it goes up many rows, to the next column.
+    Where the file goes up again, to the next cell, the rows are one; not where it goes up many rows, to the next
+    column.
     """
     joined = list[list[Line]]()
     for row in rows:
@@ -285,7 +287,9 @@ def _fields(row: Iterable[Line]) -> list[tuple[float, float]]:
 
 
 def _split_cells(rows: Sequence[Sequence[Line]]) -> list[list[Line]]:
-    """Divide lines into cells at the gaps that run through most rows: narrow columns have gaps no wider than some spaces."""
+    """Divide lines into cells at the gaps that run through most rows: narrow columns have gaps no wider than some
+    spaces.
+    """
     fine = [[cell for line in row for cell in (line.cells or (line,))] for row in rows]
     seen, split = fine[:_SEEN_ROWS], list[list[Line]]()
 

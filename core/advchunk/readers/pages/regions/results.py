@@ -60,11 +60,11 @@ def read_layoutparser(
 ) -> Document:
     """Read a result of layoutparser: the JSON of a layout or of a list of them, one per page, or the objects.
 
-    Blocks with text are regions of their ``type``, and those without are pictures. If texts lie inside blocks without text,
-    as the words of OCR or of ``load_pdf`` in the result of a detector alone, they are their contents, and texts beside them
-    whose type no detector uses are paragraphs. Boxes keep
-    layoutparser's unit, pixels. Types must be names: pass a ``label_map`` to the model. JSON that cannot be read or is not
-    a layout raises `ConfigurationError` with the path.
+    Blocks with text are regions of their ``type``, and those without are pictures. If texts lie inside blocks without
+    text, as the words of OCR or of ``load_pdf`` in the result of a detector alone, they are their contents, and texts
+    beside them whose type no detector uses are paragraphs. Boxes keep
+    layoutparser's unit, pixels. Types must be names: pass a ``label_map`` to the model. JSON that cannot be read or is
+    not a layout raises `ConfigurationError` with the path.
     """
     pages = [_layout_page(page, i) for i, page in enumerate(_layouts(layout), start=1)]
     return _build(pages, "layoutparser", id, metadata, furniture)
@@ -75,9 +75,9 @@ def read_doctr(
 ) -> Document:
     """Read a result of docTR: the JSON of ``Document.export()``, the dict, or the document itself.
 
-    If it includes a layout, its regions and its recognized tables are used; else its blocks, read column by column. Boxes
-    are in pixels of docTR's input images. JSON that cannot be read or is not such a document raises `ConfigurationError`
-    with the path.
+    If it includes a layout, its regions and its recognized tables are used; else its blocks, read column by column.
+    Boxes are in pixels of docTR's input images. JSON that cannot be read or is not such a document raises
+    `ConfigurationError` with the path.
     """
     export = json.parse_json(result) if isinstance(result, str) else Object(_to_plain(result, "export"))
     require("pages" in export, "a docTR document must have pages", list(export))

@@ -22,7 +22,9 @@ _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50}
 
 
 def running_heads(pages: Iterable[tuple[Sheet, Sequence[Line]]]) -> set[int]:
-    """Return the lines, by ``id``, whose text is at the same place on three pages, apart from other text, or counts the pages."""
+    """Return the lines, by ``id``, whose text is at the same place on three pages, apart from other text, or counts the
+    pages.
+    """
     groups = defaultdict[tuple[object, ...], list[tuple[int, Line]]](list)
     for sheet, lines in pages:
         for line, is_apart in _edge_lines(sheet, lines):

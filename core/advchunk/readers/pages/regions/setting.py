@@ -9,7 +9,8 @@ from advchunk.readers.pages.regions.prose import UNKNOWN, WordList, is_right_to_
 from advchunk.readers.pages.regions.shapes import Font, Line
 
 _FEWEST = 5  # lines of a document that show what is usual in it
-_LARGE = 1.15  # times the usual height: sizes of text and headings differ by at least 1.2, small capitals and accents by less
+# times the usual height: sizes of text and headings differ by at least 1.2, small capitals and accents by less
+_LARGE = 1.15
 
 
 class Setting(NamedTuple):
@@ -45,7 +46,9 @@ class Setting(NamedTuple):
 
     @property
     def reach(self) -> float:
-        """Largest distance of the lines of one paragraph, in line heights: boxes of scans vary more than those of fonts."""
+        """Largest distance of the lines of one paragraph, in line heights: boxes of scans vary more than those of
+        fonts.
+        """
         return self.leading + (LOOSE if self.height else LOOSEST)
 
     @property

@@ -28,7 +28,8 @@ class Line(NamedTuple):
     ----------
     font : of most of the text.
     is_level : False if the line runs up or down the page.
-    cells : the parts of the line between gaps wider than a space, which may be cells of a table; () if there are no such gaps.
+    cells : the parts of the line between gaps wider than a space, which may be cells of a table; () if there are no
+        such gaps.
     """
 
     text: str
@@ -96,7 +97,7 @@ def label_kind(label: object) -> tuple[BlockKind, int]:
 
     >>> label_kind("Section-header"), label_kind("figure_caption"), label_kind("TableRegion"), label_kind("Advertisement")
     (('heading', 2), ('caption', 0), ('table', 0), ('paragraph', 0))
-    """
+    """  # noqa: E501
     name = _label_name(label)
     return _kinds().get(name, "paragraph"), 2 if name in _SECTIONS else 0
 
@@ -116,7 +117,9 @@ def _label_name(label: object) -> str:
 
 @cache
 def _kinds() -> Mapping[str, BlockKind]:
-    """Return the kinds of the labels of PubLayNet, DocLayNet, CDLA, PRImA, Newspaper Navigator, DocStructBench, PP-DocLayout."""
+    """Return the kinds of the labels of PubLayNet, DocLayNet, CDLA, PRImA, Newspaper Navigator, DocStructBench,
+    PP-DocLayout.
+    """
     table = json.loads(files("advchunk.readers.pages.regions").joinpath("labels.json").read_text(encoding="utf-8"))
     return {label: kind for kind, labels in table.items() for label in labels}
 

@@ -1,8 +1,9 @@
 """Read articles in JATS, the format of PubMed Central and publishers, and in the NLM DTD before it.
 
-Front matter becomes metadata; addresses, histories and counts are dropped. The text has everything visible in the abstracts, the
-body and the back matter, in its order, except that figures, tables and footnotes within a paragraph follow it; then the notes
-of the front matter: author notes, funding, and statements such as those on the availability of data.
+Front matter becomes metadata; addresses, histories and counts are dropped. The text has everything visible in the
+abstracts, the body and the back matter, in its order, except that figures, tables and footnotes within a paragraph
+follow it; then the notes of the front matter: author notes, funding, and statements such as those on the availability
+of data.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -57,7 +58,7 @@ def read_articles(text: str) -> list[Document]:
 
     >>> [document.text for document in read_articles("<pmc-articleset><article><body><p>Tea.</p></body></article></pmc-articleset>")]
     ['Tea.']
-    """
+    """  # noqa: E501
     return [_document(article, "", {}) for article in _parse_articles(text)]
 
 
@@ -254,7 +255,9 @@ class _Reader:
 
 
 def _is_inline(element: Element) -> bool:
-    """Return True if an element within a paragraph is part of its line, as code and formulas with alternatives may be."""
+    """Return True if an element within a paragraph is part of its line, as code and formulas with alternatives may
+    be.
+    """
     if element.tag == "code":
         return "\n" not in lines.line_text(element).strip()
     return element.tag == "alternatives" and element.find("table") is None

@@ -36,7 +36,9 @@ def line_text(element: Element, before: str = "") -> str:
 
 
 def child_text(child: Element, before: str, touching: bool = False) -> str:
-    """Return the text that an element adds to a line; ``touching`` if no text separates it from the element before it."""
+    """Return the text that an element adds to a line; ``touching`` if no text separates it from the element before
+    it.
+    """
     tag = child.tag
     if tag in _INVISIBLE:
         return ""

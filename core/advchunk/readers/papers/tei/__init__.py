@@ -1,4 +1,5 @@
-"""Read TEI (TEI Consortium, "TEI P5: Guidelines for Electronic Text Encoding and Interchange"), above all GROBID's papers.
+"""Read TEI (TEI Consortium, "TEI P5: Guidelines for Electronic Text Encoding and Interchange"), above all GROBID's
+papers.
 
 GROBID's customization of TEI, and its coordinates, are described at https://grobid.readthedocs.io.
 """
@@ -17,11 +18,12 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     """Read one TEI document, such as a response of GROBID's ``processFulltextDocument``.
 
     Every text in ``<text>`` is in a block: headings with their numbers, paragraphs, list items, quotes, formulas, code,
-    captions, tables, footnotes and references. The abstract comes first. The metadata has ``title``, ``authors``, ``doi``,
-    ``published_at``, ``journal`` and ``keywords``, but not affiliations, addresses, license and submission notes.
+    captions, tables, footnotes and references. The abstract comes first. The metadata has ``title``, ``authors``,
+    ``doi``, ``published_at``, ``journal`` and ``keywords``, but not affiliations, addresses, license and submission
+    notes.
 
-    GROBID collects floats at the end of the body; here figures, tables and footnotes follow the paragraph that first refers
-    to them, and the others get a heading, "Figures and tables" or "Notes". Other added headings are "Abstract",
+    GROBID collects floats at the end of the body; here figures, tables and footnotes follow the paragraph that first
+    refers to them, and the others get a heading, "Figures and tables" or "Notes". Other added headings are "Abstract",
     "References", the type of a division of the back matter, and "Main text" after an abstract.
 
     The level of a heading is the depth of its number ("2.1" has 2, if there was a "2") or of its division, whichever is
@@ -29,9 +31,9 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     Methods, Results or Discussion, unless it is a usual top-level heading of papers (`readers.imrad`).
 
     Of alternative readings (``<choice>``, ``<app>``) the corrected, regularized, expanded or editor's one is read.
-    Exponents are superscript where plain digits would change a number. A reference is one line: as printed, if GROBID has that, or
-    else its parts, without ISSN and abbreviated titles of journals. Blocks have ``places``, a box for each column, if
-    they or their sentences have ``coords``.
+    Exponents are superscript where plain digits would change a number. A reference is one line: as printed, if GROBID
+    has that, or else its parts, without ISSN and abbreviated titles of journals. Blocks have ``places``, a box for each
+    column, if they or their sentences have ``coords``.
 
     Parameters
     ----------

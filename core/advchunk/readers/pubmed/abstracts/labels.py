@@ -30,9 +30,9 @@ class Label(NamedTuple):
 class _Candidate(NamedTuple):
     """Known words where a label may be.
 
-    ``mark`` is the colon, dash or full stop that ends them, or "" at the end of a line. ``space`` is 2, but 1 for a hyphen
-    right before a capital, a number or the end of the line, and 0 for one within a word in lower case. ``case`` is 2 for
-    upper case, 1 for a capital, else 0.
+    ``mark`` is the colon, dash or full stop that ends them, or "" at the end of a line. ``space`` is 2, but 1 for a
+    hyphen right before a capital, a number or the end of the line, and 0 for one within a word in lower case. ``case``
+    is 2 for upper case, 1 for a capital, else 0.
     """
 
     label: Label
@@ -80,9 +80,10 @@ def _names() -> Mapping[str, str]:  # the section of each word that names one
 def find_labels(text: str) -> list[Label]:
     """Find the labels of an abstract.
 
-    A label inside a line is capitalized, follows a sentence, and ends with a colon. At the start of a line that follows a
-    sentence or a blank line it may be in lower case, or end with a dash or the line. If the text begins with a label, and
-    labels of other sections have the same form, so may all: in lower case, before a dash or a full stop, inside a line.
+    A label inside a line is capitalized, follows a sentence, and ends with a colon. At the start of a line that follows
+    a sentence or a blank line it may be in lower case, or end with a dash or the line. If the text begins with a label,
+    and labels of other sections have the same form, so may all: in lower case, before a dash or a full stop, inside a
+    line.
 
     >>> find_labels("BACKGROUND: A double-blind trial. Results: None.")
     [Label(start=0, end=11, name='Background'), Label(start=34, end=42, name='Results')]
@@ -113,7 +114,7 @@ def _pattern() -> re.Pattern[str]:
             (?: (?P<colon> {gap}[:：] )
                 | (?P<dash> {gap}(?<=\s)[-–—](?=[\s\w]) | [-–—](?=[ \t]) | [–—](?=[\r\n]|(?-i:[A-Z])) | — )
                 | (?P<hyphen> [-–](?=[\d\s]|(?-i:[A-Z])) ) | (?P<word> [-–](?=\w) )
-                | (?P<stop> \.(?=\s) ) | (?P<end> (?(line)[ \t]*(?=[\r\n])|(?!)) ) )""",
+                | (?P<stop> \.(?=\s) ) | (?P<end> (?(line)[ \t]*(?=[\r\n])|(?!)) ) )""",  # noqa: E501
         re.VERBOSE | re.IGNORECASE,
     )
 

@@ -22,7 +22,7 @@ _TAG = re.compile(
     rf"""</?(?:(?P<breaking>{_BREAKING})
         | abbr|a|big|bold|b|center|cite|code|del|em|font|img|ins|italic|i|kbd|mark|q|samp|small|span|strike|strong|sub|sup|s
         | tbody|td|tfoot|thead|th|tt|u|var|(?:jats|mml):\w+)
-        (?:\s+[\w:-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>]+))*+\s*/?> | <!--[^<>]*+>""",
+        (?:\s+[\w:-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>]+))*+\s*/?> | <!--[^<>]*+>""",  # noqa: E501
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _POWER = re.compile(r"(?<=\d)<sup>\s*([+−-]?\d+)\s*</sup>", re.IGNORECASE)
@@ -69,9 +69,9 @@ class AlignedText(NamedTuple):
 def normalize_abstract(source: str | AlignedText) -> AlignedText:
     r"""Return an abstract without artifacts of typesetting.
 
-    HTML is stripped, characters are in NFKC, words divided at line ends are joined, white space is one space, or one line
-    end before a label, or a blank line. Characters that NFKC would turn into another number stay, such as the exponent of
-    10⁹, and ½; so do ™ and ª.
+    HTML is stripped, characters are in NFKC, words divided at line ends are joined, white space is one space, or one
+    line end before a label, or a blank line. Characters that NFKC would turn into another number stay, such as the
+    exponent of 10⁹, and ½; so do ™ and ª.
 
     >>> normalize_abstract("Weight\u2009fell   by 2&nbsp;kg/m<sup>2</sup>\n(p&lt;0.05) in the pla-\ncebo group.").text
     'Weight fell by 2 kg/m2 (p<0.05) in the placebo group.'
