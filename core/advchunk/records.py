@@ -10,6 +10,9 @@ Four arrays carry the work between a text and its chunks:
 ``gaps``    (n - 1,) float: how strongly the text breaks between unit i and i + 1. Higher
             always means a likelier boundary.
 ``labels``  (n,) int64: units with equal labels belong together, wherever they are.
+
+A key of ours that the metadata of the user has, too, gets the prefix ``advchunk_``; `written_metadata` reads our values by
+their names, and `write_metadata` writes them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Baselines: windows of a fixed size, and recursive splitting."""
+"""Baselines: windows of a fixed size, and recursive splitting. They decide on nothing: the limits divide the text."""
 
 from dataclasses import dataclass
 from typing import ClassVar
