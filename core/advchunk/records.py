@@ -11,8 +11,8 @@ Four arrays carry the work between a text and its chunks:
             always means a likelier boundary.
 ``labels``  (n,) int64: units with equal labels belong together, wherever they are.
 
-A key of ours that the metadata of the user has, too, gets the prefix ``advchunk_``; `written_metadata` reads our values by
-their names, and `write_metadata` writes them.
+A key of ours that the metadata of the user has, too, gets the prefix ``advchunk_``; `written_metadata` reads our values
+by their names, and `write_metadata` writes them.
 """
 
 from __future__ import annotations
