@@ -21,7 +21,7 @@ MINIMA = [
     (name, field.name, VALUES.get(field.name, 40))
     for name in names()
     for field in fields(catalog.params_of(catalog.chunker_class(name)))
-    if field.name.startswith("min_") and field.name not in OTHERS
+    if field.name.startswith("min_") and field.name not in OTHERS and type(field.default) is int
 ]
 SIZES: dict[str, Callable] = {
     "min_chunk_size": lambda chunk, _: count_words(chunk.text),

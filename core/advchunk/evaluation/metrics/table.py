@@ -36,7 +36,7 @@ class RetrievalMetric(NamedTuple):
 
     Parameters
     ----------
-    name : a field of `Result`; of a metric from elsewhere, a key of its ``extra``.
+    name : a key of `Result.scores`.
     summary : in sentences, such as "By recall in the budget".
     column : in tables of all figures.
     score : returns (q,) scores, NaN where the metric does not apply to a question.
@@ -72,11 +72,15 @@ METRICS = (
 )  # fmt: skip
 
 
+def _metric(declared: RetrievalMetric | Mapping[str, Any]) -> RetrievalMetric:
+    return declared if isinstance(declared, RetrievalMetric) else RetrievalMetric(**declared)
+
+
 @cache
 def metrics() -> dict[str, RetrievalMetric]:
-    """Return all metrics by name, last those of the registrations: mappings with the fields of `RetrievalMetric`."""
+    """Return all metrics by name, last those of the registrations, which may be mappings of the fields."""
     added = (row.load() for row in registry.rows_of("metric"))
-    return {row.name: row for row in (*METRICS, *(RetrievalMetric(**fields) for fields in added if fields))}
+    return {row.name: row for row in (*METRICS, *(_metric(row) for row in added if row))}
 
 
 def check_metric(metric: str) -> None:
