@@ -143,8 +143,8 @@ def word(request, install, tmp_path):
     """Install the package of the guide, in each of its two forms, beside a Word file; return a function that runs
     Python."""
     toml, table = request.param
-    word_file(tmp_path / "tea.docm")
-    return install(entry_points(toml), my_docm=READER, my_tables=table)
+    word_file(tmp_path / "tea.dotx")
+    return install(entry_points(toml), my_dotx=READER, my_tables=table)
 
 
 def test_the_guide_reads_a_word_file_from_python_and_both_frameworks(word):
@@ -159,20 +159,20 @@ def test_the_guide_reads_a_word_file_from_the_command_line(word, tmp_path):
         command, _, source = line.partition(" < ")
         program, *args = command.split()
         assert program == "advchunk"
-        with (tmp_path / (source or "tea.docm")).open("rb") as file:
+        with (tmp_path / (source or "tea.dotx")).open("rb") as file:
             shown.append(word("-m", program, *args, stdin=file))
     assert not [errors for _, errors in shown if errors]
     assert "| green | 80 |" in shown[0][0]
     (chunk,) = map(json.loads, (tmp_path / "chunks.jsonl").read_text().splitlines())
-    assert (chunk["document"], chunk["metadata"]["title"]) == ("tea.docm", "Tea")
+    assert (chunk["document"], chunk["metadata"]["title"]) == ("tea.dotx", "Tea")
     assert "Green tea" in shown[2][0]
     assert "Gyokuro" in (tmp_path / "tea.html").read_text()
 
 
 def test_a_table_loads_nothing_before_it_is_needed(install):
-    run = install(entry_points(ONE_TABLE), my_docm=READER, my_tables=TABLE)
+    run = install(entry_points(ONE_TABLE), my_dotx=READER, my_tables=TABLE)
     code = (
-        "import sys; from advchunk.readers.formats import is_supported; print(is_supported('a.docm'), 'my_docm' in "
+        "import sys; from advchunk.readers.formats import is_supported; print(is_supported('a.dotx'), 'my_dotx' in "
         "sys.modules)"
     )
     assert run("-c", code) == ("True False\n", "")
@@ -186,21 +186,21 @@ def test_a_table_loads_nothing_before_it_is_needed(install):
     ],
 )
 def test_a_damaged_file_is_reported(install, tmp_path, data, rule):
-    install(entry_points(ONE_READER), my_docm=READER)
-    with ZipFile(tmp_path / "tea.docm", "w") as archive:
+    install(entry_points(ONE_READER), my_dotx=READER)
+    with ZipFile(tmp_path / "tea.dotx", "w") as archive:
         archive.writestr("other.xml", WORD)
     if data:
-        (tmp_path / "tea.docm").write_bytes(data)
+        (tmp_path / "tea.dotx").write_bytes(data)
     done = subprocess.run(
-        [sys.executable, "-m", "advchunk", "chunk", "tea.docm"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "advchunk", "chunk", "tea.dotx"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert done.stderr.startswith(f"advchunk: tea.docm: {rule}")
+    assert done.stderr.startswith(f"advchunk: tea.dotx: {rule}")
 
 
 def test_every_damage_is_a_configuration_error(monkeypatch):
     """Encrypted, compressed by an unknown method, cut off, altered, no UTF-8, and too long."""
-    reader = ModuleType("my_docm")
+    reader = ModuleType("my_dotx")
     exec(READER, vars(reader))
 
     def packed(content, at=0, value=b""):
@@ -301,16 +301,16 @@ def test_a_function_detect_that_fails_detects_nothing(install):
 
 def test_a_chunker_with_options_for_another_reader_reads_a_word_file(word):
     code = (
-        "from advchunk import create; print(len(create('layout-aware', experimental=True).read_documents('tea.docm')))"
+        "from advchunk import create; print(len(create('layout-aware', experimental=True).read_documents('tea.dotx')))"
     )
     assert word("-W", "ignore", "-c", code)[0] == "1\n"
 
 
 def test_markup_reads_a_file_of_any_name(word, tmp_path):
-    (tmp_path / "tea.docm").rename(tmp_path / "tea.bin")
-    out, _ = word("-m", "advchunk", "chunk", "tea.bin", "--markup", "docm", "-m", "recursive", "--format", "jsonl")
+    (tmp_path / "tea.dotx").rename(tmp_path / "tea.bin")
+    out, _ = word("-m", "advchunk", "chunk", "tea.bin", "--markup", "dotx", "-m", "recursive", "--format", "jsonl")
     assert json.loads(out)["metadata"]["title"] == "Tea"
-    code = "from advchunk import read_file; print(read_file('tea.bin', markup='docm').metadata['title'])"
+    code = "from advchunk import read_file; print(read_file('tea.bin', markup='dotx').metadata['title'])"
     assert word("-c", code)[0] == "Tea\n"
 
 

@@ -131,11 +131,10 @@ def near_topics(text):
 FINDERS = {
     "bayesseg": {"min_segment_tokens": 0},
     "bayesseg of n": {"min_segment_tokens": 0, "n_segments": 40},
-    "bayesseg with a learned prior": {"min_segment_tokens": 0, "learn": True},
     "c99": {"min_segment_length": 0},
     "lda-topic": {"preset": "depth", "samples": 3},
     "semantic-cluster by hdbscan": {"method": "hdbscan"},
-    "semantic-cluster on the chain": {"connectivity": "chain", "linkage": "complete", "n_clusters": 40},
+    "semantic-cluster on the chain": {"connectivity": "chain", "n_clusters": 40},
     "semantic-cluster": {"preset": "chain"},
     "graph-partition": {"preset": "neighbors"},
 }

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from advchunk.text import sentences as splitting
@@ -268,6 +268,7 @@ def test_text_without_stops_and_spaces_is_lossless(text):
 
 @given(TEXTS | STOPPED, st.sampled_from(["en", "de", "fr", "sv"]))
 def test_habits_agree_with_the_rules(text, language):
+    assume(not text.lstrip().startswith("."))  # ". One. ", where the rules see an item, and which decides nothing
     paragraph, habits = Paragraph(text, 0, len(text), get_words(language)), get_habits(language)
     for match in STOP.finditer(text):
         before = text[max(0, match.start() - MAX_WORD) : match.start()].rpartition(" ")[2]

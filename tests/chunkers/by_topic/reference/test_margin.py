@@ -143,7 +143,10 @@ class Biased(Scripted):
 @given(chances, st.sampled_from([0, 0.25, 0.5]), st.sampled_from(["chunk", "pair"]))
 def test_a_preference_for_an_option_cancels_out(chances, bias, context):
     plain, _ = chunked(chances, context=context, window=None)
-    text, params = "".join(sentences(len(chances))), {"combine": False, "window": None, "context": context}
+    text, params = (
+        "".join(sentences(len(chances))),
+        {"combine": False, "window": None, "context": context, "layout_weight": 0.0},
+    )
     lm = Biased(chances, bias)
     explanation = MarginSamplingChunker(lm=lm, **params).explain(text)
     expected = [(1 - bias) * (2 * chance - 1) for chance in chances[1:]]
