@@ -21,9 +21,12 @@ from planted import CATS, COURTS
 from starters import LARGE, STARTERS, names_used
 
 # The share of its examples that a test draws: of 100 by default, or of a number of its own, which stands for all three.
-SHARES = {"quick": 0.1, "default": 0.2, "all": 2.0}
-for profile in SHARES:  # the machine may be busy with other tests
-    settings.register_profile(profile, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=100)
+SHARES = {"quick": 0.1, "default": 0.2, "all": 2.0, "explore": 2.0}
+for profile in SHARES:  # the examples are the same in each run, but "explore" looks for new ones
+    is_fixed, slow = profile != "explore", [HealthCheck.too_slow]  # the machine may be busy with other tests
+    settings.register_profile(
+        profile, deadline=None, suppress_health_check=slow, max_examples=100, derandomize=is_fixed
+    )
 settings.load_profile("default")
 
 os.environ["HF_HUB_OFFLINE"] = "1"

@@ -65,7 +65,9 @@ def test_only_the_last_chunk_is_below_a_minimum(name, parameter, least, seed):
 @few
 @given(seed=st.integers(0, 10**6))
 def test_no_text_has_scraps(name, seed):
-    assert all(chunk.tokens > SCRAP for chunk in build(name).chunk(structured(seed)) if chunk.level == 0)
+    chunks = [chunk for chunk in build(name).chunk(structured(seed)) if chunk.level == 0]
+    full = chunks[:-1] if name == "sliding-window" else chunks  # the last window is what remains
+    assert all(chunk.tokens > SCRAP for chunk in full)
 
 
 def test_a_short_line_goes_with_what_it_leads_to_but_the_published_algorithm_joins_nothing():
