@@ -368,9 +368,9 @@ def test_changes_of_form_in_twelve_languages_are_accepted():
 def problem(text: dict[str, Any], after: str) -> str:
     """Return what is wrong with the facts of a completion, or with the completion."""
     before, language = text["before"], text["language"]
-    answers, quotes = map(list, zip(*text["facts"], strict=True))
     strange = [invented(answer, [quote, before], language) for answer, quote in text["facts"]]
-    return str(*strange[:1]) if any(strange) else unfaithful_edit(before, after, answers, language, quotes)
+    answers = [answer for answer, _ in text["facts"]]
+    return str(*strange[:1]) if any(strange) else unfaithful_edit(before, after, answers, language)
 
 
 @pytest.mark.parametrize(("name", "least"), [("completions", 0.95), ("completions_unseen", 0.9)])
@@ -389,11 +389,6 @@ def test_a_month_is_no_modal_verb():
     assert invented("Erenumab", ["In May 2018 erenumab was approved."], "en") == []
     assert unfaithful_edit("It was approved.", "It was approved in May.", ["in May"], "en") == ""
     assert unfaithful_edit("It may help.", "It helps.", [], "en")
-
-
-def test_a_noun_gives_way_to_what_a_quote_equates_with_it():
-    for quote, edit in (("Dr. Lee, a nurse, came late.", ""), ("Dr. Lee and the nurse came late.", "removes 'nurse'")):
-        assert unfaithful_edit("The nurse left.", "Dr. Lee left.", ["Dr. Lee"], "en", [quote]) == edit
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: text["language"])
