@@ -9,9 +9,8 @@ change.
 from advchunk.registry import Registration, lazy_names
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, {
-    ".base": "ChunkFailure Enricher",
+    ".base": "ChunkFailure Enricher Estimate",
     ".contextual": "ContextualEnricher",
-    ".estimates": "Estimate",
     ".prompts": "ContextPrompts RewritingPrompts SummaryPrompts",
     ".rewriting": "Rewriting enriched_text",
     ".summaries": "Summaries",

@@ -8,13 +8,12 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from os.path import commonprefix
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 from advchunk.engine import ChatRequest, Job, Plan, completed
 from advchunk.engine.plans import Done, advance
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner
 from advchunk.enrich.document_context import DocumentContext
-from advchunk.enrich.estimates import Estimate
 from advchunk.enrich.prompts import ContextPrompts, RewritingPrompts, SummaryPrompts
 from advchunk.errors import BadModelOutput, ConfigurationError, first_line, is_integer, is_number, require
 from advchunk.models.cache import Cached, CacheLike, with_cache
@@ -36,9 +35,7 @@ Pairs: TypeAlias = Iterable[tuple[str | Document, Sequence[Chunk]]]
 
 @dataclass(frozen=True, slots=True)
 class ChunkFailure(Failure):
-    """A chunk that could not be enriched: the index of its document, the source, the error, the chunk, and the
-    outcome.
-    """
+    """A chunk that could not be enriched, in its document, with the error and the outcome."""
 
     chunk: Chunk
     outcome: str = "is left unchanged"
@@ -47,6 +44,44 @@ class ChunkFailure(Failure):
     def place(self) -> str:
         """The failed chunk, for messages."""
         return f"chunk {self.chunk.index} of document {self.index} ({self.source!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The requests of a call, without those whose answers are in the cache.
+
+    Parameters
+    ----------
+    requests : number of requests.
+    prompt_tokens : tokens of all prompts.
+    prefix_tokens : of these, the tokens with which an earlier prompt of the same document begins, too. Endpoints with a
+        prefix cache process them once, and many charge less for them; some only if the prefix is long, such as 1,024
+        tokens.
+    completion_tokens : maximum tokens of all answers.
+
+    >>> Estimate(10, 9_000, 3_600, 2_000).cost(0.5, 2.0, cached=0.05)
+    0.00688
+    """
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    prefix_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: Self) -> Self:
+        """Return the requests and tokens of two estimates together."""
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
+
+    def cost(self, prompt: float, completion: float, *, cached: float | None = None) -> float:
+        """Return the maximum cost, given the prices of a million tokens: of prompts, of answers, and of cached
+        prefixes.
+
+        None for ``cached`` is the price of prompts.
+        """
+        prices = (prompt, completion, prompt if cached is None else cached)
+        require(all(map(is_number, prices)), "prices must be numbers >= 0", prices)
+        tokens = (self.prompt_tokens - self.prefix_tokens, self.completion_tokens, self.prefix_tokens)
+        return sum(price * number for price, number in zip(prices, tokens, strict=True)) / 1e6
 
 
 @dataclass(kw_only=True)
@@ -229,11 +264,8 @@ class Enricher(ABC):
         return Runner(self._jobs, _collect, unit="chunk", counts=lambda chunk: chunk is not None)
 
     def _jobs(self, pairs: Pairs, on_failure: OnFailure) -> Iterator[Job[Chunk | None]]:
-        """Return a job for each chunk and, after those of a document, a job that returns None."""
+        """Yield a job for each chunk and, after those of a document, a job that returns None."""
         self.load()
-        return self._document_jobs(pairs, on_failure)
-
-    def _document_jobs(self, pairs: Pairs, on_failure: OnFailure) -> Iterator[Job[Chunk | None]]:
         for index, (chunks, context) in enumerate(self.in_context(pairs)):
             for chunk in chunks:
                 yield self._job(index, chunk, context, on_failure) if has_text(chunk) else Job(completed(chunk))
@@ -294,9 +326,8 @@ class Enricher(ABC):
     ) -> str:
         """Fill in a prompt with a chunk and as much of its document as fits with an answer of ``answer_tokens``."""
         values |= {"place": context.place(chunk), "passage": chunk.text}
-        available = (
-            self.max_context - answer_tokens - self.counter(fill_prompt(prompt, outline="", document="", **values))
-        )
+        empty = fill_prompt(prompt, outline="", document="", **values)
+        available = self.max_context - answer_tokens - self.counter(empty)
         if available <= 0:
             msg = f"a chunk of {chunk.tokens} tokens leaves no room for its document in max_context={self.max_context}"
             raise ValueError(msg)
@@ -318,10 +349,10 @@ class Enricher(ABC):
         written = {key: value for key, value in new.items() if value is not None}
         return replace(chunk, metadata=write_metadata(remove_written(chunk.metadata, new), written), **changes)
 
-    def drop_result(self, chunk: Chunk, status: str, **changes: Any) -> Chunk:
-        """Return a chunk without a result, and log the status that says why."""
-        _log.warning("chunk %d has no %s: %s", chunk.index, self.writes, status)
-        return self.set_result(chunk, None, status, **changes)
+    def warn_of_size(self, chunk: Chunk) -> str:
+        """Log that a chunk has no room for its result; return the status that says so."""
+        _log.warning("chunk %d has no %s: over max_tokens", chunk.index, self.writes)
+        return "over max_tokens"
 
     def titles(self, chunk: Chunk) -> str:
         """Return the context of a chunk without what an earlier call has added."""
@@ -368,8 +399,8 @@ def check_placeholders(prompts: Any, kind: type, **placeholders: Sequence[str]) 
     require(isinstance(prompts, kind), f"prompts must be {kind.__name__}", prompts)
     for name, required in placeholders.items():
         prompt, marks = getattr(prompts, name), [f"{{{placeholder}}}" for placeholder in required]
-        complete = isinstance(prompt, str) and all(mark in prompt for mark in marks)
-        require(complete, f"the prompt {name!r} must contain {', '.join(marks)}", prompt)
+        is_complete = isinstance(prompt, str) and all(mark in prompt for mark in marks)
+        require(is_complete, f"the prompt {name!r} must contain {', '.join(marks)}", prompt)
 
 
 def _join(titles: str, added: str) -> str:

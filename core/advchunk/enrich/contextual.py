@@ -1,7 +1,6 @@
 """Contextual retrieval: say where each chunk belongs in its document."""
 
 import json
-import logging
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,8 +15,6 @@ from advchunk.models.chat import usable_answer
 from advchunk.models.prompts import fill_prompt, single_line
 from advchunk.records import Chunk
 from advchunk.text.sentences import sentences
-
-_log = logging.getLogger("advchunk")
 
 _WORDS_PER_TOKEN: Final = 0.7
 _SPARE: Final = 2  # times context_tokens that an answer may have, so that a longer one is told from a complete one
@@ -103,22 +100,17 @@ class ContextualEnricher(Enricher):
     def plan(self, chunk: Chunk, context: DocumentContext) -> Plan[Chunk]:
         """Ask for the sentences, or take the document's own words."""
         if not self.asks:
-            return self._with_own_words(chunk, context)
+            return self.without_answer(chunk, context)
         request = self._request(chunk, context)
-        if not self._fits(request):
+        if self.counter(request.messages[0][1]) + request.max_tokens > self.max_context:
             msg = f"the prompt for a chunk of {chunk.tokens} tokens must fit in max_context={self.max_context}"
             raise ValueError(msg)
         answer = yield from usable_answer(self.chat, request, self._parse, self.attempts)
         room = self._room(chunk)
         kept = leading_sentences(answer, room)
         if not kept:
-            _log.warning("chunk %d has no room for a context: over max_tokens", chunk.index)
-            return self._with_own_words(chunk, context, "over max_tokens")
+            return self.without_answer(chunk, context, self.warn_of_size(chunk))
         return self.add_context(chunk, kept, None if kept == answer else "shortened")
-
-    def without_answer(self, chunk: Chunk, context: DocumentContext, status: str) -> Chunk:
-        """Return a chunk whose plan failed with the document's own words, and a status that says why."""
-        return self._with_own_words(chunk, context, status)
 
     def _request(self, chunk: Chunk, context: DocumentContext) -> ChatRequest:
         beginning = context.beginning(self.beginning_tokens)
@@ -134,9 +126,6 @@ class ContextualEnricher(Enricher):
         )
         return self.request(prompt, None, _SPARE * self.context_tokens)
 
-    def _fits(self, request: ChatRequest) -> bool:
-        return self.counter(request.messages[0][1]) + request.max_tokens <= self.max_context
-
     def _parse(self, answer: str) -> str:
         """Return the sentences in an answer that have at most ``context_tokens``."""
         plain = unwrapped_sentences(answer)
@@ -147,7 +136,7 @@ class ContextualEnricher(Enricher):
             raise BadModelOutput(msg)
         return kept
 
-    def _with_own_words(self, chunk: Chunk, context: DocumentContext, status: str | None = None) -> Chunk:
+    def without_answer(self, chunk: Chunk, context: DocumentContext, status: str | None = None) -> Chunk:
         """Return a chunk with as much of the document's own words as it lacks and has room for."""
         lines, room, text = list[str](), self._room(chunk), single_line(f"{self.titles(chunk)} {chunk.text}")
         for line in context.own_words(chunk):

@@ -7,9 +7,8 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 from advchunk.engine import Plan
-from advchunk.enrich.base import Enricher, Pairs, check_placeholders, get_property
+from advchunk.enrich.base import Enricher, Estimate, Pairs, check_placeholders, get_property
 from advchunk.enrich.document_context import DocumentContext, fold_case_and_space
-from advchunk.enrich.estimates import Estimate
 from advchunk.enrich.faithfulness import invented, unfaithful_edit
 from advchunk.enrich.prompts import RewritingPrompts
 from advchunk.errors import BadModelOutput, ConfigurationError, is_number, require
@@ -115,7 +114,7 @@ class Rewriting(Enricher):
         parse = partial(self._parse_completed, chunk=chunk, edit=edit, max_tokens=max_tokens)
         rewritten = yield from self.ask(complete, _COMPLETED, parse, max_tokens)
         if self.max_tokens is not None and self.counter(with_context(chunk.context, rewritten)) > self.max_tokens:
-            return self.drop_result(chunk, "over max_tokens")
+            return self.set_result(chunk, None, self.warn_of_size(chunk))
         return self.set_result(chunk, rewritten)
 
     def estimate(self, pairs: Pairs) -> Estimate:  # noqa: ARG002

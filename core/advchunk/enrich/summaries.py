@@ -1,14 +1,12 @@
 """Context-aware summaries: say in one sentence what each chunk says, and what its reader needs from the document."""
 
 import json
-import logging
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from advchunk.engine import ChatRequest, Plan
-from advchunk.enrich.base import Enricher, check_placeholders, get_property
+from advchunk.enrich.base import Enricher, Estimate, check_placeholders, get_property
 from advchunk.enrich.document_context import DocumentContext
-from advchunk.enrich.estimates import Estimate
 from advchunk.enrich.prompts import SummaryPrompts
 from advchunk.errors import BadModelOutput, is_integer, require
 from advchunk.models.prompts import TEXT, fill_prompt, object_schema, single_line
@@ -17,7 +15,6 @@ from advchunk.records import Chunk
 _NOTES, _SUMMARY = object_schema(needs=TEXT, says=TEXT), object_schema(summary=TEXT)
 _NOTES_TOKENS, _SUMMARY_TOKENS = 768, 256  # maximum of an answer
 _WORDS_PER_TOKEN: Final = 0.7
-_log = logging.getLogger("advchunk")
 
 
 @dataclass(kw_only=True)
@@ -80,8 +77,7 @@ class Summaries(Enricher):
         summary = yield from self.ask(condense, _SUMMARY, self._parse_summary, _SUMMARY_TOKENS)
         if self.has_room(chunk, summary):
             return self.add_context(chunk, summary)
-        _log.warning("chunk %d has no room for a summary: over max_tokens", chunk.index)
-        return self.add_context(chunk, "", "over max_tokens")
+        return self.add_context(chunk, "", self.warn_of_size(chunk))
 
     def later(self, request: ChatRequest, chunk: Chunk) -> Estimate:  # noqa: ARG002
         """Return the cost of the second stage for a request of the first, with the longest notes."""
