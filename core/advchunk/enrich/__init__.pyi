@@ -1,8 +1,8 @@
 # Written by tools/write_stubs.py from the lazy names and the registrations.
 from advchunk.enrich.base import ChunkFailure as ChunkFailure
 from advchunk.enrich.base import Enricher as Enricher
+from advchunk.enrich.base import Estimate as Estimate
 from advchunk.enrich.contextual import ContextualEnricher as ContextualEnricher
-from advchunk.enrich.estimates import Estimate as Estimate
 from advchunk.enrich.prompts import ContextPrompts as ContextPrompts
 from advchunk.enrich.prompts import RewritingPrompts as RewritingPrompts
 from advchunk.enrich.prompts import SummaryPrompts as SummaryPrompts
