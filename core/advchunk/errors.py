@@ -100,6 +100,12 @@ def require(condition: bool, rule: str, value: object) -> None:
         raise ConfigurationError(msg)
 
 
+def require_answer(condition: bool, message: str) -> None:
+    """Raise `BadModelOutput` with a message unless ``condition`` holds."""
+    if not condition:
+        raise BadModelOutput(message)
+
+
 def import_extra(module: str, extra: str) -> Any:
     """Import a module of an optional library; raise `MissingExtra` if it is not installed."""
     try:

@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from inspect import isawaitable, iscoroutine, signature
+from inspect import isawaitable, signature
+from math import inf
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from advchunk.engine import ChatRequest, Complete, Plan, call_in_thread
@@ -23,17 +24,17 @@ from advchunk.errors import (
     ModelUnavailable,
     is_integer,
     require,
+    require_answer,
 )
 from advchunk.models.counters import replace_surrogates
-from advchunk.models.identity import identity, model_name, type_name
+from advchunk.models.identity import identity, model_name, not_awaitable, type_name
 
 _T = TypeVar("_T")
 
 _LOCK = threading.Lock()  # on all budgets and usages; held for a microsecond
 _POLL_INTERVAL = 0.02  # seconds between checks of a budget while other calls are in flight
 _MESSAGE_OVERHEAD = 16  # tokens that a chat template adds to a message, at most
-# A model's reasoning before its answer. The opening tag may be missing, as some templates write it; so may the closing
-# one.
+# A model's reasoning before its answer. Either tag may be missing, as some templates write it.
 _THOUGHTS = re.compile(r"\s*<think>.*?(?:</think>|\Z)|(?:(?!<think>).)*?^</think>[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
@@ -53,8 +54,7 @@ class Usage:
 
 @dataclass(eq=False)
 class Budget:
-    """A limit on the cost of calls, which is kept as long as models respect ``max_tokens``. Threads and tasks may share
-    it.
+    """A limit on the cost of calls, as long as models respect ``max_tokens``. Threads and tasks may share it.
 
     Before a call its maximum cost is reserved: a token per byte of the prompt, the upper bound for tokenizers, and
     ``max_tokens`` for the answer. After the call its real cost is counted, in full if there is no answer: it may be
@@ -83,7 +83,8 @@ class Budget:
             limit = getattr(self, name)
             require(limit is None or is_integer(limit, 0), f"{name} must be a whole number >= 0 or None", limit)
 
-    def max_cost(self, request: ChatRequest) -> tuple[int, int]:
+    @staticmethod
+    def max_cost(request: ChatRequest) -> tuple[int, int]:
         """Return the maximum input and output tokens of a request."""
         texts = [text.encode("utf-8", "replace") for _, text in request.messages]
         return sum(map(len, texts)) + _MESSAGE_OVERHEAD * len(texts), request.max_tokens
@@ -97,13 +98,11 @@ class Budget:
             if self.requests is not None and self.spent.requests >= self.requests:
                 msg = f"the budget of {self.requests} requests is spent"
                 raise BudgetExceeded(msg)
-            if self.tokens is not None and self.spent.tokens + tokens > self.tokens:
-                msg = (
-                    f"{self.spent.tokens} tokens of a budget of {self.tokens} are spent, and the next call may take "
-                    f"{tokens}"
-                )
+            spent, limit = self.spent.tokens, inf if self.tokens is None else self.tokens
+            if spent + tokens > limit:
+                msg = f"{spent} tokens of a budget of {limit} are spent, and the next call may take {tokens}"
                 raise BudgetExceeded(msg)
-            if self.tokens is not None and self.spent.tokens + self._reserved + tokens > self.tokens:
+            if spent + self._reserved + tokens > limit:
                 return False
             self.spent.requests += 1
             self._reserved += tokens
@@ -188,11 +187,10 @@ class Chat(ABC):
         return replace(request, messages=tuple(messages), seed=seed)
 
     def _complete(self, request: ChatRequest) -> _Row:
-        max_cost = self.budget.max_cost(request) if self.budget else (0, 0)
         try:
-            while self.budget and not self.budget.reserve(sum(max_cost)):
+            while not self._reserve(request):
                 time.sleep(_POLL_INTERVAL)
-            with self._count_cost(max_cost) as replies:
+            with self._count_cost(request) as replies:
                 replies.append(self.ask(request))
             return _extract_answer(replies[0].text, request.schema)
         except _FAILURES as error:
@@ -205,17 +203,20 @@ class Chat(ABC):
             return _without_traceback(error)
 
     async def _attempt(self, request: ChatRequest) -> str:
-        max_cost = self.budget.max_cost(request) if self.budget else (0, 0)
-        while self.budget and not self.budget.reserve(sum(max_cost)):
+        while not self._reserve(request):
             await asyncio.sleep(_POLL_INTERVAL)
-        with self._count_cost(max_cost) as replies:
+        with self._count_cost(request) as replies:
             replies.append(await self.aask(request))
         return _extract_answer(replies[0].text, request.schema)
 
+    def _reserve(self, request: ChatRequest) -> bool:
+        return self.budget is None or self.budget.reserve(sum(Budget.max_cost(request)))
+
     @contextmanager
-    def _count_cost(self, max_cost: tuple[int, int]) -> Iterator[list[Reply]]:
+    def _count_cost(self, request: ChatRequest) -> Iterator[list[Reply]]:
         """Count the cost of a call, even if it fails; the caller appends the reply to the list."""
-        replies, cost = list[Reply](), max_cost
+        replies, max_cost = list[Reply](), Budget.max_cost(request)
+        cost = max_cost
         try:
             yield replies
         except RefusedError:
@@ -268,12 +269,7 @@ class CalledChat(Chat):
 
     def ask(self, request: ChatRequest) -> Reply:
         """Answer a request, or raise."""
-        reply = self.call(self.to_input(request))
-        if iscoroutine(reply):
-            reply.close()  # or Python warns that it was never awaited
-            msg = "an async llm needs an async call, such as achunk or achunk_many"
-            raise ConfigurationError(msg)
-        return _reply(reply)
+        return _reply(not_awaitable(self.call(self.to_input(request)), "llm"))
 
     async def aask(self, request: ChatRequest) -> Reply:
         """Await `ask`; a model without an async method runs in a thread."""
@@ -331,8 +327,7 @@ def as_chat(llm: ChatModelLike | None, *, budget: Budget | None = None, concurre
 
 
 def usable_answer(chat: Any, request: ChatRequest, parse: Callable[[str], _T], attempts: int) -> Plan[_T]:
-    """Request an answer until ``parse`` takes it, at most ``attempts`` times, each with the next seed; return what it
-    returns.
+    """Return what ``parse`` makes of the first answer that it takes, of at most ``attempts``, each with the next seed.
 
     ``parse`` raises `BadModelOutput` for an answer that cannot be used, which is not cached. The last such error is
     raised.
@@ -381,9 +376,7 @@ def _extract_answer(text: str, schema: str | None) -> str:
     text = text[thoughts.end() :] if (thoughts := _THOUGHTS.match(text)) else text
     if schema:
         return _extract_json(text, "[" if json.loads(schema).get("type") == "array" else "{")
-    if not text.strip():
-        msg = "a chat model must answer with text, got none"
-        raise BadModelOutput(msg)
+    require_answer(bool(text.strip()), "a chat model must answer with text, got none")
     return text
 
 
@@ -405,9 +398,7 @@ def _reply(reply: Any) -> Reply:
     content = message if isinstance(message, str) else getattr(message, "content", None)
     if isinstance(content, list):
         content = "".join(part if isinstance(part, str) else part.get("text", "") for part in content)
-    if not isinstance(content, str):
-        msg = f"a chat model must answer with text, got {type(reply).__name__}"
-        raise BadModelOutput(msg)
+    require_answer(isinstance(content, str), f"a chat model must answer with text, got {type(reply).__name__}")
     usage = getattr(reply, "usage_metadata", None) or getattr(reply, "additional_kwargs", None) or {}
     tokens_in, tokens_out = usage.get("input_tokens"), usage.get("output_tokens")
     if tokens_in is None:

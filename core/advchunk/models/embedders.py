@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from inspect import isawaitable, iscoroutine
+from inspect import isawaitable
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -15,13 +15,21 @@ import numpy as np
 
 from advchunk import registry
 from advchunk.engine import call_in_thread
-from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, check_spelling, is_number, require
+from advchunk.errors import (
+    BadModelOutput,
+    ConfigurationError,
+    MissingExtra,
+    check_spelling,
+    is_number,
+    require,
+    require_answer,
+)
 from advchunk.models.counters import as_counter, replace_surrogates
 from advchunk.models.hashed_words import HashedWords
 from advchunk.models.identity import (
-    identity,
+    lasting_identity,
     model_name,
-    own_identity,
+    not_awaitable,
     precision,
     prompt_of,
     sentence_transformer,
@@ -66,18 +74,16 @@ _Function: TypeAlias = Callable[[list[str]], Any]  # returns (n, d) numbers, or 
 # A name, a model, a function, or None for the default.
 EmbedderLike: TypeAlias = str | _Model | _Function | None
 
-# Method and async method of each kind of embedder. The first method that an object has is used.
-_METHODS: tuple[tuple[str, str | None], ...] = (
-    ("embed", "aembed"),  # Embedder
-    ("embed_documents", "aembed_documents"),  # LangChain Embeddings
-    ("get_text_embedding_batch", "aget_text_embedding_batch"),  # LlamaIndex BaseEmbedding
-    ("encode", None),  # SentenceTransformer, model2vec StaticModel
-    ("__call__", None),
-)
-_QUERY_METHODS: tuple[tuple[str, str], ...] = (
-    ("embed_query", "aembed_query"),  # LangChain Embeddings, HybridEmbedder
-    ("get_query_embedding", "aget_query_embedding"),  # LlamaIndex BaseEmbedding
-)
+# The method of each kind of embedder, and True if there may be an async one, "a" before its name. The first that an
+# object has is used.
+_METHODS: Mapping[str, bool] = {
+    "embed": True,  # Embedder
+    "embed_documents": True,  # LangChain Embeddings
+    "get_text_embedding_batch": True,  # LlamaIndex BaseEmbedding
+    "encode": False,  # SentenceTransformer, model2vec StaticModel
+    "__call__": False,
+}
+_QUERY_METHODS = ("embed_query", "get_query_embedding")  # LangChain Embeddings and HybridEmbedder, LlamaIndex
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,11 +126,7 @@ class CheckedEmbedder:
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return (len(texts), d) float32 unit rows."""
         rows = self.call(list(map(replace_surrogates, texts)))
-        if iscoroutine(rows):
-            rows.close()  # or Python warns that it was never awaited
-            msg = "an async embedder needs an async call, such as achunk or achunk_many"
-            raise ConfigurationError(msg)
-        return self._check(rows, len(texts))
+        return self._check(not_awaitable(rows, "embedder"), len(texts))
 
     async def aembed(self, texts: Sequence[str]) -> Floats:
         """Await `embed`; a model without an async method runs in a thread."""
@@ -133,14 +135,12 @@ class CheckedEmbedder:
         return self._check(await rows if isawaitable(rows) else rows, len(texts))
 
     def for_questions(self) -> CheckedEmbedder:
-        """Return the embedder of search queries, which a framework's model or a hybrid embeds by a method of its
-        own.
-        """
-        for method, async_method in _QUERY_METHODS:
+        """Return the embedder of search queries, for which a framework's model and a hybrid have another method."""
+        for method in _QUERY_METHODS:
             if call := getattr(self.model, method, None):
-                acall = getattr(self.model, async_method, None)
+                acall = getattr(self.model, f"a{method}", None)
                 acall = acall and partial(_acall_each, acall)
-                return replace(self, model=call, call=partial(_call_each, call), acall=acall)
+                return replace(self, model=call, call=lambda texts: list(map(call, texts)), acall=acall)
         return self
 
     def _check(self, answer: Any, n: int) -> Floats:
@@ -150,13 +150,12 @@ class CheckedEmbedder:
         except (TypeError, ValueError) as error:
             msg = f"an embedder must return {n} rows of numbers of one length, got {type(answer).__name__} ({error})"
             raise BadModelOutput(msg) from error
-        if rows.ndim != 2 or len(rows) != n or not rows.shape[1] or not np.isfinite(rows).all():
-            msg = f"an embedder must return {n} finite rows of one length >= 1, got an array of shape {rows.shape}"
-            raise BadModelOutput(msg)
+        is_valid = rows.ndim == 2 and len(rows) == n and rows.shape[1] > 0 and bool(np.isfinite(rows).all())
+        rule = f"an embedder must return {n} finite rows of one length >= 1"
+        require_answer(is_valid, f"{rule}, got an array of shape {rows.shape}")
         self._widths.add(rows.shape[1])
-        if len(self._widths) > 1:
-            msg = f"an embedder must return rows of one length in all calls, got lengths {sorted(self._widths)}"
-            raise BadModelOutput(msg)
+        rule = "an embedder must return rows of one length in all calls"
+        require_answer(len(self._widths) == 1, f"{rule}, got lengths {sorted(self._widths)}")
         return unit_rows(rows)
 
 
@@ -193,13 +192,12 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
         special += as_counter(tokenizer)(prompt) if prompt else 0
         limit = max(encoder.max_seq_length - special, 1) if encoder.max_seq_length else None
     batch_size = batch_size or getattr(model, "batch_size", None)
-    for method, async_method in _METHODS:
+    for method, may_be_async in _METHODS.items():
         if call := getattr(model, method, None):
             call = partial(_encode, model) if method == "encode" and model is encoder else call
-            acall = getattr(model, async_method, None) if async_method else None
+            acall = getattr(model, f"a{method}", None) if may_be_async else None
             return CheckedEmbedder(model, call, acall, batch_size, limit, tokenizer, _declared_languages(model))
-    methods = [method for method, _ in _METHODS[:-1]]
-    msg = f"an embedder must be a name, a callable, or have one of {methods}, got {type_name(model)}"
+    msg = f"an embedder must be a name, a callable, or have one of {[*_METHODS][:-1]}, got {type_name(model)}"
     raise ConfigurationError(msg)
 
 
@@ -207,10 +205,9 @@ def _declared_languages(model: Any) -> frozenset[str] | None:
     declared = getattr(model, "languages", None)
     if declared is None or callable(declared):
         return None
-    valid = (
-        isinstance(declared, Collection) and not isinstance(declared, str) and all(isinstance(c, str) for c in declared)
-    )
-    require(valid, "languages of an embedder must be a collection of codes, such as {'en', 'de'}", declared)
+    is_collection = isinstance(declared, Collection) and not isinstance(declared, str)
+    is_valid = is_collection and all(isinstance(code, str) for code in declared)
+    require(is_valid, "languages of an embedder must be a collection of codes, such as {'en', 'de'}", declared)
     return frozenset(map(language_code, declared))
 
 
@@ -289,8 +286,7 @@ class HybridEmbedder:
     @property
     def identity(self) -> str:
         """Name of the models and their settings in a cache; empty if the embedder has no name."""
-        model = self.embedder.model
-        return self._name(own_identity(model) or (identity(model) if model_name(model) else ""))
+        return self._name(lasting_identity(self.embedder.model))
 
     def _name(self, embedder: str) -> str:
         return f"{embedder} + {self.words.model_name}, weight {self.weight}" if embedder else ""
@@ -305,18 +301,15 @@ class HybridEmbedder:
 
     def embed_query(self, text: str) -> Floats:
         """Return the (d,) row of a search query; an embedder of LangChain or LlamaIndex embeds it as a query."""
-        row: Floats = self._append_words([text], self.embedder.for_questions().embed([text]))[0]
-        return row
+        return np.asarray(self._append_words([text], self.embedder.for_questions().embed([text]))[0])
 
     async def aembed_query(self, text: str) -> Floats:
         """Await `embed_query`."""
-        row: Floats = self._append_words([text], await self.embedder.for_questions().aembed([text]))[0]
-        return row
+        return np.asarray(self._append_words([text], await self.embedder.for_questions().aembed([text]))[0])
 
     def _append_words(self, texts: Sequence[str], rows: Floats) -> Floats:
-        words = self.words.embed(texts)
         scales = np.sqrt([1 - self.weight, self.weight], dtype=np.float32)
-        return unit_rows(np.hstack([scales[0] * rows, scales[1] * words]))
+        return unit_rows(np.hstack([scales[0] * rows, scales[1] * self.words.embed(texts)]))
 
 
 class UniversalSentenceEncoder:
@@ -346,10 +339,6 @@ class UniversalSentenceEncoder:
 def load_minilm() -> Any:
     """Load all-MiniLM-L6-v2 with sentence-transformers, from a package that contains it or from the hub."""
     return _load_sentence_transformer("minilm")
-
-
-def _call_each(call: Callable[[str], Any], texts: list[str]) -> list[Any]:
-    return [call(text) for text in texts]
 
 
 async def _acall_each(call: Callable[[str], Awaitable[Any]], texts: list[str]) -> list[Any]:
