@@ -27,7 +27,7 @@ from langchain_advchunk.enrich import ChunkEnricher
 from llamaindex_advchunk import LLMChapteringNodeParser
 from llamaindex_advchunk.enrich import ChunkEnricher as NodeEnricher
 from planted import CATS, COURTS
-from servers import Endpoint, breaks_off, fails, replies, says
+from servers import Endpoint, breaks_off, fails, replies, resets, says
 
 KEY = "sk-planted-0123456789abcdef"
 PASSWORD = "redis-planted-42"
@@ -39,11 +39,12 @@ STEPS = {
     "JSON": says(json.dumps({"needs": KEY, "says": KEY, "summary": KEY, "missing": [KEY], "stated": [], "text": KEY})),
     "an answer": says(f"Your key is {KEY}."),
     "a refusal": says(None, refusal=KEY),
-    "HTTP 400": fails(400, f"{KEY} is bad"),
+    "HTTP 400": fails(400, "x" * 290 + KEY),
     "HTTP 401": fails(401, f"Incorrect API key provided: {KEY}"),
     "HTTP 500": replies(500, f"<p>{KEY}"),
     "garbage": replies(200, KEY),
     "cut off": breaks_off,
+    "reset": resets,
 }
 
 
