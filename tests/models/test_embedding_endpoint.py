@@ -72,10 +72,12 @@ def test_rows_are_in_the_order_of_the_texts(embed):
 
 
 @both
-def test_texts_are_sent_in_batches(embed):
+def test_texts_are_sent_in_batches_with_dimensions_and_options(embed):
     with Endpoint(embeds) as endpoint:
-        assert len(embed(at(endpoint, batch_size=3), list("abcdefgh"))) == 8
+        embedder = at(endpoint, batch_size=3, dimensions=5, options={"user": "me"})
+        assert embed(embedder, list("abcdefgh")).shape == (8, 5)
     assert [len(body["input"]) for body in endpoint.asked] == [3, 3, 2]
+    assert (endpoint.asked[0]["dimensions"], endpoint.asked[0]["user"]) == (5, "me")
 
 
 def test_chunkers_send_batches_and_cache_the_rows():
@@ -85,13 +87,6 @@ def test_chunkers_send_batches_and_cache_the_rows():
         first, second = (chunker.chunk(TEXT) for chunker in chunkers)
     assert first == second
     assert [len(body["input"]) for body in endpoint.asked] == [2, 2]
-
-
-@both
-def test_dimensions_and_options_are_requested(embed):
-    with Endpoint(embeds) as endpoint:
-        assert embed(at(endpoint, dimensions=5, options={"user": "me"}), ["a"]).shape == (1, 5)
-    assert (endpoint.asked[0]["dimensions"], endpoint.asked[0]["user"]) == (5, "me")
 
 
 @both
@@ -149,17 +144,10 @@ def test_another_model_dimension_or_option_is_another_in_a_cache():
     assert len(prints) == len(variants)
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"batch_size": 0}, "batch_size must be a whole number >= 1"),
-        ({"dimensions": 0}, "dimensions must be a whole number >= 1"),
-        ({"max_tokens": 1.5}, "max_tokens must be a whole number >= 1"),
-    ],
-)
-def test_settings_are_checked(params, message):
-    with pytest.raises(ConfigurationError, match=message):
-        OpenAIEmbedder(**{"base_url": "http://localhost:1/v1", "model": "m", **params})
+def test_settings_are_checked():
+    for name, value in (("batch_size", 0), ("dimensions", 0), ("max_tokens", 1.5)):
+        with pytest.raises(ConfigurationError, match=f"{name} must be a whole number >= 1"):
+            OpenAIEmbedder("http://localhost:1/v1", "m", **{name: value})
 
 
 @pytest.mark.parametrize("name", ["text-embedding-3-small", "http://localhost:11434/v1"])

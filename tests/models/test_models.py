@@ -19,6 +19,7 @@ import pytest
 import advchunk
 from advchunk import BadModelOutput, ConfigurationError, MissingExtra, ModelUnavailable
 from advchunk.models import counters, embedders
+from advchunk.models.cache import with_cache
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder, named_embedder
 from advchunk.models.identity import identity, model_name
@@ -78,14 +79,11 @@ def test_token_counters_are_recognized(tokenizer, expected):
     assert as_counter(counter) is counter
 
 
-def test_names_are_one_counter_each():
+def test_names_are_one_counter_each_and_none_follows_the_embedder():
     assert as_counter("words") is WORDS
     assert as_counter("characters") is as_counter(len) is CHARACTERS
     assert as_counter() is default_wordpiece()
     assert not as_counter(str.split).adds_up
-
-
-def test_the_counter_follows_the_embedder():
     assert as_counter(None, SimpleNamespace(tokenizer=str.split))("two words") == 2
     assert as_counter("characters", SimpleNamespace(tokenizer=str.split))("two words") == 9
     assert as_counter(None, SimpleNamespace()) is default_wordpiece()
@@ -102,79 +100,50 @@ def test_tiktoken_by_name_and_as_object():
         assert not counter.adds_up
 
 
-def test_tiktoken_without_its_files(tmp_path, monkeypatch):
+def test_tiktoken_without_its_files_and_models_by_how_their_names_begin(tmp_path, monkeypatch):
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    with pytest.raises(ModelUnavailable, match="vocabulary of 'p50k_base'"):
-        as_counter("p50k_base")
+    for name, vocabulary in (("p50k_base", "p50k_base"), ("gpt-4o-mini", "o200k_base")):
+        with pytest.raises(ModelUnavailable, match=f"vocabulary of '{vocabulary}'"):
+            as_counter(name)
 
 
 @pytest.mark.slow
-def test_a_name_that_nobody_has():
+def test_a_name_that_nobody_has(tmp_path, monkeypatch):
     with pytest.raises(ModelUnavailable, match="tokenizer 'nobody/nothing' is not a tiktoken name"):
         as_counter("nobody/nothing")
-    with pytest.raises(ModelUnavailable, match="embedder 'nobody/nothing' is not on this machine"):
-        as_embedder("nobody/nothing")
-
-
-def test_tiktoken_models_are_known_by_how_their_names_begin(tmp_path, monkeypatch):
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    with pytest.raises(ModelUnavailable, match="vocabulary of 'o200k_base'"):
-        as_counter("gpt-4o-mini")
-
-
-@pytest.mark.parametrize(
-    ("make", "wrong", "right"),
-    [
-        (as_counter, "token", "tokens"),
-        (as_counter, "Word", "words"),
-        (as_counter, "cl100_base", "cl100k_base"),
-        (as_embedder, "mini-lm", "minilm"),
-        (as_embedder, "usem", "usem3"),
-    ],
-)
-def test_a_misspelt_name_is_refused_before_any_hub_is_asked(make, wrong, right, monkeypatch):
-    monkeypatch.setattr(embedders, "_load_sentence_transformer", None)
-    with pytest.raises(ConfigurationError, match=f"did you mean '{right}'"):
-        make(wrong)
-
-
-@pytest.mark.slow
-def test_a_folder_of_a_misspelt_name_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "usem").mkdir()
-    with pytest.raises(ModelUnavailable, match="embedder 'usem' is not on this machine") as caught:
-        as_embedder("usem")
-    assert "\n" not in str(caught.value)
+    (tmp_path / "usem").mkdir()  # a folder of a misspelled name
+    for name in ("nobody/nothing", "usem"):
+        with pytest.raises(ModelUnavailable, match=f"embedder '{name}' is not on this machine") as caught:
+            as_embedder(name)
+        assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "extra"),
-    [
-        ("gpt-4-0613", "tiktoken"),
-        ("o3-mini", "tiktoken"),
-        ("text-embedding-3-small", "tiktoken"),
-        ("gpt2", "transformers"),
-    ],
-)
-def test_a_name_whose_library_is_missing_says_which(name, extra, monkeypatch):
+def test_a_misspelt_name_is_refused_before_any_hub_is_asked(monkeypatch):
+    monkeypatch.setattr(embedders, "_load_sentence_transformer", None)
+    tokenizers = {"token": "tokens", "Word": "words", "cl100_base": "cl100k_base"}
+    for make, names in ((as_counter, tokenizers), (as_embedder, {"mini-lm": "minilm", "usem": "usem3"})):
+        for wrong, right in names.items():
+            with pytest.raises(ConfigurationError, match=f"did you mean '{right}'"):
+                make(wrong)
+
+
+def test_a_name_whose_library_is_missing_says_which(monkeypatch):
     monkeypatch.setattr(counters, "find_spec", lambda _: None)
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(MissingExtra, match=rf"advchunk\[{extra}\]"):
-        as_counter(name)
+    hosted = dict.fromkeys(("gpt-4-0613", "o3-mini", "text-embedding-3-small"), "tiktoken")
+    for name, extra in {**hosted, "gpt2": "transformers"}.items():
+        with pytest.raises(MissingExtra, match=rf"advchunk\[{extra}\]"):
+            as_counter(name)
 
 
 @pytest.mark.parametrize(
-    ("package", "framework", "extra"),
-    [
-        ("langchain_advchunk", "langchain_text_splitters", "langchain"),
-        ("llamaindex_advchunk", "llama_index", "llamaindex"),
-    ],
+    ("name", "framework"), [("LangChain", "langchain_text_splitters"), ("LlamaIndex", "llama_index")]
 )
-def test_an_adapter_without_its_framework_names_the_extra(package, framework, extra):
-    code = f"import sys; sys.modules[{framework!r}] = None; import {package}"
+def test_an_adapter_without_its_framework_names_the_extra(name, framework):
+    code = f"import sys; sys.modules[{framework!r}] = None; import {name.lower()}_advchunk"
     run = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    assert f"MissingExtra: {'LangChain' if extra == 'langchain' else 'LlamaIndex'} is not installed" in run.stderr
-    assert f"advchunk[{extra}]" in run.stderr
+    assert f"MissingExtra: {name} is not installed: pip install 'advchunk[{name.lower()}]'" in run.stderr
 
 
 def test_a_tokenizer_that_truncates_is_neither_obeyed_nor_changed(minilm):
@@ -304,10 +273,8 @@ def test_embedders_are_recognized(make, now, later):
 
 
 def test_the_embedded_default():
-    embedder = as_embedder()
-    assert embedder == as_embedder(default_embedder())
-    assert (embedder.max_tokens, embedder.batch_size) == (None, 8192)
-    assert as_embedder(None, 7).batch_size == 7
+    assert as_embedder() == as_embedder(default_embedder())
+    assert (as_embedder().max_tokens, as_embedder().batch_size, as_embedder(None, 7).batch_size) == (None, 8192, 7)
 
 
 def test_rows_of_another_length_in_a_later_call_are_refused():
@@ -364,6 +331,15 @@ LONG = (
 )
 
 
+def reader_of_254(shown):
+    """Return a model that reads 254 tokens, and notes what it is shown."""
+    return SimpleNamespace(
+        tokenizer=default_embedder().tokenizer,
+        max_tokens=254,
+        embed=lambda texts: shown.extend(texts) or [[len(text) % 7 - 3.0, 1.0] for text in texts],
+    )
+
+
 @pytest.mark.parametrize("tokenizer", [None, "words", "characters"])
 @pytest.mark.parametrize(
     ("name", "more"),
@@ -377,29 +353,12 @@ LONG = (
     ],
 )
 def test_no_text_is_longer_than_the_model_reads(name, more, tokenizer):
-    shown = []
-    letters = SimpleNamespace(
-        tokenizer=default_embedder().tokenizer,
-        max_tokens=254,
-        embed=lambda texts: shown.extend(texts) or [[len(text) % 7 - 3.0, 1.0] for text in texts],
-    )
+    model = reader_of_254(shown := [])
     text = LONG + ". " + "Many small words are in this one. " * 20 + "\n\nAnother paragraph."
-    chunks = advchunk.create(name, embedder=letters, tokenizer=tokenizer, max_tokens=20000, **more).chunk(text)
+    chunks = advchunk.create(name, embedder=model, tokenizer=tokenizer, max_tokens=20000, **more).chunk(text)
     assert sum(len(chunk.text) for chunk in chunks) == len(text)
     assert len(shown) > 5
-    assert max(letters.tokenizer.counts(shown)) <= 254
-
-
-def test_a_buffer_fits_the_model():
-    shown = []
-    letters = SimpleNamespace(
-        tokenizer=default_embedder().tokenizer,
-        max_tokens=254,
-        embed=lambda texts: shown.extend(texts) or [[len(text) % 7 - 3.0, 1.0] for text in texts],
-    )
-    text = ". ".join(" ".join(["internationalization"] * 45).capitalize() for _ in range(6))
-    advchunk.create("semantic-threshold", embedder=letters, tokenizer="words", embed_buffer=True).chunk(text)
-    assert max(letters.tokenizer.counts(shown)) <= 254
+    assert max(model.tokenizer.counts(shown)) <= 254
 
 
 def test_minilm_is_shown_no_more_than_it_reads(minilm, monkeypatch):
@@ -433,26 +392,16 @@ def test_use_by_name():
 
 
 def test_model_names_never_contain_secrets():
-    class Hosted:
-        model = "text-embedding-3-small"
-        api_key = "sk-secret"
-
-        def __repr__(self):
-            return f"Hosted({self.api_key})"
-
-        def embed(self, texts):
-            return [[1.0]] * len(texts)
-
-    hosted = Hosted()
+    hosted = SimpleNamespace(model="text-embedding-3-small", api_key="sk-secret", embed=list)
     assert model_name(hosted) == "text-embedding-3-small"
-    assert identity(hosted).endswith("Hosted:text-embedding-3-small")
+    assert identity(hosted).endswith("SimpleNamespace:text-embedding-3-small")
     assert "sk-secret" not in repr(advchunk.create("mst-semantic", embedder=hosted))
-    with pytest.raises(ConfigurationError) as caught:
-        as_embedder(SimpleNamespace(api_key="sk-secret"))
-    assert "sk-secret" not in str(caught.value)
-    with pytest.raises(ConfigurationError) as caught:
-        as_counter(SimpleNamespace(api_key="sk-secret"))
-    assert "sk-secret" not in str(caught.value)
+    nameless = SimpleNamespace(api_key="sk-secret", embed=list)
+    wrong = (lambda model: with_cache(as_embedder(model), {}), nameless)
+    for make, model in (wrong, *((make, SimpleNamespace(api_key="sk-secret")) for make in (as_embedder, as_counter))):
+        with pytest.raises(ConfigurationError) as caught:
+            make(model)
+        assert "sk-secret" not in str(caught.value)
 
 
 def test_identities():

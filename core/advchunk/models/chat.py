@@ -395,7 +395,7 @@ def _extract_json(text: str, opening: str) -> str:
 
 def _reply(reply: Any) -> Reply:
     message = getattr(reply, "message", reply)
-    content = message if isinstance(message, str) else getattr(message, "content", None)
+    content: Any = message if isinstance(message, str) else getattr(message, "content", None)
     if isinstance(content, list):
         content = "".join(part if isinstance(part, str) else part.get("text", "") for part in content)
     require_answer(isinstance(content, str), f"a chat model must answer with text, got {type(reply).__name__}")
