@@ -24,7 +24,7 @@ import numpy as np
 
 from advchunk import registry
 from advchunk.engine import ChatRequest, call_in_thread
-from advchunk.errors import BadModelOutput, ConfigurationError
+from advchunk.errors import BadModelOutput, require, require_answer
 from advchunk.models.identity import identity, model_name, own_identity, type_name
 from advchunk.models.stores import DictStore, FileStore, RedisStore, Store
 from advchunk.records import Floats
@@ -63,21 +63,19 @@ class _CircuitBreaker:
             result = call()
         except (OSError, sqlite3.Error, TypeError, ValueError) as error:
             if operation not in self._open_until:
-                reason = f"{type(error).__name__}: {error}"
-                _log.warning("cache %s failed, calling the models instead: %s", self._name, reason)
-            now = time.monotonic()
-            suspends = ("read", "write") if operation == "read" else ("write",)
-            self._open_until.update(dict.fromkeys(suspends, now + max(_COOLDOWN, (now - start) / _PATIENCE)))
+                name = type(error).__name__
+                _log.warning("cache %s failed, calling the models instead: %s: %s", self._name, name, error)
+            until = (now := time.monotonic()) + max(_COOLDOWN, (now - start) / _PATIENCE)
+            self._open_until |= dict.fromkeys(("read", "write") if operation == "read" else ("write",), until)
             return None
         self._open_until.pop(operation, None)
         return result
 
     def decode(self, kind: str, item: Any, value: Any) -> Any:
         """Return the answer to an item that was stored as ``value``; None if it is missing, foreign or damaged."""
-        if isinstance(value, bytes) and value == _add_checksum(value[4:]):
-            answer = _decode(kind, item, value[4:])
-            if answer is not None:
-                return answer
+        is_whole = isinstance(value, bytes) and value == _add_checksum(value[4:])
+        if is_whole and (answer := _decode(kind, item, value[4:])) is not None:
+            return answer
         if value is not None and not self._damaged:
             _log.warning("cache %s holds foreign or damaged values; requesting those answers again", self._name)
             self._damaged = True
@@ -99,6 +97,9 @@ def _add_checksum(value: bytes) -> bytes:
     return zlib.crc32(value).to_bytes(4, "big") + value
 
 
+_TYPES = {"embed": "<f4", "score": "<f8", "choose": "<f8"}
+
+
 def _encode(kind: str, row: Any) -> bytes:
     return row.encode("utf-8", "surrogatepass") if kind == "complete" else np.asarray(row, _TYPES[kind]).tobytes()
 
@@ -117,13 +118,11 @@ def _decode(kind: str, item: Any, value: bytes) -> Any:
     return row if len(row) == texts and not np.isinf(row).any() else None
 
 
-_TYPES = {"embed": "<f4", "score": "<f8", "choose": "<f8"}
-
-
 def _stack(rows: list[Any]) -> Floats:
-    if len(widths := {len(row) for row in rows}) > 1:
-        msg = f"an embedder must return rows as long as those in its cache, got lengths {sorted(widths)}"
-        raise BadModelOutput(msg)
+    widths = sorted({len(row) for row in rows})
+    require_answer(
+        len(widths) == 1, f"an embedder must return rows as long as those in its cache, got lengths {widths}"
+    )
     return np.stack(rows)
 
 
@@ -163,10 +162,8 @@ class Cached:
     complete, acomplete = _cached_methods("complete")
 
     def __post_init__(self) -> None:
-        if not self.identity:
-            inner = getattr(self.model, "model", self.model)
-            msg = f"a cache needs a model with a model_name (set one on a function), got {type_name(inner)}"
-            raise ConfigurationError(msg)
+        kind = type_name(getattr(self.model, "model", self.model))
+        require(self.identity != "", "a cache needs a model with a model_name (set one on a function)", kind)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Cached) and (self.model, self.store) == (other.model, other.store)
@@ -177,9 +174,8 @@ class Cached:
     @property
     def identity(self) -> str:
         """Name of the model and its settings; empty if it has no name."""
-        if name := own_identity(self.model) or own_identity(self.model.model):
+        if name := own_identity(self.model) or own_identity(inner := self.model.model):
             return name
-        inner = self.model.model
         return f"{identity(inner)} {_settings(self.model)} {_settings(inner)}" if model_name(inner) else ""
 
     @property
@@ -215,8 +211,7 @@ class Cached:
         values = {key: _add_checksum(_encode(kind, row)) for key, row in fresh.items() if _passes(misses[key], row)}
         if values:
             _circuit_breaker(self.store).call("write", lambda: self.store.set_many(values))
-        answers = {**hits, **fresh}
-        return [answers[key] for key in keys]
+        return list(map((hits | fresh).__getitem__, keys))
 
 
 # A path or the URL of a Redis, a mapping, a store, or None for no cache.
@@ -231,10 +226,9 @@ def with_cache(model: _M, cache: CacheLike) -> _M | Cached:
         return Cached(model, _open_store(str(cache)))
     if hasattr(cache, "get_many") and hasattr(cache, "set_many"):
         return Cached(model, cache)
-    if isinstance(cache, MutableMapping):
-        return Cached(model, DictStore(cache))
-    msg = f"a cache must be a path, a Redis URL, a dict, or have get_many and set_many, got {type(cache).__qualname__}"
-    raise ConfigurationError(msg)
+    rule = "a cache must be a path, a Redis URL, a dict, or have get_many and set_many"
+    require(isinstance(cache, MutableMapping), rule, type(cache).__qualname__)
+    return Cached(model, DictStore(cache))
 
 
 @lru_cache(maxsize=64)
@@ -255,14 +249,12 @@ def _settings(model: Any) -> dict[str, Any]:
 
 def _passes(item: Any, row: Any) -> bool:
     """Return True if a row is an answer that can be used, as far as its request says."""
-    if isinstance(row, Exception):
-        return False
-    if isinstance(item, ChatRequest) and item.check is not None:
-        try:
+    try:
+        if isinstance(item, ChatRequest) and item.check is not None and not isinstance(row, Exception):
             item.check(row)
-        except BadModelOutput:
-            return False
-    return True
+    except BadModelOutput:
+        return False
+    return not isinstance(row, Exception)
 
 
 def _to_json(item: Any) -> Any:

@@ -27,9 +27,7 @@ class TransientRefusalError(TransientError, RefusedError):
 
 
 class _Client:
-    """The client of the ``openai`` library, which holds the key. A pickled copy, and a forked process, make their
-    own.
-    """
+    """The client of the ``openai`` library, which holds the key. A pickled copy and a forked process make their own."""
 
     def __init__(self) -> None:
         self.keys: set[str] = set()
@@ -47,9 +45,7 @@ class _Client:
 
 @dataclass(eq=False)
 class Endpoint:
-    """The settings of a connection, its clients, and its errors. The key appears in no field, log, error, cache or
-    pickle.
-    """
+    """The settings of a connection, its client and its errors. The key is in no field, log, error, cache or pickle."""
 
     base_url: str
     model: str
@@ -87,10 +83,16 @@ class Endpoint:
         options = f" {json.dumps(dict(self.options), sort_keys=True)}" if self.options else ""
         return f"{self.model} at {self.base_url}{options}"
 
-    async def _request(self, method: str, fields: Mapping[str, Any]) -> Any:
-        """Return the answer to a method of the client, such as "embeddings.create", or raise `ModelUnavailable`."""
-        call = asyncio.run_coroutine_threadsafe(self._send(method, fields), background_loop())
-        return await asyncio.wrap_future(call)
+    async def _request(self, method: str, fields: Mapping[str, Any], **body: Any) -> Any:
+        """Return the answer to a method of the client, such as "embeddings.create", or raise `ModelUnavailable`.
+
+        ``body`` is sent with the ``options``, without the fields that are None.
+        """
+        extra_body = {name: value for name, value in (body | dict(self.options)).items() if value is not None}
+        request = {"model": self.model, **fields, "extra_body": extra_body}
+        return await asyncio.wrap_future(
+            asyncio.run_coroutine_threadsafe(self._send(method, request), background_loop())
+        )
 
     async def _send(self, method: str, fields: Mapping[str, Any]) -> Any:
         openai, client = import_extra("openai", "llm"), self._connect()
@@ -129,17 +131,19 @@ class Endpoint:
         """Return the client, whose connections belong to the running event loop."""
         own, loop = self._client, asyncio.get_running_loop()
         if own.loop is not loop:
-            own.client, own.loop = import_extra("openai", "llm").AsyncOpenAI(**self._settings()), loop
+            settings = {"base_url": self.base_url, "timeout": self.timeout, "max_retries": 0}
+            own.client = import_extra("openai", "llm").AsyncOpenAI(api_key=self._read_key(), **settings)
+            own.loop = loop
             finalize(own, _disconnect, own.client, loop).atexit = False
         return own.client
 
-    def _settings(self) -> dict[str, Any]:
+    def _read_key(self) -> str:
         key = os.environ.get(self.api_key_env, "").strip()
         rule = f"{self.api_key_env} must contain a key of ASCII characters, as HTTP headers require"
         require(key.isascii() and key.isprintable(), rule, "another")
         if len(key) >= _MIN_KEY_LENGTH:
             self._client.keys.add(key)
-        return {"api_key": key or "none", "base_url": self.base_url, "timeout": self.timeout, "max_retries": 0}
+        return key or "none"
 
 
 def _disconnect(client: Any, loop: asyncio.AbstractEventLoop) -> None:

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from advchunk.engine.threads import run_coroutine
-from advchunk.errors import BadModelOutput, is_integer, require
+from advchunk.errors import is_integer, require, require_answer
 from advchunk.models.connection import Endpoint
 from advchunk.models.retrying import retrying
 
@@ -61,20 +61,12 @@ class OpenAIEmbedder(Endpoint):
         return [row for batch in batches for row in await call(self._embed_batch, batch)]
 
     async def _embed_batch(self, texts: list[str]) -> list[list[float]]:
-        return self._rows(await self._request("embeddings.create", self._fields(texts)), len(texts))
-
-    def _fields(self, texts: list[str]) -> dict[str, Any]:
-        body = {"dimensions": self.dimensions, **self.options}
-        extra_body = {name: value for name, value in body.items() if value is not None}
-        return {"model": self.model, "input": texts, "encoding_format": "float", "extra_body": extra_body}
-
-    def _rows(self, answer: Any, n: int) -> list[list[float]]:
+        fields = {"input": texts, "encoding_format": "float"}
+        answer = await self._request("embeddings.create", fields, dimensions=self.dimensions)
         rows = {getattr(item, "index", None): item.embedding for item in getattr(answer, "data", None) or ()}
-        if rows.keys() != set(range(n)):
-            msg = self._message(f"answered {n} texts with {len(rows)} vectors")
-            raise BadModelOutput(msg)
-        lengths = {len(row) for row in rows.values()}
-        if self.dimensions and lengths != {self.dimensions}:
-            msg = self._message(f"must return vectors of length {self.dimensions}, got {sorted(lengths)}")
-            raise BadModelOutput(msg)
-        return [rows[i] for i in range(n)]
+        is_complete = rows.keys() == set(range(len(texts)))
+        require_answer(is_complete, self._message(f"answered {len(texts)} texts with {len(rows)} vectors"))
+        lengths = sorted({len(row) for row in rows.values()})
+        rule = f"must return vectors of length {self.dimensions}, got {lengths}"
+        require_answer(not self.dimensions or lengths == [self.dimensions], self._message(rule))
+        return [rows[i] for i in range(len(texts))]

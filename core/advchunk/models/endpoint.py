@@ -10,7 +10,7 @@ from typing import Any
 
 from advchunk.engine import ChatRequest
 from advchunk.engine.threads import run_coroutine
-from advchunk.errors import BadModelOutput, is_integer, require
+from advchunk.errors import is_integer, require, require_answer
 from advchunk.models import chat
 from advchunk.models.chat import Budget, Chat, ChatModelLike, RefusedError, Reply, Usage
 from advchunk.models.connection import Endpoint, TransientRefusalError
@@ -72,7 +72,12 @@ class OpenAIChat(Endpoint, Chat):
         """Await `ask`."""
         form = self._format
         try:
-            answer = await self._request("chat.completions.create", self._fields(request, form))
+            answer = await self._request(
+                "chat.completions.create",
+                {"messages": chat.message_dicts(request)},
+                **{name: getattr(request, name) for name in ("max_tokens", "temperature", "seed")},
+                response_format=_response_format(request, form),
+            )
         except RefusedError as refusal:
             raise self._chat_refusal(refusal, request, form) from None
         return self._reply(answer, request, form)
@@ -85,25 +90,16 @@ class OpenAIChat(Endpoint, Chat):
         answer: str = await retrying(self, "llm")(super()._attempt, request)
         return answer
 
-    def _fields(self, request: ChatRequest, form: int) -> dict[str, Any]:
-        schema = json.loads(request.schema) if request.schema else None
-        json_schema = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
-        response_format = (json_schema, {"type": "json_object"}, None)[form] if schema else None
-        body = {name: getattr(request, name) for name in ("max_tokens", "temperature", "seed")}
-        body |= {"response_format": response_format, **self.options}
-        extra_body = {name: value for name, value in body.items() if value is not None}
-        return {"model": self.model, "messages": chat.message_dicts(request), "extra_body": extra_body}
-
     def _reply(self, answer: Any, request: ChatRequest, form: int) -> Reply:
         choices = getattr(answer, "choices", None)
         choice = choices[0] if isinstance(choices, list) and choices else None
         message = getattr(choice, "message", None)
-        text, refusal = getattr(message, "content", None), getattr(message, "refusal", None)
+        text: Any = getattr(message, "content", None)
+        refusal = getattr(message, "refusal", None)
         if getattr(choice, "finish_reason", None) == "content_filter":
             text, refusal = None, "a content filter"
-        if not isinstance(text, str):
-            msg = self._message(f"refused: {refusal}" if isinstance(refusal, str) else "answered without text")
-            raise BadModelOutput(msg)
+        problem = f"refused: {refusal}" if isinstance(refusal, str) else "answered without text"
+        require_answer(isinstance(text, str), self._message(problem))
         if request.schema and not self._proven:
             self._format, self._proven = form, True
         usage = getattr(answer, "usage", None)
@@ -120,10 +116,15 @@ class OpenAIChat(Endpoint, Chat):
         return refusal
 
 
+def _response_format(request: ChatRequest, form: int) -> dict[str, Any] | None:
+    if request.schema is None or _FORMATS[form] == "text":
+        return None
+    schema = {"name": "answer", "strict": True, "schema": json.loads(request.schema)}
+    return {"type": _FORMATS[form]} | ({"json_schema": schema} if _FORMATS[form] == "json_schema" else {})
+
+
 def chat_model(llm: ChatModelLike | str | None, name: str, budget: Budget | None = None) -> Chat:
-    """Coerce a chat model as `as_chat` does; a string is the base URL of an endpoint that has a model of this
-    ``name``.
-    """
+    """Coerce a chat model as `as_chat` does; a string is the URL of an endpoint that has a model of this ``name``."""
     return chat.as_chat(_shared_endpoint(llm, name) if isinstance(llm, str) else llm, budget=budget)
 
 

@@ -1,6 +1,4 @@
-"""Vectors of words alone: each word is hashed to a few dimensions, so that texts are similar if they share rare
-words.
-"""
+"""Vectors of words alone: a word is hashed to a few dimensions, so that texts are similar if they share rare words."""
 
 from __future__ import annotations
 
@@ -84,11 +82,7 @@ class HashedWords:
         return unit_rows(rows)
 
     def _stems(self, words: Sequence[str]) -> tuple[Ints, Ints, Floats]:
-        """Return the hashes of s stems, (s, 4), in their own order, and the stem and the weight of each word: (w,)
-        each.
-
-        The order makes a text add up its stems in the same order in any batch.
-        """
+        """Return the hashes of s stems, (s, 4), in the same order in any batch, and each word's stem and weight."""
         stem, ranks = make_stemmer("snowball", self.language), _ranks()
         digests = b"".join(blake2b(stem(word).encode(), digest_size=8 * HASHES).digest() for word in words)
         hashes = np.frombuffer(digests, "<i8").reshape(-1, HASHES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -117,17 +118,15 @@ def not_downloaded(name: str, error: Exception) -> ModelUnavailable:
 
 
 def _read_modules(folder: Path) -> tuple[Path, int, Callable[[Floats, Any], Floats], bool]:
-    """Return the folder of the transformer, its limit in tokens, the pooling, and whether rows are scaled to length
-    1.
-    """
+    """Return the folder of the transformer, its limit in tokens, the pooling, and if rows are scaled to length 1."""
     modules = _read(folder / "modules.json") or []
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
     plain = kinds[:2] == ["Transformer", "Pooling"] and {*kinds[2:]} <= {"Normalize"}
     require(plain, f"the modules in {folder} must be a Transformer, a Pooling and at most a Normalize", kinds)
     transformer, pooling = (folder / module["path"] for module in modules[:2])
     options = _read(pooling / "config.json")
-    modes = [name for name, value in options.items() if name.startswith("pooling_mode_") and value]
-    mode = "+".join(modes) or str(options.get("pooling_mode"))
+    flags = [name[13:] for name, value in options.items() if name.startswith("pooling_mode_") and value]
+    mode = "+".join(re.sub("_tokens?$", "", flag) for flag in flags) or str(options.get("pooling_mode"))
     require(mode in _POOLING, "the pooling must be the mean, the first or the last token", mode)
     require(options.get("include_prompt", True), "the pooling must include the prompt", False)
     settings = _read(transformer / "sentence_bert_config.json")
@@ -150,25 +149,9 @@ def _read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
-def _mean(tokens: Floats, mask: Any) -> Floats:
-    weights = mask[..., None]
-    return np.asarray((tokens * weights).sum(1) / weights.sum(1))
-
-
-def _first(tokens: Floats, _mask: Any) -> Floats:
-    return np.asarray(tokens[:, 0])
-
-
-def _last(tokens: Floats, mask: Any) -> Floats:
-    return np.asarray(tokens[np.arange(len(tokens)), mask.sum(1) - 1])
-
-
-# By name in the configuration of sentence-transformers, since version 6 and before.
+# By name in the configuration of sentence-transformers; before version 6 there was one "pooling_mode_..." for each.
 _POOLING: Mapping[str, Callable[[Floats, Any], Floats]] = {
-    "mean": _mean,
-    "cls": _first,
-    "lasttoken": _last,
-    "pooling_mode_mean_tokens": _mean,
-    "pooling_mode_cls_token": _first,
-    "pooling_mode_lasttoken": _last,
+    "mean": lambda tokens, mask: np.asarray((tokens * mask[..., None]).sum(1) / mask.sum(1, keepdims=True)),
+    "cls": lambda tokens, _: np.asarray(tokens[:, 0]),
+    "lasttoken": lambda tokens, mask: np.asarray(tokens[np.arange(len(tokens)), mask.sum(1) - 1]),
 }

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from advchunk.errors import ConfigurationError, import_extra
+from advchunk.errors import import_extra, require
 
 _MAX_KEYS = 500  # per SQL statement; SQLite's own limit is 999 or more
 _LOCK_TIMEOUT = 5.0  # seconds to wait for another process; then calling the model is better
@@ -64,12 +65,10 @@ class FileStore:
 
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the stored values."""
-        values: dict[str, bytes] = {}
+        select = "SELECT k, v FROM kv WHERE k IN ({})"
         with closing(self._open()) as file:
-            for batch in _batches(keys):
-                marks = ",".join("?" * len(batch))
-                values.update(file.execute(f"SELECT k, v FROM kv WHERE k IN ({marks})", batch))
-        return values
+            rows = (file.execute(select.format(",".join("?" * len(batch))), batch) for batch in _batches(keys))
+            return dict(chain.from_iterable(rows))
 
     def set_many(self, values: Mapping[str, bytes]) -> None:
         """Store values."""
@@ -110,24 +109,19 @@ class RedisStore:
     url: str = field(repr=False)
 
     def __post_init__(self) -> None:
-        try:
+        rule = "the URL of a cache must be redis://HOST:PORT/NUMBER, rediss://... or unix://PATH, "
+        rule += "with options that the redis client takes and the password percent-encoded"
+        is_valid = False
+        with suppress(ValueError, TypeError, AttributeError):  # which may hold a part of the password
             _redis_client(self.url, os.getpid()).connection_pool.make_connection()  # does not connect yet
-        except (ValueError, TypeError, AttributeError):
-            msg = (
-                "the URL of a cache must be redis://HOST:PORT/NUMBER, rediss://... or unix://PATH, "
-                "with options that the redis client takes and the password percent-encoded"
-            )
-        else:
-            return
-        raise ConfigurationError(msg)  # not from the client's own error, which may hold a part of the password
+            is_valid = True
+        require(is_valid, rule, "another")
 
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the stored values."""
-        values: dict[str, bytes] = {}
-        for batch in _batches(keys):
-            rows = self._execute("mget", [f"advchunk:{key}" for key in batch])
-            values.update((key, value) for key, value in zip(batch, rows, strict=True) if value is not None)
-        return values
+        names = ([f"advchunk:{key}" for key in batch] for batch in _batches(keys))
+        values = zip(keys, chain.from_iterable(self._execute("mget", batch) for batch in names), strict=True)
+        return {key: value for key, value in values if value is not None}
 
     def set_many(self, values: Mapping[str, bytes]) -> None:
         """Store values."""
