@@ -216,11 +216,8 @@ def split_with_rows(splitter, documents, **options):
 def found_by_rows(splitter, documents, **search):
     chunks, rows, embeddings = split_with_rows(splitter, documents)
     retrievers = pytest.importorskip("langchain_classic.retrievers")
-    retriever = retrievers.MultiVectorRetriever(
-        vectorstore=InMemoryVectorStore.from_documents(rows, embeddings),
-        docstore=InMemoryStore(),
-        search_kwargs=search,
-    )
+    store = InMemoryVectorStore.from_documents(rows, embeddings)
+    retriever = retrievers.MultiVectorRetriever(vectorstore=store, docstore=InMemoryStore(), search_kwargs=search)
     retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
     return chunks, rows, embeddings, retriever
 

@@ -172,104 +172,42 @@ def test_any_str_is_counted_and_embedded(minilm):
     assert advchunk.create("mst-semantic", embedder=minilm).chunk("One \ud800.\n\nTwo.")
 
 
-class Rows:
-    """Embeds by length, and says which method was called."""
+def embedder_of(method, is_async=False):
+    """Return a model that embeds by length with a method, or an async one too, and notes which was called."""
 
-    def __init__(self):
-        self.calls = []
-
-    def rows(self, texts, method):
+    def embed(self, texts, name=method):
         assert type(texts) is list
-        self.calls.append(method)
+        self.calls.append(name)
         return [[len(text), 1.0] for text in texts]
 
-
-class Own(Rows):
-    def embed(self, texts):
-        return self.rows(texts, "embed")
-
     async def aembed(self, texts):
-        return self.rows(texts, "aembed")
+        return embed(self, texts, f"a{method}")
 
-
-class StaticModel(Rows):
-    def encode(self, sentences):
-        return np.array(self.rows(sentences, "encode"))
-
-
-class Called(Rows):
-    def __call__(self, texts):
-        return self.rows(texts, "call")
-
-
-def langchain():
-    from langchain_core.embeddings import Embeddings
-
-    class LangChain(Rows, Embeddings):
-        def embed_documents(self, texts):
-            return self.rows(texts, "embed_documents")
-
-        def embed_query(self, text):
-            raise NotImplementedError
-
-        async def aembed_documents(self, texts):
-            return self.rows(texts, "aembed_documents")
-
-    return LangChain()
-
-
-def llamaindex():
-    from llama_index.core.base.embeddings.base import BaseEmbedding
-
-    calls = []
-
-    class LlamaIndex(BaseEmbedding):
-        @property
-        def calls(self):
-            return calls
-
-        def _get_query_embedding(self, query):
-            raise NotImplementedError
-
-        async def _aget_query_embedding(self, query):
-            raise NotImplementedError
-
-        def _get_text_embedding(self, text):
-            raise NotImplementedError
-
-        def _get_text_embeddings(self, texts):
-            calls.append("sync")
-            return [[float(len(text)), 1.0] for text in texts]
-
-        async def _aget_text_embeddings(self, texts):
-            calls.append("async")
-            return [[float(len(text)), 1.0] for text in texts]
-
-    return LlamaIndex(embed_batch_size=100)
+    return type("Model", (), {"calls": [], method: embed} | ({f"a{method}": aembed} if is_async else {}))()
 
 
 @pytest.mark.parametrize(
-    ("make", "now", "later"),
+    ("method", "is_async"),
     [
-        (Own, "embed", "aembed"),
-        (StaticModel, "encode", "encode"),
-        (Called, "call", "call"),
-        (langchain, "embed_documents", "aembed_documents"),
-        (llamaindex, "sync", "async"),
+        ("embed", True),
+        ("embed_documents", True),
+        ("get_text_embedding_batch", True),
+        ("encode", False),
+        ("__call__", False),
     ],
 )
-def test_embedders_are_recognized(make, now, later):
-    model = make()
+def test_embedders_are_recognized(method, is_async):
+    model = embedder_of(method, is_async)
     embedder = as_embedder(model)
     rows = embedder.embed(("abc", "d"))
     assert rows.dtype == np.float32
     np.testing.assert_allclose(rows, np.array([[3, 1], [1, 1]]) / np.sqrt([[10], [2]]), rtol=1e-6)
     assert asyncio.run(embedder.aembed(["abc", "d"])).tolist() == rows.tolist()
-    assert model.calls == [now, later]
+    assert model.calls == [method, f"a{method}" if is_async else method]
     assert as_embedder(embedder) is embedder
     assert embedder == as_embedder(model)
     assert hash(embedder) == hash(as_embedder(model))
-    assert embedder != as_embedder(make())
+    assert embedder != as_embedder(embedder_of(method))
 
 
 def test_the_embedded_default():

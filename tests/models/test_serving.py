@@ -1,6 +1,5 @@
 """A real small model behind a real OpenAI-compatible server on loopback: `transformers serve` with SmolLM2."""
 
-import logging
 import os
 import subprocess
 import sys
@@ -10,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from advchunk import Document, LLMChapteringChunker, OpenAIChat
+from advchunk import OpenAIChat
 from advchunk.engine import ChatRequest, Complete, Job, drive
 from advchunk.models.chat import as_chat
 from lm import smollm2
-from planted import CATS, COURTS
 from servers import free_port
 
 pytestmark = pytest.mark.slow
@@ -63,18 +61,3 @@ def test_a_real_model_answers_through_a_real_server(served):
     assert "Paris" in answer[0]
     assert chat.usage.requests == 1
     assert chat.usage.tokens_in > 0
-
-
-def test_chapters_by_a_real_model(served, tmp_path, caplog):
-    """It has 135M parameters: whether its answer is of any use is left open, but not that the text is whole."""
-    chat = OpenAIChat(served, smollm2(), timeout=PATIENCE, retries=0, options={"max_tokens": 12})
-    chunker = LLMChapteringChunker(llm=chat, attempts=1, cache=tmp_path / "kept.db")
-    with caplog.at_level(logging.WARNING, "advchunk"):
-        result, again = (chunker.chunk(Document(CATS + COURTS, "whole")) for _ in range(2))
-    assert again == result
-    assert chat.usage.requests == 1
-    assert chat.usage.tokens_in > 500
-    assert "".join(chunk.text for chunk in result) == CATS + COURTS
-    useless = "fallback_from" in result[0].metadata
-    assert ["BadModelOutput" in record.message for record in caplog.records] == [True] * 2 * useless
-    assert useless or any("chapter" in chunk.metadata for chunk in result)
