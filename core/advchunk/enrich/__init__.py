@@ -10,10 +10,9 @@ from advchunk.registry import Registration, lazy_names
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, {
     ".base": "ChunkFailure Enricher Estimate",
-    ".contextual": "ContextualEnricher",
-    ".prompts": "ContextPrompts RewritingPrompts SummaryPrompts",
-    ".rewriting": "Rewriting enriched_text",
-    ".summaries": "Summaries",
+    ".contextual": "ContextPrompts ContextualEnricher",
+    ".rewriting": "Rewriting RewritingPrompts enriched_text",
+    ".summaries": "Summaries SummaryPrompts",
 })  # fmt: skip
 
 REGISTRATIONS = (

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
+from importlib.resources import files
 from os.path import commonprefix
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
@@ -14,7 +15,6 @@ from advchunk.engine import ChatRequest, Job, Plan, completed
 from advchunk.engine.plans import Done, advance
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner
 from advchunk.enrich.document_context import DocumentContext
-from advchunk.enrich.prompts import ContextPrompts, RewritingPrompts, SummaryPrompts
 from advchunk.errors import BadModelOutput, ConfigurationError, first_line, is_integer, is_number, require
 from advchunk.models.cache import Cached, CacheLike, with_cache
 from advchunk.models.chat import Budget, Chat, ChatModelLike, usable_answer
@@ -88,14 +88,12 @@ class Estimate:
 class Enricher(ABC):
     """Enrich the chunks of any chunker by asking a chat model about each chunk in its document.
 
-    ``text``, spans and ids do not change. If the text to embed changes, vectors are dropped.
+    ``text``, spans and ids do not change. If the text to embed changes, vectors are dropped. A chunk whose answers are
+    unusable gets a status in its metadata, such as ``rewritten_status``, and the first reason of each kind is logged;
+    other chunks are not affected. Instructions in a document can affect that document's chunks only.
 
-    A chunk whose answers are unusable does not affect other chunks. Its metadata gets an ``added_context_status`` or
-    ``rewritten_status``, and the first reason of each kind is logged. Instructions in a document can affect the
-    enrichment of that document's chunks only.
-
-    With a ``cache``, no request is sent again once its answer could be used, and an interrupted run resumes where it
-    stopped. Unusable answers are not cached: the next run asks again about the chunks that failed.
+    With a ``cache``, no request is sent again once its answer could be used: an interrupted run resumes where it
+    stopped, and the next run asks again about the chunks that failed.
 
     Parameters
     ----------
@@ -134,7 +132,7 @@ class Enricher(ABC):
     attempts: int = 2
     timeout: float | None = None
     markup: str = "markdown"
-    prompts: ContextPrompts | SummaryPrompts | RewritingPrompts = field(repr=False)
+    prompts: Any = field(repr=False)  # a named tuple of texts with {placeholders}, and their version, for the cache
 
     def __post_init__(self) -> None:
         require(isinstance(self.llm_model, str), "llm_model must be text", self.llm_model)
@@ -217,9 +215,9 @@ class Enricher(ABC):
     def estimate(self, pairs: Pairs) -> Estimate:
         """Return at most the requests that `enrich_many` would send for documents with their chunks, and their tokens.
 
-        Answers in the ``cache`` cost nothing. Tokens are counted by ``tokenizer``, without the few that a chat template
-        adds. Retries after unusable answers or failed calls are not included. If a request depends on an earlier answer
-        that is not in the cache, it is assumed to be sent, and as long as it can be.
+        Answers in the ``cache`` cost nothing. Tokens are counted by ``tokenizer``, without those of a chat template.
+        Retries are not included. A request that depends on an answer that is not in the cache is assumed to be sent,
+        and as long as it can be.
 
         >>> from advchunk import RecursiveChunker
         >>> from advchunk.enrich import ContextualEnricher
@@ -383,10 +381,15 @@ class Enricher(ABC):
 def get_property(answer: Any, name: str, kind: type[_T]) -> _T:
     """Return a property of an answer; raise `BadModelOutput` if it is missing or has another type."""
     value = answer.get(name) if isinstance(answer, dict) else None
-    if not isinstance(value, kind):
-        msg = f"an answer must have {name!r}, a {kind.__name__}, got {str(answer)[:80]!r}"
-        raise BadModelOutput(msg)
-    return value
+    if isinstance(value, kind):
+        return value
+    msg = f"an answer must have {name!r}, a {kind.__name__}, got {str(answer)[:80]!r}"
+    raise BadModelOutput(msg)
+
+
+def read_template(stage: str) -> str:
+    """Return the default prompt of a stage; what all chunks of a document share comes first, for prefix caches."""
+    return files("advchunk.enrich").joinpath("templates", f"{stage}.txt").read_text(encoding="utf-8")
 
 
 def has_text(chunk: Chunk) -> bool:

@@ -4,13 +4,12 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from advchunk.engine import ChatRequest, Plan
-from advchunk.enrich.base import Enricher, check_placeholders
+from advchunk.enrich.base import Enricher, check_placeholders, read_template
 from advchunk.enrich.document_context import DocumentContext
-from advchunk.enrich.prompts import ContextPrompts
-from advchunk.errors import BadModelOutput, is_integer, require
+from advchunk.errors import is_integer, require, require_answer
 from advchunk.models.chat import usable_answer
 from advchunk.models.prompts import fill_prompt, single_line
 from advchunk.records import Chunk
@@ -31,6 +30,13 @@ _STOP = re.compile(r"[.!?…。！？।؟][\"'”’»」)\]]*\Z")  # the end o
 _QUOTES: Final = ('""', "''", "“”", "„“", "«»", "»«", "「」", "『』", "``", "**", "__")
 
 
+class ContextPrompts(NamedTuple):
+    """The prompt of `ContextualEnricher`."""
+
+    situate: str = read_template("situate")
+    version: str = "context-1"
+
+
 @dataclass(kw_only=True)
 class ContextualEnricher(Enricher):
     r"""Add a sentence or two about the place of each chunk in its document to the chunk's ``context``.
@@ -42,15 +48,14 @@ class ContextualEnricher(Enricher):
     and the document's first sentence, as far as the chunk lacks them.
 
     With a model, one request for each chunk shows the beginning of the document, the headings above the chunk, what the
-    chunks before and after it say, and the chunk. So the tokens of all prompts grow in proportion to the document; the
-    beginning comes first, for endpoints with a prefix cache; and, with a ``cache``, after an edit only the chunks whose
-    prompts have changed are asked about: the edited one and its neighbors, or all if the edit is in the beginning.
-    `estimate` tells the cost before. An answer is plain text; what models put around it, such as quotes and "Here is
-    the context:", is removed.
+    chunks before and after it say, and the chunk. So the tokens of all prompts grow in proportion to the document, and,
+    with a ``cache``, after an edit only the edited chunk and its neighbors are asked about, or all if the edit is in
+    the beginning. An answer is plain text; what models put around it, such as quotes and "Here is the context:", is
+    removed.
 
-    A chunk without an answer, because the answer is empty or too long, the endpoint fails, or the ``budget`` is spent,
-    gets the document's own words, and ``metadata["added_context_status"]`` is such as "failed: BadModelOutput".
-    Sentences for which ``max_tokens`` leaves no room are left out; the status is then "shortened" or "over max_tokens".
+    A chunk without a usable answer gets the document's own words, and ``metadata["added_context_status"]`` is such as
+    "failed: BadModelOutput". Sentences for which ``max_tokens`` leaves no room are left out; the status is then
+    "shortened" or "over max_tokens".
 
     Parameters
     ----------
@@ -130,10 +135,8 @@ class ContextualEnricher(Enricher):
         """Return the sentences in an answer that have at most ``context_tokens``."""
         plain = unwrapped_sentences(answer)
         kept = leading_sentences(plain, lambda text: self.counter(text) <= self.context_tokens)
-        if not kept:
-            rule = f"an answer must be one or two sentences of at most {self.context_tokens} tokens"
-            msg = f"{rule}, got {self.counter(plain)} tokens: {plain[:80]!r}"
-            raise BadModelOutput(msg)
+        rule = f"an answer must be one or two sentences of at most {self.context_tokens} tokens"
+        require_answer(kept != "", f"{rule}, got {plain[:80]!r}")
         return kept
 
     def without_answer(self, chunk: Chunk, context: DocumentContext, status: str | None = None) -> Chunk:

@@ -4,14 +4,13 @@ import re
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 from advchunk.engine import Plan
-from advchunk.enrich.base import Enricher, Estimate, Pairs, check_placeholders, get_property
+from advchunk.enrich.base import Enricher, Estimate, Pairs, check_placeholders, get_property, read_template
 from advchunk.enrich.document_context import DocumentContext, fold_case_and_space
 from advchunk.enrich.faithfulness import invented, unfaithful_edit
-from advchunk.enrich.prompts import RewritingPrompts
-from advchunk.errors import BadModelOutput, ConfigurationError, is_number, require
+from advchunk.errors import ConfigurationError, is_number, require, require_answer
 from advchunk.models.prompts import TEXT, fill_prompt, object_schema, single_line, unescape
 from advchunk.records import Chunk, with_context, written_metadata
 from advchunk.text.detection import AUTO, declared_language, language_of
@@ -26,6 +25,15 @@ _MAX_SHOWN: Final = 80  # characters of an answer in an error
 _QUOTE_MARKS = re.compile(r"^\W+|\W+$")
 
 
+class RewritingPrompts(NamedTuple):
+    """The prompts of the three stages of `Rewriting`."""
+
+    reflect: str = read_template("reflect")
+    refine: str = read_template("refine")
+    complete: str = read_template("complete")
+    version: str = "rewriting-1"
+
+
 @dataclass(kw_only=True)
 class Rewriting(Enricher):
     r"""Write a self-contained version of each chunk to ``metadata["rewritten"]``.
@@ -38,14 +46,9 @@ class Rewriting(Enricher):
     Answers are checked without a model, by their words. A fact is used only if its quote is in the document, and each
     of its words, function words aside, is in the quote, the chunk, or the titles above. The rewritten chunk must
     contain at least the share ``least_kept`` of the chunk, and differ from it only by edits that
-    `faithfulness.unfaithful_edit` allows: words of the facts and the titles come in, for which pronouns, abbreviations,
-    and nouns of the same thing give way, and a few changes say the same, such as of articles, listed synonyms, and the
-    place of a phrase of time. All other words stay in place. So a rewritten chunk can misuse words of its document,
-    such as the wrong name of two, but has no others.
-
-    In tests/data, of 140 completions in four languages that the rules were chosen on 134 are accepted, and of 24 that
-    were written after the rules 22. All 234 changes of meaning made in them, to negation, cause, number, name, and
-    speaker, are refused.
+    `faithfulness.unfaithful_edit` allows. So it can misuse words of its document, such as the wrong name of two, but
+    has no others. Of 140 completions in four languages that the rules were chosen on 134 are accepted, and of 24 that
+    were written after the rules 22; all 234 changes of meaning made in them are refused (tests/data).
 
     If a rewritten chunk and its context exceed ``max_tokens`` it is dropped, with a warning, and the status is "over
     max_tokens".
@@ -124,18 +127,14 @@ class Rewriting(Enricher):
 
     def _parse_completed(self, answer: Any, chunk: Chunk, edit: Callable[[str], str], max_tokens: int) -> str:
         before, after = chunk.text, unescape(get_property(answer, "text", str).strip(), chunk.text)
-        problem = ""
-        if (share := trigram_recall(before, after)) < self.least_kept:
-            problem = f"keep {self.least_kept:.0%} of the chunk, got {share:.0%}"
-        elif (tokens := self.counter(after)) > max_tokens:
-            problem = f"have at most {max_tokens} tokens, got {tokens}"
-        elif unprintable := {char for char in after if not (char.isprintable() or char.isspace())} - {*before}:
-            problem = f"be printable, got {sorted(unprintable)}"
-        elif change := edit(after):
-            problem = f"say what the chunk and the facts say, got one that {change}"
-        if problem:
-            msg = f"a completed chunk must {problem}"
-            raise BadModelOutput(msg)
+        rule, share, tokens = "a completed chunk must", trigram_recall(before, after), self.counter(after)
+        kept = share >= self.least_kept
+        require_answer(kept, f"{rule} keep {self.least_kept:.0%} of the chunk, got {share:.0%}")
+        require_answer(tokens <= max_tokens, f"{rule} have at most {max_tokens} tokens, got {tokens}")
+        unprintable = {char for char in after if not (char.isprintable() or char.isspace())} - {*before}
+        require_answer(not unprintable, f"{rule} be printable, got {sorted(unprintable)}")
+        change = edit(after)
+        require_answer(not change, f"{rule} say what the chunk and the facts say, got one that {change}")
         return after
 
     def _parse_facts(self, answer: Any, chunk: Chunk, context: DocumentContext, language: str) -> list[str]:
@@ -151,9 +150,7 @@ class Rewriting(Enricher):
                 problem = problem or f"be in the words of its quote, got {words[0][:_MAX_SHOWN]!r}"
             else:
                 facts.append(fact)
-        if problem and not facts:
-            msg = f"an answer must {problem}"
-            raise BadModelOutput(msg)
+        require_answer(bool(facts) or not problem, f"an answer must {problem}")
         return facts
 
 
@@ -184,9 +181,8 @@ def _trigrams(text: str) -> Set[str]:
 
 def _parse_questions(answer: Any) -> list[str]:
     questions = get_property(answer, "missing", list)
-    if not all(isinstance(question, str) for question in questions):
-        msg = f"an answer must have 'missing', a list of texts, got {str(questions)[:80]!r}"
-        raise BadModelOutput(msg)
+    are_texts = all(isinstance(question, str) for question in questions)
+    require_answer(are_texts, f"an answer must have 'missing', a list of texts, got {str(questions)[:80]!r}")
     return list(filter(None, map(single_line, questions)))[:_MAX_QUESTIONS]
 
 

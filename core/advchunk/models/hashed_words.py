@@ -26,11 +26,9 @@ class HashedWords:
     """Embed texts as bags of hashed words, without a model or statistics of a corpus.
 
     Words are split as by BERT (a Chinese character is a word; other scripts without spaces have pairs of characters),
-    without stop words and marks, and stemmed. A stem adds
-    sqrt(w / 4) or its negative to 4 of the d dimensions, which it is hashed to; w is the sum of ln(1 + r) over its
-    words in the text, r the rank of a word by frequency in the vocabulary of the embedded tokenizer, and that
-    vocabulary's size for other words. The root makes a repeated word count less, and ln r stands in for the inverse
-    document frequency.
+    without stop words and marks, and stemmed. A stem adds sqrt(w / 4) or its negative to 4 of the d dimensions, which
+    it is hashed to; w is the sum of ln(1 + r) over its words in the text, r the rank of a word by frequency in the
+    vocabulary of the embedded tokenizer, or its size: it stands in for the inverse document frequency.
 
     A row depends only on its own text, to the last bit. Cosines of different texts have noise of about 1 / sqrt(d).
 
