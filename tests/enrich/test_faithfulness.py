@@ -1,4 +1,4 @@
-"""Faithful and unfaithful rewritings, written by hand: a chunk, the facts, the rewritten chunk."""
+"""Faithful and unfaithful rewritings, of which tests/data has more: a chunk, the facts, the rewritten chunk."""
 
 from __future__ import annotations
 
@@ -17,73 +17,31 @@ from advchunk.enrich.rewriting import trigram_recall
 FAITHFUL = [
     ("She naps all day.", ["Ada, a cat"], "Ada the cat naps all day."),
     (
-        "It was approved in 2015 for adults.",
-        ["Erenumab, a drug against migraine"],
-        "Erenumab, a drug against migraine, was approved in 2015 for adults.",
-    ),
-    (
-        "They were not treated with statins.",
-        ["the 40 patients of the control group"],
-        "The 40 patients of the control group were not treated with statins.",
-    ),
-    (
         "BMI was lower in the second arm.",
         ["body mass index", "the arm on a diet"],
         "The body mass index (BMI) was lower in the second arm, the arm on a diet.",
     ),
-    ("BMI was lower after a year.", ["body mass index"], "Body mass index was lower after a year."),
     (
         "He resigned the next day, but his party kept its majority.",
         ["Prime Minister Olsen", "the Labor Party"],
         "Prime Minister Olsen resigned the next day, but his party, the Labor Party, kept its majority.",
     ),
-    ("Click Save. Then restart it.", ["the router"], "Click Save. Then restart the router."),
     (
         "In that year the bridge was closed to lorries.",
         ["1999"],
         "In that year, 1999, the bridge was closed to lorries.",
     ),
-    ("Its capital has 90,000 inhabitants.", ["Norland"], "The capital of Norland has 90,000 inhabitants."),
     (
         "- Set `timeout` to 30\n- Then run it again",
         ["the backup script"],
         "- Set `timeout` to 30\n- Then run the backup script again",
     ),
     (
-        "Both groups improved, the first more than the second.",
-        ["the patients on placebo and those on zinc"],
-        "Both groups, the patients on placebo and those on zinc, improved, the first more than the second.",
-    ),
-    ("Without it, the cells die within hours.", ["glutamine"], "Without glutamine, the cells die within hours."),
-    ("Her brother wrote the preface.", ["Emily Brent"], "Emily Brent's brother wrote the preface."),
-    (
         "This is why the method fails on long texts.",
         ["the cost grows with the square of the length"],
         "The cost grows with the square of the length, which is why the method fails on long texts.",
     ),
-    ("The trial was stopped early.", ["TONIC trial", "in children"], "The TONIC trial in children was stopped early."),
-    (
-        "After the war she moved there and opened a school.",
-        ["Maria Holt", "Lisbon"],
-        "After the war Maria Holt moved to Lisbon and opened a school.",
-    ),
-    (
-        "Sensitivity was 84% and specificity 91%.",
-        ["of the antigen test"],
-        "The sensitivity of the antigen test was 84% and its specificity 91%.",
-    ),
-    (
-        "## Limits\n\nIt accepts 20 requests a minute.",
-        ["the search API"],
-        "## Limits\n\nThe search API accepts 20 requests a minute.",
-    ),
-    (
-        "The former is cheaper, the latter lasts longer.",
-        ["softwood", "hardwood"],
-        "The former, softwood, is cheaper; the latter, hardwood, lasts longer.",
-    ),
     ("He left after the vote.", ["Olsen"], "After the vote Olsen left."),
-    ("In 2015 it was approved for adults.", ["Erenumab"], "Erenumab was approved for adults in 2015."),
 ]
 OTHER_FORMS = [  # in short texts, which keep too few of their letters
     ("About five of them began to cough.", ["the children"], "Approximately 5 of the children started to cough."),
@@ -91,10 +49,7 @@ OTHER_FORMS = [  # in short texts, which keep too few of their letters
 ]
 UNFAITHFUL = [
     ("She naps all day.", ["Ada, a cat"], "Napoleon ate her and naps all day."),
-    ("She naps all day.", ["Ada, a cat"], "Ada the cat naps and hunts all day."),
-    ("They were not treated with statins.", ["the control group"], "The control group were treated with statins."),
     ("The drug reduced mortality by 12% (p < 0.01).", ["aspirin"], "Aspirin reduced mortality by 12% (p > 0.01)."),
-    ("The drug reduced mortality by 12%.", ["aspirin"], "Aspirin increased mortality by 12%."),
     ("The drug reduced mortality by 12%.", ["aspirin"], "Aspirin reduced mortality by 21%."),
     (
         "A dose of 5 mg helped men and 10 mg helped women.",
@@ -102,49 +57,24 @@ UNFAITHFUL = [
         "A dose of aspirin of 10 mg helped men and 5 mg helped women.",
     ),
     ("This may cause dizziness.", ["the tablets"], "The tablets will cause dizziness."),
-    ("This may cause dizziness.", ["the tablets"], "The tablets cause dizziness."),
     ("Only men were asked.", ["in the survey"], "Men were asked in the survey."),
     ("Ada chased Bob into the barn.", ["Ada, a cat"], "Bob chased Ada, a cat, into the barn."),
     ("The court rejected the appeal. It was final.", ["the Supreme Court"], "The Supreme Court rejected the appeal."),
-    ("Take it with food, never with alcohol.", ["the tablet"], "Take the tablet with food, or with alcohol."),
     ("It was approved in 2015.", ["Erenumab"], "Erenumab was approved in Europe in 2015."),
-    ("He resigned the next day.", ["Olsen"], "Olsen resigned the next day after a scandal."),
-    ("Without it, the cells die.", ["glutamine"], "With glutamine, the cells die."),
-    ("It doesn't support Windows.", ["the library"], "The library does support Windows."),
     ("Its capital has 90,000 inhabitants.", ["Norland"], "The capital of Norland has fewer than 90,000 inhabitants."),
     ("The mother of Ada met Bob.", ["Ada is a cat"], "The mother of Bob met Ada."),
-    (
-        "They meet every four years to elect a president.",
-        ["the members of the federation"],
-        "The members of the federation meet every two years to elect a president.",
-    ),
-    (
-        "Sensitivity was 84% and specificity 91%.",
-        ["of the antigen test"],
-        "Specificity of the antigen test was 84% and sensitivity 91%.",
-    ),
-    ("The WHO advised against it.", ["a second booster"], "The WHO advised a second booster."),
     (
         "The samples were frozen at -80 degrees.",
         ["of the first study"],
         "The samples of the first study were frozen at 80 degrees.",
     ),
-    ("The town grew because the mill opened.", ["Harlow"], "The town, Harlow, grew although the mill opened."),
-    ("You can cancel it until noon.", ["the order"], "You can cancel the order after noon."),
-    ("She trusts him.", [], "He trusts her."),
-    ("The patients improved.", ["on zinc"], "The other patients on zinc improved."),
     ("The owner sued the bank.", [], "The owner was sued by the bank."),
     ("He killed the king.", ["Karl Weber"], "Karl Weber was killed."),
-    ("The nurse called the patient.", ["Dr. Lee"], "Dr. Lee called the patient."),
-    ("The results are final.", [], "The results were final."),
     ("The bridge is safe.", [], "Is the bridge safe?"),
     ("They flew from Rome to Oslo.", ["the team"], "The team flew to Rome from Oslo."),
     ("The room has 5 m² of glass.", [], "The room has 5 m³ of glass."),
     ("It costs 5 €.", ["the ticket"], "The ticket costs 5 $."),
     ("She naps all day.", ["Ada does not like dogs"], "Ada does not nap all day."),
-    ("On Monday Ada met Bob.", [], "On Monday Bob met Ada."),
-    ("Half of the doctors agreed.", [], "The doctors agreed."),
-    ("He walked over the bridge.", ["Olsen"], "Olsen walked under the bridge."),
     ("It never fails, the maker says.", ["the pump"], "The pump fails, the maker says."),
 ]
 # The right words in the wrong places: no comparison of words can tell.

@@ -80,12 +80,16 @@ def cache(request, tmp_path):
     return {"path": path, "str": str(path), "dict": {}, "store": Shelf()}[request.param]
 
 
-def test_a_second_run_calls_no_model(cache):
+def test_a_second_run_asks_only_about_what_is_new(cache):
     model, other = Model(), Model()
-    first = SemanticThresholdChunker(embedder=model, cache=cache).chunk(TEXT)
+    first = SemanticThresholdChunker(embedder=model, cache=cache, buffer_size=0)
+    chunks = first.chunk(TEXT)
     assert len(model.shown) == 5
-    assert SemanticThresholdChunker(embedder=other, cache=cache).chunk(TEXT) == first
+    second = SemanticThresholdChunker(embedder=other, cache=cache, buffer_size=0)
+    assert second.chunk(TEXT) == chunks
     assert other.shown == []
+    second.chunk("A new one. " + TEXT)
+    assert other.shown == ["A new one. "]
 
 
 def test_the_cache_changes_no_row(cache):
@@ -96,15 +100,6 @@ def test_the_cache_changes_no_row(cache):
         rows = cached.embed(texts)
         assert rows.dtype == np.float32
         assert rows.tolist() == plain.embed(texts).tolist()
-
-
-def test_only_what_is_new_is_asked(cache):
-    model = Model()
-    chunker = SemanticThresholdChunker(embedder=model, cache=cache, buffer_size=0)
-    chunker.chunk(TEXT)
-    model.shown.clear()
-    chunker.chunk("A new one. " + TEXT)
-    assert model.shown == ["A new one. "]
 
 
 @dataclass(frozen=True)
@@ -140,8 +135,7 @@ def test_looking_up_does_not_hold_up_the_event_loop():
             self.threads |= {threading.get_ident()}
             super().set_many(values)
 
-    store = Where()
-    asyncio.run(SemanticThresholdChunker(embedder=Model(), cache=store).achunk(TEXT))
+    asyncio.run(SemanticThresholdChunker(embedder=Model(), cache=(store := Where())).achunk(TEXT))
     assert store.threads
     assert threading.get_ident() not in store.threads
 
@@ -216,14 +210,14 @@ def test_a_file_may_be_removed(tmp_path, caplog):
 
 
 def test_a_cached_embedder_is_told_apart_by_model_and_store():
-    first, second = as_embedder(Model()), as_embedder(Model("two"))
-    store = Shelf()
+    first, second, store = as_embedder(Model()), as_embedder(Model("two")), Shelf()
     cached = Cached(first, store)
     assert cached == Cached(first, store)
     assert hash(cached) == hash(Cached(first, store))
-    assert cached != Cached(second, store)
-    assert cached != Cached(first, DictStore({}))
-    assert cached.batch_size == 3
+    assert cached not in (Cached(second, store), Cached(first, DictStore({})))
+    assert (cached.batch_size, cached.concurrency) == (3, None)
+    chat = with_cache(as_chat(Writer(), concurrency=3), {})
+    assert (chat.batch_size, chat.concurrency) == (1, 3)
 
 
 def test_rows_of_another_length_than_those_kept_are_refused():
@@ -400,12 +394,6 @@ def test_an_answer_after_some_attempts_is_that_of_the_request():
     assert seeds == [7, 8, 9]
 
 
-def test_a_cached_model_is_called_as_the_model_is():
-    cached = with_cache(as_chat(Writer(), concurrency=3), {})
-    assert (cached.batch_size, cached.concurrency) == (1, 3)
-    assert with_cache(as_embedder(Model()), {}).concurrency is None
-
-
 # What may be wrong with a cache.
 
 
@@ -422,18 +410,14 @@ def chunks_of(cache, documents=4, model=None):
     "damage",
     [lambda _: b"", lambda _: b"abc", lambda v: v[:-1], lambda v: v[:9] + b"!" + v[10:], str, lambda _: 7, list],
 )
-@pytest.mark.parametrize("kind", ["dict", "store"])
-def test_foreign_entries_are_asked_again(damage, kind, caplog):
-    kept = {}
-    cache = kept if kind == "dict" else Shelf()
-    plain = chunks_of(cache)
-    kept = kept or cache.kept
+def test_foreign_entries_are_asked_again(damage, caplog):
+    plain = chunks_of(kept := {})
     good = dict(kept)
     kept.update((key, damage(value)) for key, value in good.items())
-    assert chunks_of(cache, 1) == plain[:1]
+    assert chunks_of(kept, 1) == plain[:1]
     assert len(warnings_in(caplog)) == 1
     assert "holds foreign or damaged values" in warnings_in(caplog)[0]
-    assert chunks_of(cache) == plain
+    assert chunks_of(kept) == plain
     assert kept == good  # mended
 
 
@@ -494,7 +478,7 @@ def test_a_cache_that_blocks_takes_a_small_share_of_the_time(monkeypatch):
 
 
 def test_a_locked_file_is_waited_for_briefly(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("advchunk.models.stores._LOCK_TIMEOUT", 0.01)
+    monkeypatch.setattr("advchunk.models.cache._LOCK_TIMEOUT", 0.01)
     path = tmp_path / "a.db"
     plain = chunks_of(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -566,48 +550,38 @@ def test_a_read_only_cache_is_read(pragma, phrase, tmp_path, monkeypatch, caplog
     assert model.shown == []
 
 
-class Odd(Shelf):
-    """A store that does not do what it should, from its third call on."""
+class Faulty(Shelf):
+    """A store that raises or answers wrongly while it has a fault."""
 
-    def __init__(self, fault):
-        super().__init__()
-        self.fault, self.calls = fault, 0
+    fault, calls = (), 0
 
     def get_many(self, keys):
         self.calls += 1
-        if self.calls < 3:
-            return super().get_many(keys)
         if isinstance(self.fault, Exception):
             raise self.fault
-        return self.fault
+        return super().get_many(keys) if self.fault == () else self.fault
 
 
 @pytest.mark.parametrize("fault", [OSError("gone"), TimeoutError("late"), None, 7, "text", [1]])
 def test_a_store_of_ones_own_may_fail(fault, caplog):
-    store = Odd(fault)
+    store = Faulty()
+    chunks_of(store, 2)
+    store.fault, store.calls = fault, 0
     assert chunks_of(store, 6) == chunks_of(None, 6)
     assert len(warnings_in(caplog)) == 1
-    assert store.calls == 3  # then it rests
+    assert store.calls == 1  # then it rests
 
 
 def test_a_cache_that_works_again_is_used_again(monkeypatch, caplog):
-    class Unsteady(Shelf):
-        fails = False
-
-        def get_many(self, keys):
-            if self.fails:
-                raise OSError
-            return super().get_many(keys)
-
-    store, model, now = Unsteady(), Model(), time.monotonic()
+    store, model, now = Faulty(), Model(), time.monotonic()
     monkeypatch.setattr("time.monotonic", lambda: now)
     chunks_of(store)
     for i in range(1, 4):
-        store.fails = True
+        store.fault = OSError()
         chunks_of(store)
         chunks_of(store)
         assert len(warnings_in(caplog)) == i
-        store.fails, now = False, now + 60
+        store.fault, now = (), now + 60
         model.shown.clear()
         chunks_of(store, model=model)
         assert model.shown == []
@@ -619,15 +593,9 @@ def test_a_cache_that_works_again_is_used_again(monkeypatch, caplog):
 def test_a_store_that_nothing_can_refer_to_may_fail_too(caplog):
     class Slotted(dict):
         __slots__ = ()
+        get_many = set_many = None
 
-        def get_many(self, keys):
-            raise OSError
-
-        def set_many(self, values):
-            raise OSError
-
-    cached = Cached(as_embedder(Model()), Slotted())
-    assert cached.embed(["a"]).shape == (1, 2)
+    assert Cached(as_embedder(Model()), Slotted()).embed(["a"]).shape == (1, 2)
     assert warnings_in(caplog)
 
 
@@ -674,17 +642,6 @@ def test_a_redis_that_never_answers_is_waited_for_once(tmp_path, caplog, monkeyp
     assert len(warnings_in(caplog)) == 1
 
 
-def test_a_redis_that_holds_something_else(running_redis, caplog):
-    running_redis.empty()
-    plain = chunks_of(running_redis.url, 2)
-    running_redis.damage()
-    assert chunks_of(running_redis.url, 2) == plain
-    assert len(warnings_in(caplog)) == 1
-    model = Model()
-    assert chunks_of(running_redis.url, 2, model) == plain
-    assert model.shown == []
-
-
 def test_a_password_in_a_url_is_never_seen(caplog):
     caplog.set_level(logging.DEBUG)
     url = "redis://someone:pass-planted-42@127.0.0.1:1/0"
@@ -699,23 +656,15 @@ def test_a_password_in_a_url_is_never_seen(caplog):
     assert str(store) == "redis://127.0.0.1:1"
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "redis://localhost:port/0",
-        "redis://user:planted/word@localhost",
-        "redis://localhost?socket_timeout=soon",
-        "redis://localhost?no_such_option=1",
-        "reddis://localhost",
-        "http://localhost:6379",
-        "s3://bucket/cache.db",
-    ],
-)
-def test_urls_that_the_client_does_not_take_are_refused_at_once(url):
-    with pytest.raises(ConfigurationError, match="the URL of a cache must be redis://HOST") as caught:
-        SemanticThresholdChunker(embedder=Model(), cache=url)
-    assert "planted" not in str(caught.value)
-    assert caught.value.__context__ is None
+def test_urls_that_the_client_does_not_take_are_refused_at_once():
+    for url in (
+        *("redis://localhost:port/0", "redis://user:planted/word@localhost", "redis://localhost?socket_timeout=soon"),
+        *("redis://localhost?no_such_option=1", "reddis://localhost", "http://localhost:6379", "s3://bucket/cache.db"),
+    ):
+        with pytest.raises(ConfigurationError, match="the URL of a cache must be redis://HOST") as caught:
+            SemanticThresholdChunker(embedder=Model(), cache=url)
+        assert "planted" not in str(caught.value)
+        assert caught.value.__context__ is None
 
 
 def test_a_missing_client_error_says_what_to_install(monkeypatch):

@@ -23,7 +23,7 @@ from advchunk.engine import ChatRequest, Complete, Job, adrive, completed, drive
 from advchunk.engine.scheduler import Batch
 from advchunk.engine.threads import run_coroutine
 from advchunk.errors import BadModelOutput, BudgetExceeded, MissingModel, ModelUnavailable
-from advchunk.models import retrying
+from advchunk.models import connection
 from advchunk.models.chat import Budget, Usage, as_chat
 from advchunk.models.endpoint import OpenAIChat
 from servers import LONG, SHORT, Endpoint, breaks_off, drips, fails, hangs, reading, replies, resets, says
@@ -131,14 +131,11 @@ def test_an_async_function_answers_async_calls_alone():
         called(as_chat(later), HELLO)
 
 
-@pytest.mark.parametrize("bad", [KEY, OpenAIChat])
-def test_objects_that_are_not_chat_models_are_refused(bad):
-    with pytest.raises(ConfigurationError, match="an llm must be an OpenAIChat") as caught:
-        as_chat(bad)
-    assert KEY not in str(caught.value)
-
-
-def test_a_missing_model_error_says_what_to_pass():
+def test_what_is_no_chat_model_is_refused():
+    for bad in (KEY, OpenAIChat):
+        with pytest.raises(ConfigurationError, match="an llm must be an OpenAIChat") as caught:
+            as_chat(bad)
+        assert KEY not in str(caught.value)
     with pytest.raises(MissingModel, match=r"llm= is missing: pass an OpenAIChat\(.*pip install 'advchunk\[llm\]'"):
         as_chat(None)
 
@@ -202,6 +199,9 @@ def test_a_key_of_another_name_and_none(complete, monkeypatch):
         monkeypatch.setenv("MY_KEY", f" {KEY[::-1]}\n")
         complete(chat_at(endpoint, api_key_env="MY_KEY"), HELLO)
     assert [headers["authorization"] for headers in endpoint.headers] == ["Bearer none", f"Bearer {KEY[::-1]}"]
+    with Endpoint(fails(401, "who?")) as endpoint:
+        (result,) = complete(chat_at(endpoint, api_key_env="UNSET"), HELLO)
+    assert str(result).endswith("(the key is read from UNSET, which is not set)")
 
 
 FAILURES = {
@@ -273,14 +273,6 @@ def test_permanent_failures_are_not_retried(step, kind, reason, complete):
 
 
 @both
-def test_a_missing_key_is_named(complete, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY")
-    with Endpoint(fails(401, "who?")) as endpoint:
-        (result,) = complete(chat_at(endpoint), HELLO)
-    assert str(result).endswith("(the key is read from OPENAI_API_KEY, which is not set)")
-
-
-@both
 @pytest.mark.parametrize("usage", [None, ("7", None), (-1, 2.5), ([], {})])
 def test_wrong_numbers_of_tokens_are_not_counted(usage, complete):
     budget = Budget(tokens=1000)
@@ -314,7 +306,7 @@ def test_waits_grow_and_vary(monkeypatch):
     async def sleep(seconds):
         waits.append(seconds)
 
-    monkeypatch.setattr(retrying.asyncio, "sleep", sleep)
+    monkeypatch.setattr(connection.asyncio, "sleep", sleep)
     with Endpoint(fails(500)) as endpoint:
         chat = chat_at(endpoint, retries=12, backoff=1.0, longest_wait=30.0)
         for _ in range(3):
@@ -326,19 +318,16 @@ def test_waits_grow_and_vary(monkeypatch):
     assert max(waits) > 8
 
 
-def test_no_repetition_needs_no_library(monkeypatch):
+@both
+def test_a_missing_library_error_says_what_to_install(complete, monkeypatch):
     monkeypatch.setitem(sys.modules, "tenacity", None)
     with Endpoint() as endpoint:
-        assert chat_at(endpoint, retries=0).complete([HELLO]) == ["ok"]
-        with pytest.raises(MissingExtra, match=r"tenacity is not installed: pip install 'advchunk\[llm\]'"):
-            chat_at(endpoint).complete([HELLO])
-
-
-@both
-def test_a_missing_client_error_says_what_to_install(complete, monkeypatch):
-    monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(MissingExtra, match=r"openai is not installed: pip install 'advchunk\[llm\]'"):
-        complete(OpenAIChat("http://localhost/v1", "m"), HELLO)
+        assert complete(chat_at(endpoint, retries=0), HELLO) == ["ok"]  # which needs none for retries
+        for library in ("tenacity", "openai"):
+            monkeypatch.setitem(sys.modules, library, None)
+            rule = rf"{library} is not installed: pip install 'advchunk\[llm\]'"
+            with pytest.raises(MissingExtra, match=rule):
+                complete(chat_at(endpoint, retries=int(library == "tenacity")), HELLO)
 
 
 def test_bad_parameters_are_refused():
@@ -628,13 +617,6 @@ def test_cancelling_as_an_answer_comes_cancels(where, comes, monkeypatch):
     assert chat.budget._reserved == 0
 
 
-def test_one_model_serves_one_loop_after_the_other():
-    with Endpoint() as endpoint:
-        chat = chat_at(endpoint)
-        for _ in range(3):
-            assert awaited(chat, HELLO) == called(chat, HELLO) == ["ok"]
-
-
 async def requests_under_way():
     return [task for task in asyncio.all_tasks() if "Endpoint._send" in repr(task)]
 
@@ -732,12 +714,14 @@ def test_a_short_key_hides_no_word_of_an_answer(monkeypatch):
         assert chat_at(endpoint).complete([HELLO]) == ["The EMPTY room"]
 
 
-def test_threads_may_share_a_model():
+def test_loops_and_threads_may_share_a_model():
     with Endpoint() as endpoint:
         chat = chat_at(endpoint)
+        for _ in range(3):  # one event loop after the other
+            assert awaited(chat, HELLO) == called(chat, HELLO) == ["ok"]
         threads = [threading.Thread(target=chat.complete, args=(numbered(5),)) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert chat.usage == Usage(40, 280, 120)
+        assert chat.usage == Usage(46, 322, 138)

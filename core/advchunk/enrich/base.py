@@ -387,7 +387,7 @@ def get_property(answer: Any, name: str, kind: type[_T]) -> _T:
     raise BadModelOutput(msg)
 
 
-def read_template(stage: str) -> str:
+def default_prompt(stage: str) -> str:
     """Return the default prompt of a stage; what all chunks of a document share comes first, for prefix caches."""
     return files("advchunk.enrich").joinpath("templates", f"{stage}.txt").read_text(encoding="utf-8")
 

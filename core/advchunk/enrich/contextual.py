@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final, NamedTuple
 
 from advchunk.engine import ChatRequest, Plan
-from advchunk.enrich.base import Enricher, check_placeholders, read_template
+from advchunk.enrich.base import Enricher, check_placeholders, default_prompt
 from advchunk.enrich.document_context import DocumentContext
 from advchunk.errors import is_integer, require, require_answer
 from advchunk.models.chat import usable_answer
@@ -33,7 +33,7 @@ _QUOTES: Final = ('""', "''", "“”", "„“", "«»", "»«", "「」", "『
 class ContextPrompts(NamedTuple):
     """The prompt of `ContextualEnricher`."""
 
-    situate: str = read_template("situate")
+    situate: str = default_prompt("situate")
     version: str = "context-1"
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, ClassVar, Final, NamedTuple
 
 from advchunk.engine import Plan
-from advchunk.enrich.base import Enricher, Estimate, Pairs, check_placeholders, get_property, read_template
+from advchunk.enrich.base import Enricher, Estimate, Pairs, check_placeholders, default_prompt, get_property
 from advchunk.enrich.document_context import DocumentContext, fold_case_and_space
 from advchunk.enrich.faithfulness import invented, unfaithful_edit
 from advchunk.errors import ConfigurationError, is_number, require, require_answer
@@ -28,9 +28,9 @@ _QUOTE_MARKS = re.compile(r"^\W+|\W+$")
 class RewritingPrompts(NamedTuple):
     """The prompts of the three stages of `Rewriting`."""
 
-    reflect: str = read_template("reflect")
-    refine: str = read_template("refine")
-    complete: str = read_template("complete")
+    reflect: str = default_prompt("reflect")
+    refine: str = default_prompt("refine")
+    complete: str = default_prompt("complete")
     version: str = "rewriting-1"
 
 

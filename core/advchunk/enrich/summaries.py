@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, NamedTuple
 
 from advchunk.engine import ChatRequest, Plan
-from advchunk.enrich.base import Enricher, Estimate, check_placeholders, get_property, read_template
+from advchunk.enrich.base import Enricher, Estimate, check_placeholders, default_prompt, get_property
 from advchunk.enrich.document_context import DocumentContext
 from advchunk.errors import is_integer, require, require_answer
 from advchunk.models.prompts import TEXT, fill_prompt, object_schema, single_line
@@ -19,8 +19,8 @@ _WORDS_PER_TOKEN: Final = 0.7
 class SummaryPrompts(NamedTuple):
     """The prompts of the two stages of `Summaries`."""
 
-    survey: str = read_template("survey")
-    condense: str = read_template("condense")
+    survey: str = default_prompt("survey")
+    condense: str = default_prompt("condense")
     version: str = "summaries-2"
 
 

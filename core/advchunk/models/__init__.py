@@ -17,7 +17,7 @@ REGISTRATIONS = (
         for name, path, summary, extra in _EMBEDDERS
     ),
     *(
-        Registration(kind="cache", name=name, path=f"advchunk.models.stores:{path}", summary=summary, extra=extra)
+        Registration(kind="cache", name=name, path=f"advchunk.models.cache:{path}", summary=summary, extra=extra)
         for name, path, summary, extra in _CACHES
     ),
 )

@@ -1,4 +1,4 @@
-"""A connection to an OpenAI-compatible endpoint; the ``openai`` client is imported at the first call."""
+"""A connection to an OpenAI-compatible endpoint, with retries; ``openai`` and ``tenacity`` are imported when needed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import asyncio
 import json
 import os
 import re
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
+from email.utils import parsedate_to_datetime
 from operator import attrgetter
+from random import uniform
 from typing import Any
 from urllib.parse import urlsplit
 from weakref import finalize
@@ -16,10 +20,17 @@ from weakref import finalize
 from advchunk.engine.threads import background_loop
 from advchunk.errors import ModelUnavailable, first_line, import_extra, is_integer, is_number, require
 from advchunk.models.chat import RefusedError
-from advchunk.models.retrying import TransientError, retry_after
 
 _MIN_KEY_LENGTH = 8  # characters; a shorter key may be a common word, which is not masked
 _MAX_MESSAGE_LENGTH = 300  # characters of an endpoint's error message
+
+
+class TransientError(ModelUnavailable):
+    """A failure that a retry may fix, after ``wait`` seconds if the endpoint specifies them."""
+
+    def __init__(self, message: str, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.wait = wait
 
 
 class TransientRefusalError(TransientError, RefusedError):
@@ -172,3 +183,36 @@ def _reason(error: Exception, status: int) -> str:
     body = getattr(error, "body", None)
     message = body.get("message") if isinstance(body, Mapping) else None
     return first_line(message or str(error).removeprefix(f"Error code: {status} - "))
+
+
+def retrying(settings: Any, extra: str) -> Any:
+    """Return a tenacity caller that retries after each `TransientError`. Settings: ``retries``, ``backoff``,
+    ``longest_wait``.
+    """
+    if not settings.retries:
+        return lambda call, *args: call(*args)
+    tenacity = import_extra("tenacity", extra)
+    spread = tenacity.wait_random_exponential(multiplier=settings.backoff, max=settings.longest_wait)
+
+    def wait(state: Any) -> float:
+        seconds = state.outcome.exception().wait
+        return float(spread(state)) if seconds is None else float(seconds * uniform(1, 1.25))
+
+    return tenacity.AsyncRetrying(
+        stop=tenacity.stop_after_attempt(1 + settings.retries),
+        retry=tenacity.retry_if_exception_type(TransientError),
+        wait=wait,
+        sleep=asyncio.sleep,
+        reraise=True,
+    )
+
+
+def retry_after(response: Any) -> float | None:
+    """Return the seconds in a ``Retry-After`` header, a number or a date (RFC 9110, 10.2.3); None without one."""
+    header = response.headers.get("retry-after") if response is not None else None
+    if header is not None:
+        with suppress(ValueError):
+            return max(0.0, float(header))  # in this order "nan" is 0 too
+        with suppress(ValueError):
+            return max(parsedate_to_datetime(header).timestamp() - time.time(), 0.0)
+    return None

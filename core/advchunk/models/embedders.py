@@ -35,10 +35,9 @@ from advchunk.models.identity import (
     sentence_transformer,
     type_name,
 )
-from advchunk.models.onnx_embedder import OnnxEmbedder, not_downloaded
+from advchunk.models.onnx_embedder import BUDGET, OnnxEmbedder, embed_in_batches, not_downloaded
 from advchunk.models.signals import unit_rows
 from advchunk.models.static import default_embedder
-from advchunk.models.token_batches import BUDGET, embed_in_batches
 from advchunk.records import Floats
 from advchunk.text.counters import Counter
 from advchunk.text.sentences import language_code

@@ -13,8 +13,7 @@ from advchunk.engine.threads import run_coroutine
 from advchunk.errors import is_integer, require, require_answer
 from advchunk.models import chat
 from advchunk.models.chat import Budget, Chat, ChatModelLike, RefusedError, Reply, Usage
-from advchunk.models.connection import Endpoint, TransientRefusalError
-from advchunk.models.retrying import retrying
+from advchunk.models.connection import Endpoint, TransientRefusalError, retrying
 
 _FORMATS = ("json_schema", "json_object", "text")  # strictest first
 # Perhaps because of the format; llama.cpp's server answers 500 to an unknown one.
