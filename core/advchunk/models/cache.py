@@ -21,14 +21,14 @@ from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from advchunk import registry
 from advchunk.engine import ChatRequest, call_in_thread
-from advchunk.errors import BadModelOutput, import_extra, require, require_answer
+from advchunk.errors import BadModelOutput, hide, import_extra, require, require_answer
 from advchunk.models.identity import identity, model_name, own_identity, type_name
 from advchunk.records import Floats
 
@@ -138,6 +138,8 @@ class RedisStore:
     url: str = field(repr=False)
 
     def __post_init__(self) -> None:
+        with suppress(ValueError):
+            hide(unquote(urlsplit(self.url).password or ""))
         rule = "the URL of a cache must be redis://HOST:PORT/NUMBER, rediss://... or unix://PATH, "
         rule += "with options that the redis client takes and the password percent-encoded"
         is_valid = False

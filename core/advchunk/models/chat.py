@@ -326,7 +326,7 @@ def as_chat(llm: ChatModelLike | None, *, budget: Budget | None = None, concurre
 
 
 def usable_answer(chat: Any, request: ChatRequest, parse: Callable[[str], _T], attempts: int) -> Plan[_T]:
-    """Return what ``parse`` makes of the first answer that it takes, of at most ``attempts``, each with the next seed.
+    """Parse the first answer that ``parse`` takes, of at most ``attempts``, each with the next seed.
 
     ``parse`` raises `BadModelOutput` for an answer that cannot be used, which is not cached. The last such error is
     raised.

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from email.utils import parsedate_to_datetime
+from hashlib import sha256
 from operator import attrgetter
 from random import uniform
 from typing import Any
@@ -18,10 +19,19 @@ from urllib.parse import urlsplit
 from weakref import finalize
 
 from advchunk.engine.threads import background_loop
-from advchunk.errors import ModelUnavailable, first_line, import_extra, is_integer, is_number, require
+from advchunk.errors import (
+    SECRET_NAME,
+    ModelUnavailable,
+    first_line,
+    hide,
+    import_extra,
+    is_integer,
+    is_number,
+    mask,
+    require,
+)
 from advchunk.models.chat import RefusedError
 
-_MIN_KEY_LENGTH = 8  # characters; a shorter key may be a common word, which is not masked
 _MAX_MESSAGE_LENGTH = 300  # characters of an endpoint's error message
 
 
@@ -41,17 +51,11 @@ class _Client:
     """The client of the ``openai`` library, which holds the key. A pickled copy and a forked process make their own."""
 
     def __init__(self) -> None:
-        self.keys: set[str] = set()
         self.client: Any = None
         self.loop: Any = None  # which owns the connections
 
     def __reduce__(self) -> tuple[type[_Client], tuple[()]]:
         return _Client, ()
-
-    def mask(self, text: str) -> str:
-        for key in self.keys:
-            text = text.replace(key, "***")
-        return text
 
 
 @dataclass(eq=False)
@@ -81,6 +85,10 @@ class Endpoint:
         for name in ("backoff", "longest_wait"):
             require(is_number(getattr(self, name)), f"{name} must be >= 0 seconds", getattr(self, name))
         require(_is_json(self.options), "options must be a JSON-serializable mapping", type(self.options).__name__)
+        headers = self.options.get("extra_headers")
+        for name, value in headers.items() if isinstance(headers, Mapping) else ():
+            if re.search(f"key|token|auth|cookie|{SECRET_NAME}", name, re.IGNORECASE):
+                hide(str(value).rpartition(" ")[2])  # after such as "Bearer"
 
     def load(self) -> None:
         """Import ``openai``, and ``tenacity`` for retries."""
@@ -91,8 +99,10 @@ class Endpoint:
     @property
     def identity(self) -> str:
         """Name of the model and its settings in a cache."""
-        options = f" {json.dumps(dict(self.options), sort_keys=True)}" if self.options else ""
-        return f"{self.model} at {self.base_url}{options}"
+        options = json.dumps(dict(self.options), sort_keys=True)  # which may hold keys
+        return (
+            f"{self.model} at {self.base_url}{f' {sha256(options.encode()).hexdigest()[:16]}' if self.options else ''}"
+        )
 
     async def _request(self, method: str, fields: Mapping[str, Any], **body: Any) -> Any:
         """Return the answer to a method of the client, such as "embeddings.create", or raise `ModelUnavailable`.
@@ -100,7 +110,8 @@ class Endpoint:
         ``body`` is sent with the ``options``, without the fields that are None.
         """
         extra_body = {name: value for name, value in (body | dict(self.options)).items() if value is not None}
-        request = {"model": self.model, **fields, "extra_body": extra_body}
+        headers = extra_body.pop("extra_headers", None)
+        request = {"model": self.model, **fields, "extra_body": extra_body, "extra_headers": headers}
         return await asyncio.wrap_future(
             asyncio.run_coroutine_threadsafe(self._send(method, request), background_loop())
         )
@@ -136,7 +147,7 @@ class Endpoint:
         return refusal
 
     def _message(self, reason: str) -> str:
-        return f"{self.model} at {self.base_url}: {self._client.mask(reason)[:_MAX_MESSAGE_LENGTH]}"
+        return f"{self.model} at {self.base_url}: {mask(reason)[:_MAX_MESSAGE_LENGTH]}"
 
     def _connect(self) -> Any:
         """Return the client, whose connections belong to the running event loop."""
@@ -152,8 +163,7 @@ class Endpoint:
         key = os.environ.get(self.api_key_env, "").strip()
         rule = f"{self.api_key_env} must contain a key of ASCII characters, as HTTP headers require"
         require(key.isascii() and key.isprintable(), rule, "another")
-        if len(key) >= _MIN_KEY_LENGTH:
-            self._client.keys.add(key)
+        hide(key)
         return key or "none"
 
 

@@ -115,6 +115,7 @@ _TIKTOKEN_NAMES = re.compile(r"gpt-|o[134](-|$)|cl100k_base|o200k_base|p50k|r50k
 def _named(name: str) -> Any:
     if name in _PLAIN:
         return _PLAIN[name]()
+    require("://" not in name, "a tokenizer's name must not be a URL", "the address of an endpoint")
     names = [*_PLAIN]
     if find_spec("tiktoken"):
         import tiktoken

@@ -10,7 +10,7 @@ from typing import Any
 
 from advchunk.engine import ChatRequest
 from advchunk.engine.threads import run_coroutine
-from advchunk.errors import is_integer, require, require_answer
+from advchunk.errors import is_integer, mask_known, require, require_answer
 from advchunk.models import chat
 from advchunk.models.chat import Budget, Chat, ChatModelLike, RefusedError, Reply, Usage
 from advchunk.models.connection import Endpoint, TransientRefusalError, retrying
@@ -41,7 +41,7 @@ class OpenAIChat(Endpoint, Chat):
     concurrency : maximum concurrent calls, >= 1.
     budget : see `Budget`; None is unlimited.
     options : more fields of a request, such as ``{"top_p": 0.9}``; None removes a field, as in
-        ``{"max_tokens": None, "max_completion_tokens": 2048}``.
+        ``{"max_tokens": None, "max_completion_tokens": 2048}``. ``extra_headers`` are HTTP headers.
 
     >>> OpenAIChat("http://localhost:11434/v1", "qwen2.5:7b", concurrency=2).identity
     'qwen2.5:7b at http://localhost:11434/v1'
@@ -103,7 +103,7 @@ class OpenAIChat(Endpoint, Chat):
             self._format, self._proven = form, True
         usage = getattr(answer, "usage", None)
         counts = (chat.as_token_count(getattr(usage, name, None)) for name in ("prompt_tokens", "completion_tokens"))
-        return Reply(self._client.mask(text), *counts)
+        return Reply(mask_known(text), *counts)
 
     def _chat_refusal(self, refusal: RefusedError, request: ChatRequest, form: int) -> RefusedError:
         """Return a refusal that the format may have caused as one that is followed by a try in the next format."""

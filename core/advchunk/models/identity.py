@@ -12,7 +12,7 @@ from typing import Any, Final
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
-from advchunk.errors import ConfigurationError
+from advchunk.errors import ConfigurationError, mask
 
 _PROCESS: Final = uuid4().hex  # process ids are reused
 _GIVEN: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # names of resources without a lasting one
@@ -113,7 +113,7 @@ def lasting_identity(model: Any) -> str:
 
 
 def not_awaitable(answer: Any, kind: str) -> Any:
-    """Return what a user's function has answered to a synchronous call; raise `ConfigurationError` for a coroutine."""
+    """Return the answer of a user's function to a synchronous call; raise `ConfigurationError` for a coroutine."""
     if iscoroutine(answer):
         answer.close()  # or Python warns that it was never awaited
         msg = f"an async {kind} needs an async call, such as achunk or achunk_many"
@@ -125,7 +125,7 @@ def model_name(model: Any) -> str:
     """Return the name of a model, or an empty string."""
     for attribute in ("model_name", "model", "model_name_or_path", "name_or_path", "name"):
         if isinstance(value := getattr(model, attribute, None), str):
-            return value
+            return mask(value)  # it may be an address
     try:
         return str(sentence_transformer(model)[0].auto_model.config.name_or_path)
     except (AttributeError, TypeError, IndexError):
