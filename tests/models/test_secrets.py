@@ -162,7 +162,7 @@ def test_a_secret_is_seen_nowhere(use, step, kept, tmp_path, caplog, capfd):
         assert [text for text in seen if secret in text] == []
 
 
-PLANTED = "planted-9876543210"
+PLANTED, HEADER = "planted-9876543210", "planted-header-42"
 ADDRESSES = [
     form.format(PLANTED)
     for form in (
@@ -193,7 +193,7 @@ def failing(address, url, path):
     refuse.model_name = address
     settings = {
         "retries": 0,
-        "options": {"extra_headers": {"X-Api-Key": PLANTED, "Authorization": f"Bearer {PLANTED}"}},
+        "options": {"extra_headers": {"X-Api-Key": HEADER, "Authorization": f"Bearer {HEADER}"}},
     }
     embedder = OpenAIEmbedder(url, "m", **settings)
     chunks = [replace(chunk, vector=np.ones(3, np.float32)) for chunk in RecursiveChunker().chunk("Tea is hot.")]
@@ -202,7 +202,7 @@ def failing(address, url, path):
     return [
         lambda: RecursiveChunker(vectors="plain", embedder=address).chunk(TEXT),
         lambda: RecursiveChunker(tokenizer=address).chunk(TEXT),
-        lambda: RecursiveChunker(vectors="plain", cache=address.replace("http", "redis") + "?no=1").chunk(TEXT),
+        lambda: RecursiveChunker(vectors="plain", cache=REDIS + "?no=1").chunk(TEXT),
         lambda: PerplexityChunker(lm=address).chunk(TEXT),
         lambda: LLMChapteringChunker(llm=address).chunk(TEXT),
         lambda: ContextualEnricher(llm=address),
@@ -225,8 +225,8 @@ def test_no_failing_call_shows_what_it_was_given(address, tmp_path, caplog, capf
                 seen.append(str(call()))
             except (OSError, ValueError) as error:
                 seen.append("".join(traceback.format_exception(error)) + repr(error))
-    assert endpoint.headers[0]["x-api-key"] == PLANTED
+    assert endpoint.headers[0]["x-api-key"] == HEADER
     assert sum("Traceback" in text for text in seen) == 9
     seen += [repr(vars(record)) + caplog.handler.format(record) for record in caplog.records]
     seen += [*capfd.readouterr(), *(path.read_bytes().decode("latin-1") for path in tmp_path.iterdir())]
-    assert [text for text in seen if PLANTED in text] == []
+    assert [text for text in seen if any(secret in text for secret in (PLANTED, HEADER, PASSWORD))] == []
