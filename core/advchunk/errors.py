@@ -17,18 +17,15 @@ SECRET_NAME = (
 )
 _MIN_SECRET = 8  # characters; a shorter one may be a common word, which is not masked
 _known_secrets: set[str] = set()
-_RULES = tuple(
-    (re.compile(pattern, re.IGNORECASE), replacement)
-    for pattern, replacement in (
-        # The user of an address, and a parameter.
-        (r"(?<=://)(?:[^\s'\"<>]{0,200}:[^\s'\"<>]{0,200}|[^\s/'\"<>]{1,200})@", "***@"),
-        (rf"([?&](?:key|token|sig|signature|{SECRET_NAME})=)[^\s&'\"<>]+", r"\1***"),
-        # The value of a field that has such a name, and what looks like a key.
-        (rf"((?:{SECRET_NAME})[\"']?\s{{0,2}}[:=]\s{{0,2}}[\"']?(?:bearer |basic )?)[^\s\"'&,;)}}\]]{{4,}}", r"\1***"),
-        (r"(\bbearer )[\w.~+/=-]{8,}", r"\1***"),
-        (r"\b(?:sk|hf|gh[ops]|xox[abp])[-_](?=[\w-]*\d)[\w-]{12,}", "***"),
-    )
-)
+_RULES = {  # compiled when first needed
+    # The user of an address, and a parameter.
+    r"(?<=://)(?:[^\s'\"<>]{0,200}:[^\s'\"<>]{0,200}|[^\s/'\"<>]{1,200})@": "***@",
+    rf"([?&](?:key|token|sig|signature|{SECRET_NAME})=)[^\s&'\"<>]+": r"\1***",
+    # The value of a field that has such a name, and what looks like a key.
+    rf"((?:{SECRET_NAME})[\"']?\s{{0,2}}[:=]\s{{0,2}}[\"']?(?:bearer |basic )?)[^\s\"'&,;)}}\]]{{4,}}": r"\1***",
+    r"(\bbearer )[\w.~+/=-]{8,}": r"\1***",
+    r"\b(?:sk|hf|gh[ops]|xox[abp])[-_](?=[\w-]*\d)[\w-]{12,}": "***",
+}
 
 
 def hide(secret: str) -> None:
@@ -51,8 +48,8 @@ def mask(text: str) -> str:
     "no answer from redis://***@host/0?api_key=***&db=1, api_key='***'"
     """
     text = mask_known(text)
-    for pattern, replacement in _RULES:
-        text = pattern.sub(replacement, text)
+    for pattern, replacement in _RULES.items():
+        text = re.sub(pattern, replacement, text, flags=re.IGNORECASE)
     return text
 
 

@@ -14,6 +14,7 @@ from advchunk.enrich import ContextPrompts, ContextualEnricher, Estimate
 from advchunk.enrich.contextual import leading_sentences, unwrapped_sentences
 from advchunk.enrich.document_context import first_words, last_words
 from advchunk.records import Block, write_metadata, written_metadata
+from growing import check_growth
 from servers import Endpoint, reading, says
 
 GUIDE = """\
@@ -204,6 +205,15 @@ def test_whole_sentences_of_a_long_answer_are_kept():
         assert enricher.enrich("Cats nap.", cut("Cats nap."))[0].context == " ".join(sentences[:kept])
     assert leading_sentences("z" * 30, lambda text: len(text) < 9) == ""
     assert leading_sentences("and on " * 90, lambda text: len(text) < 200) == ""
+
+
+def test_an_answer_of_any_length_takes_time_in_proportion():
+    def enrich(answer):
+        ContextualEnricher(llm=Model(answer)).enrich("Cats nap.", cut("Cats nap."))
+
+    for piece in ("It goes on, and on. ", "and on ", "<a>", '"', "{", "Sure: ", "```\n"):
+        check_growth(enrich, lambda n, piece=piece: (piece * n)[:n], 40_000)
+    check_growth(enrich, lambda n: "<a>" * (n // 7) + "</a>" * (n // 7), 40_000)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from advchunk.errors import BadModelOutput, BudgetExceeded, MissingModel, ModelU
 from advchunk.models import connection
 from advchunk.models.chat import Budget, Usage, as_chat
 from advchunk.models.endpoint import OpenAIChat
+from growing import check_growth
 from servers import LONG, SHORT, Endpoint, breaks_off, drips, fails, hangs, reading, replies, resets, says
 
 pytestmark = pytest.mark.slow
@@ -423,6 +424,16 @@ def test_retries_start_from_the_strictest_format_and_keep_one_that_was_taken(com
 def test_json_in_what_a_model_writes(reply, schema, read, complete):
     (result,) = complete(as_chat(lambda _: reply), ChatRequest((("user", "u"),), schema=json.dumps({"type": schema})))
     assert result == read if read else isinstance(result, BadModelOutput)
+
+
+def test_an_answer_without_json_is_refused_in_time_in_proportion_to_its_length():
+    def complete(text):
+        (result,) = called(as_chat(lambda _: text), JSON)
+        assert isinstance(result, BadModelOutput)
+
+    for opening in ('{"a":[' * 300 + "1", '{"a"', "{", '{"a": {"'):
+        check_growth(complete, lambda n, opening=opening: (opening * n)[: n // 2] + "1," * (n // 4), 20_000)
+    assert called(as_chat(lambda _: "{ {x} " * 5000 + '{"a": 1}'), JSON) == ['{"a": 1}']
 
 
 # Budgets.

@@ -2,6 +2,7 @@
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, NamedTuple
@@ -16,6 +17,7 @@ from advchunk.records import Chunk
 from advchunk.text.sentences import sentences
 
 _WORDS_PER_TOKEN: Final = 0.7
+_MAX_LAYERS: Final = 8  # around an answer
 _SPARE: Final = 2  # times context_tokens that an answer may have, so that a longer one is told from a complete one
 # Models begin their answers with a line that ends in a colon, or with words such as these.
 _PREAMBLE = re.compile(
@@ -159,9 +161,8 @@ def unwrapped_sentences(answer: str) -> str:
     >>> unwrapped_sentences('Here is the context:\n\n"How courts rule."'), unwrapped_sentences('{"context": "How courts rule."}')
     ('How courts rule.', 'How courts rule.')
     """  # noqa: E501
-    text, before = answer.strip(), None
-    while text != before:
-        before = text
+    text = answer.strip()
+    for _ in range(_MAX_LAYERS):
         text = _of_json(_FENCE.sub(r"\1", text))
         text = _TAGGED.sub(r"\2", _PREAMBLE.sub("", text)).strip()
         if any(text[:1] == opens and text[-1:] == closes and len(text) > 1 for opens, closes in _QUOTES):
@@ -187,5 +188,7 @@ def leading_sentences(text: str, fits: Callable[[str], bool]) -> str:
     """
     if fits(text):
         return text
-    ends = sentences(text).edges.tolist()[-2:0:-1]
-    return next((kept for end in ends if _STOP.search(kept := text[:end].rstrip()) and fits(kept)), "")
+    ends = sentences(text).edges.tolist()[1:-1]
+    most = bisect_right(ends, False, key=lambda end: not fits(text[:end].rstrip()))
+    kept = (text[:end].rstrip() for end in reversed(ends[:most]))
+    return next((some for some in kept if _STOP.search(some) and fits(some)), "")

@@ -145,9 +145,9 @@ def invented(text: str, sources: Iterable[str], language: str) -> list[str]:
 def _left_out(clause: str, own: set[str], words: Wordlist) -> Iterator[Word]:
     """Yield the decisive words of a clause, numbers aside, of which a text has what they are about and not them."""
     tokens = words.tokens(clause)
-    taken = [token.form in own and words.has_content(token) for token in tokens]
+    taken = [i for i, token in enumerate(tokens) if token.form in own and words.has_content(token)]
     for i, token in enumerate(tokens):
-        is_denied = any(taken[i + 1 : i + 2]) or (any(taken[:i]) and any(taken[i:]))
+        is_denied = bool(taken) and (taken[0] < i < taken[-1] or i + 1 == taken[0])
         if is_denied and token.form not in own and words.is_decisive(token) and not _SIGN.match(token.written):
             yield token
 

@@ -366,6 +366,8 @@ _KINDS: tuple[tuple[str, Callable[[Any], Callable[[ChatRequest], Any]], int], ..
     ("__call__", _of_function, 1),
 )
 _TAKEN = "an OpenAIChat(base_url, model), a chat model of LangChain or LlamaIndex, or a function of a prompt"
+_JSON_STARTS = {"{": re.compile(r"\{\s*[\"}]"), "[": re.compile(r"\[\s*[\]\[{\"tfn\d-]")}
+_MOST_TRIES = 64  # times the length of an answer that is read in search of JSON
 # Settings of a framework's model that change its answers.
 _SETTINGS = ("temperature", "top_p", "max_tokens", "num_predict", "seed", "stop", "model_kwargs", "additional_kwargs")
 
@@ -380,12 +382,14 @@ def _extract_answer(text: str, schema: str | None) -> str:
 
 
 def _extract_json(text: str, opening: str) -> str:
-    decoder, at = json.JSONDecoder(), text.find(opening)
-    while at >= 0:
+    decoder, tried = json.JSONDecoder(), 0
+    for match in _JSON_STARTS[opening].finditer(text):
         try:
-            return text[at : decoder.raw_decode(text, at)[1]]
-        except ValueError:
-            at = text.find(opening, at + 1)
+            return text[match.start() : decoder.raw_decode(text, match.start())[1]]
+        except json.JSONDecodeError as error:
+            tried += error.pos
+            if tried > _MOST_TRIES * len(text):
+                break
         except RecursionError:  # the next brackets are nested as deeply
             break
     msg = f"a chat model must answer with JSON, got {text[:80]!r}"
