@@ -7,6 +7,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -166,6 +167,28 @@ def test_an_index_is_filled_from_tables_of_chunks(tmp_path):
         list(read_chunks(rows.slice(1)))
     with pytest.raises(ConfigurationError, match="must have the columns of chunk_schema"):
         list(read_chunks(TABLE))
+
+
+def test_a_damaged_table_or_file_is_one_clear_error(tmp_path):
+    rows = chunked(TABLE, RecursiveChunker(max_tokens=5))
+    broken = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.array([0, 2], pa.int32()).buffers()[1], pa.py_buffer(b"\xff\xfe")]
+    )
+    values = {"metadata": ["{", None], "text": [None, broken], "chunk_id": [None], "spans": [None], "parent_id": ["x"]}
+    for name, wrong in ((name, wrong) for name, some in values.items() for wrong in some):
+        table = rows.slice(0, 1)
+        column = wrong if isinstance(wrong, pa.Array) else pa.array([wrong], table.schema.field(name).type)
+        with pytest.raises(ConfigurationError, match="the chunks of document 'a' must be as they were written"):
+            list(read_chunks(table.set_column(table.schema.names.index(name), table.schema.field(name), [column])))
+    pq.write_table(pa.table({"id": ["a"], "text": ["One. " * 5000]}), tmp_path / "a.parquet", use_dictionary=False)
+    data = bytearray((tmp_path / "a.parquet").read_bytes())
+    start = data.index(b"One. ")
+    data[start - 40 : start + 40] = b"\xff" * 80
+    (tmp_path / "a.parquet").write_bytes(data)
+    with pytest.raises(ConfigurationError, match="batches must be of a file that is not damaged"):
+        list(chunk_batches(pq.ParquetFile(tmp_path / "a.parquet").iter_batches(), RecursiveChunker()))
+    with pytest.raises(ConfigurationError, match="batches must be of pyarrow"):
+        list(chunk_batches(7, RecursiveChunker()))
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def read_chunks(batches: Any) -> Iterator[tuple[str, list[Chunk]]]:
 
     Raises
     ------
-    ConfigurationError : a column is missing, or chunks of a document are missing or elsewhere.
+    ConfigurationError : a column is missing, chunks of a document are missing or elsewhere, or a value is damaged.
 
     >>> import pyarrow as pa
     >>> from advchunk import RecursiveChunker
@@ -128,7 +128,12 @@ def read_chunks(batches: Any) -> Iterator[tuple[str, list[Chunk]]]:
         places = {row["chunk_id"]: place for place, row in enumerate(own)}
         is_whole = [row["index"] for row in own] == list(range(len(own)))
         require(is_whole, "the chunks of a document must be together in one file, in their order", document)
-        yield document, [_chunk_of(row, places) for row in own]
+        try:
+            chunks = [_chunk_of(row, places) for row in own]
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            msg = f"the chunks of document {document!r} must be as they were written: {first_line(error)}"
+            raise ConfigurationError(msg) from error
+        yield document, chunks
 
 
 def _rows_of(batch: Any) -> Iterator[dict[str, Any]]:
@@ -136,12 +141,18 @@ def _rows_of(batch: Any) -> Iterator[dict[str, Any]]:
     missing = [name for name in names if name not in batch.schema.names]
     require(not missing, "a table must have the columns of chunk_schema()", missing)
     names.remove("vector")
-    for row, vector in zip(batch.select(names).to_pylist(), batch.column("vector"), strict=True):
-        yield {**row, "vector": vector.values.to_numpy() if vector.is_valid else None}  # not as a list of numbers
+    columns = (map(_cell, batch.column(name)) for name in names)
+    for *values, vector in zip(*columns, batch.column("vector"), strict=True):
+        array = vector.values.to_numpy() if vector.is_valid else None  # not a list of numbers
+        yield {**dict(zip(names, values, strict=True)), "vector": array}
 
 
 def _chunk_of(row: Mapping[str, Any], places: Mapping[str, int]) -> Chunk:
     """Return the chunk of a row of `_row`, with the place of its parent."""
+    for value in row.values():
+        if isinstance(value, Exception):  # of `_cell`
+            raise value
+    require(isinstance(row["text"], str) and row["chunk_id"], "a chunk must have a text and an id", row["chunk_id"])
     return Chunk(
         spans=tuple(Span(**span) for span in row["spans"]),
         source_spans=tuple(Span(**span) for span in row["source_spans"]),
@@ -191,11 +202,15 @@ def _document(source: str, content: Any, column: str, values: Mapping[str, Any])
 def _batches_of(batches: Any) -> Iterator[Any]:
     """Yield record batches, or those of a table."""
     pa = import_extra("pyarrow", "arrow")
-    if isinstance(batches, pa.Table):
-        batches = batches.to_batches()
-    for batch in [batches] if isinstance(batches, pa.RecordBatch) else batches:
-        require(isinstance(batch, pa.RecordBatch | pa.Table), "batches must be of pyarrow", type(batch).__name__)
-        yield batch
+    batches = [batches] if isinstance(batches, pa.RecordBatch | pa.Table) else batches
+    require(isinstance(batches, Iterable), "batches must be of pyarrow", type(batches).__name__)
+    try:
+        for batch in batches:
+            require(isinstance(batch, pa.RecordBatch | pa.Table), "batches must be of pyarrow", type(batch).__name__)
+            yield from batch.to_batches() if isinstance(batch, pa.Table) else [batch]
+    except (pa.ArrowException, OSError) as error:  # of a file
+        msg = f"batches must be of a file that is not damaged: {first_line(error)}"
+        raise ConfigurationError(msg) from error
 
 
 def _plain(value: Any) -> str:
