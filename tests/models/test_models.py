@@ -158,6 +158,19 @@ def test_a_tokenizer_that_truncates_is_neither_obeyed_nor_changed(minilm):
     assert pickle.loads(pickle.dumps(counter))("two words") == 2
 
 
+def test_a_tokenizer_is_asked_once_about_a_text(minilm, monkeypatch):
+    monkeypatch.setattr(counters, "_MAX_KNOWN", 3)
+    asked, batch = [], as_counter(minilm.tokenizer).call.tokenizer
+    tokenizer = SimpleNamespace(
+        encode_batch_fast=lambda texts, **_: asked.extend(texts) or batch.encode_batch_fast(texts)
+    )
+    lengths = counters._Lengths(tokenizer)
+    assert lengths.batch(["a", "b c", "a"]) == lengths.batch(["a", "b c", "a"])
+    assert asked == ["a", "b c"]
+    lengths.batch(["d", "e", "word " * 900])
+    assert (len(lengths.known), lengths("a")) == (2, lengths.batch(["a"])[0])
+
+
 def test_a_tokenizer_of_transformers(minilm):
     counter = agrees(as_counter(minilm.tokenizer))
     assert counter("word " * 600) == 600

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sized
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import Any, Protocol, SupportsIndex, TypeAlias
@@ -9,6 +10,8 @@ from typing import Any, Protocol, SupportsIndex, TypeAlias
 from advchunk.errors import MissingExtra, ModelUnavailable, check_spelling, first_line, is_instance, require
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter, Counter
+
+_MAX_KNOWN, _MAX_KNOWN_LENGTH = 2**14, 1000  # texts whose lengths are kept, and their characters
 
 
 class _Encoder(Protocol):  # tiktoken, tokenizers, transformers
@@ -61,12 +64,29 @@ def replace_surrogates(text: str) -> str:
     return text
 
 
-def _encode_batch(tokenizer: Any, texts: list[str]) -> Any:
-    return tokenizer.encode_batch_fast(list(map(replace_surrogates, texts)), add_special_tokens=False)
+@dataclass(frozen=True, slots=True)
+class _Lengths:
+    """Counts with a copy of a ``tokenizers.Tokenizer``, each text once: sizes, limits, and batches ask for the same."""
 
+    tokenizer: Any
+    known: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
-def _encode(tokenizer: Any, text: str) -> Any:
-    return _encode_batch(tokenizer, [text])[0]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Lengths, (self.tokenizer,)
+
+    def __call__(self, text: str) -> int:
+        return self.batch([text])[0]
+
+    def batch(self, texts: list[str]) -> list[int]:
+        lengths = {text: self.known.get(text, -1) for text in texts}
+        missing = [text for text, length in lengths.items() if length < 0]
+        encodings = self.tokenizer.encode_batch_fast(list(map(replace_surrogates, missing)), add_special_tokens=False)
+        new = dict(zip(missing, map(len, encodings), strict=True))
+        if len(self.known) + len(new) > _MAX_KNOWN:
+            self.known.clear()
+        self.known.update((text, length) for text, length in new.items() if len(text) <= _MAX_KNOWN_LENGTH)
+        lengths |= new
+        return [lengths[text] for text in texts]
 
 
 def untruncated(tokenizer: Any) -> Any:
@@ -82,7 +102,7 @@ def _of_tokenizers(tokenizer: Any) -> Counter:
     adds_up = "BertPreTokenizer" in repr(
         (copy := untruncated(tokenizer)).pre_tokenizer
     )  # it ends tokens at white space
-    return CallableCounter(partial(_encode, copy), adds_up=adds_up, batch=partial(_encode_batch, copy))
+    return CallableCounter(lengths := _Lengths(copy), adds_up=adds_up, batch=lengths.batch)
 
 
 def _of_transformers(tokenizer: Any) -> Counter:
