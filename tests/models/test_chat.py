@@ -11,6 +11,7 @@ import time
 import traceback
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from types import SimpleNamespace
 
 import pytest
 from langchain_core.language_models import FakeListChatModel
@@ -691,20 +692,12 @@ def test_names_tell_settings_apart():
 
 
 def test_names_of_frameworks_models():
-    class Named:
-        model_name = "one"
+    def named(**fields):
+        return as_chat(SimpleNamespace(**{"model_name": "one", "invoke": str, **fields})).identity
 
-        def __init__(self, **params):
-            self.__dict__.update(params)
-
-        def __call__(self, prompt):
-            return "hi"
-
-    assert as_chat(Named()).identity == as_chat(Named(api_key=KEY)).identity
-    assert as_chat(Named()).identity != as_chat(Named(temperature=0.5)).identity
-    assert as_chat(Named()).identity != as_chat(Named(model_name="two")).identity
-    assert KEY not in as_chat(Named(model_kwargs={"key": KEY})).identity
-    assert as_chat(lambda _: "hi").identity == ""
+    assert named() == named(api_key=KEY)
+    assert len({named(), named(temperature=0.5), named(model_name="two"), as_chat(lambda _: "hi").identity}) == 4
+    assert KEY not in named(model_kwargs={"key": KEY})
 
 
 # Keys.

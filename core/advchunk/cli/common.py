@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable, require
+from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable, mask, require
 
 RESOURCE_OPTIONS = ("embedder", "tokenizer", "cache", "fallback", "lm", "llm")
 """Resources with an option of their own."""
@@ -32,7 +32,7 @@ def report_errors() -> Iterator[None]:
     except (MissingExtra, ModelUnavailable) as error:
         raise click.ClickException(one_line(error)) from error
     except OSError as error:
-        msg = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        msg = f"{error.filename}: {error.strerror}" if error.filename else mask(str(error))
         raise click.ClickException(msg) from error
 
 
@@ -64,7 +64,7 @@ def reason_of(error: Exception) -> str:
 
 def one_line(error: Exception) -> str:
     """Return an error message as one line."""
-    return " ".join(str(error).split())
+    return mask(" ".join(str(error).split()))
 
 
 def split_method(text: str) -> tuple[str, list[str]]:

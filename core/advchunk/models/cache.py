@@ -28,7 +28,7 @@ import numpy as np
 
 from advchunk import registry
 from advchunk.engine import ChatRequest, call_in_thread
-from advchunk.errors import BadModelOutput, hide, import_extra, require, require_answer
+from advchunk.errors import BadModelOutput, first_line, hide, import_extra, require, require_answer
 from advchunk.models.identity import identity, model_name, own_identity, type_name
 from advchunk.records import Floats
 
@@ -168,7 +168,7 @@ class RedisStore:
         try:
             return getattr(_redis_client(self.url, os.getpid()), command)(argument)
         except redis.RedisError as error:
-            message = f"{type(error).__name__}: {error}"
+            message = f"{type(error).__name__}: {first_line(error)}"
         raise ConnectionError(message)  # not from the client's own error, whose frames hold the URL
 
 
