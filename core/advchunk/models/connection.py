@@ -85,10 +85,6 @@ class Endpoint:
         for name in ("backoff", "longest_wait"):
             require(is_number(getattr(self, name)), f"{name} must be >= 0 seconds", getattr(self, name))
         require(_is_json(self.options), "options must be a JSON-serializable mapping", type(self.options).__name__)
-        headers = self.options.get("extra_headers")
-        for name, value in headers.items() if isinstance(headers, Mapping) else ():
-            if re.search(f"key|token|auth|cookie|{SECRET_NAME}", name, re.IGNORECASE):
-                hide(str(value).rpartition(" ")[2])  # after such as "Bearer"
 
     def load(self) -> None:
         """Import ``openai``, and ``tenacity`` for retries."""
@@ -100,9 +96,8 @@ class Endpoint:
     def identity(self) -> str:
         """Name of the model and its settings in a cache."""
         options = json.dumps(dict(self.options), sort_keys=True)  # which may hold keys
-        return (
-            f"{self.model} at {self.base_url}{f' {sha256(options.encode()).hexdigest()[:16]}' if self.options else ''}"
-        )
+        digest = f" {sha256(options.encode()).hexdigest()[:16]}" if self.options else ""
+        return f"{self.model} at {self.base_url}{digest}"
 
     async def _request(self, method: str, fields: Mapping[str, Any], **body: Any) -> Any:
         """Return the answer to a method of the client, such as "embeddings.create", or raise `ModelUnavailable`.
@@ -112,9 +107,8 @@ class Endpoint:
         extra_body = {name: value for name, value in (body | dict(self.options)).items() if value is not None}
         headers = extra_body.pop("extra_headers", None)
         request = {"model": self.model, **fields, "extra_body": extra_body, "extra_headers": headers}
-        return await asyncio.wrap_future(
-            asyncio.run_coroutine_threadsafe(self._send(method, request), background_loop())
-        )
+        call = asyncio.run_coroutine_threadsafe(self._send(method, request), background_loop())
+        return await asyncio.wrap_future(call)
 
     async def _send(self, method: str, fields: Mapping[str, Any]) -> Any:
         openai, client = import_extra("openai", "llm"), self._connect()
@@ -164,6 +158,10 @@ class Endpoint:
         rule = f"{self.api_key_env} must contain a key of ASCII characters, as HTTP headers require"
         require(key.isascii() and key.isprintable(), rule, "another")
         hide(key)
+        headers = self.options.get("extra_headers")
+        for name, value in headers.items() if isinstance(headers, Mapping) else ():
+            if re.search(f"key|token|auth|cookie|{SECRET_NAME}", name, re.IGNORECASE):
+                hide(str(value).rpartition(" ")[2])  # after such as "Bearer"
         return key or "none"
 
 
@@ -196,9 +194,7 @@ def _reason(error: Exception, status: int) -> str:
 
 
 def retrying(settings: Any, extra: str) -> Any:
-    """Return a tenacity caller that retries after each `TransientError`. Settings: ``retries``, ``backoff``,
-    ``longest_wait``.
-    """
+    """Return a tenacity caller that retries after each `TransientError`, by the ``retries`` and waits of settings."""
     if not settings.retries:
         return lambda call, *args: call(*args)
     tenacity = import_extra("tenacity", extra)

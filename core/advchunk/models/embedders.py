@@ -136,7 +136,7 @@ class CheckedEmbedder:
             if call := getattr(self.model, method, None):
                 acall = getattr(self.model, f"a{method}", None)
                 acall = acall and partial(_acall_each, acall)
-                return replace(self, model=call, call=lambda texts: list(map(call, texts)), acall=acall)
+                return replace(self, model=call, call=partial(_call_each, call), acall=acall)
         return self
 
     def _check(self, answer: Any, n: int) -> Floats:
@@ -361,6 +361,10 @@ class MultilingualE5:
 def load_minilm() -> Any:
     """Load all-MiniLM-L6-v2 with sentence-transformers, from a package that contains it or from the hub."""
     return _load_sentence_transformer("minilm")
+
+
+def _call_each(call: Callable[[str], Any], texts: list[str]) -> list[Any]:
+    return [call(text) for text in texts]
 
 
 async def _acall_each(call: Callable[[str], Awaitable[Any]], texts: list[str]) -> list[Any]:
