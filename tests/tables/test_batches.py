@@ -187,8 +187,12 @@ def test_a_damaged_table_or_file_is_one_clear_error(tmp_path):
     (tmp_path / "a.parquet").write_bytes(data)
     with pytest.raises(ConfigurationError, match="batches must be of a file that is not damaged"):
         list(chunk_batches(pq.ParquetFile(tmp_path / "a.parquet").iter_batches(), RecursiveChunker()))
-    with pytest.raises(ConfigurationError, match="batches must be of pyarrow"):
-        list(chunk_batches(7, RecursiveChunker()))
+    for batches, options, rule in (
+        (7, {}, "batches must be of pyarrow"),
+        (TABLE, {"repeated": "a"}, "repeated must be"),
+    ):
+        with pytest.raises(ConfigurationError, match=rule):
+            list(chunk_batches(batches, RecursiveChunker(), **options))
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,8 @@ def chunk_batches(
     require(not chunker.is_corpus_level, "chunk_batches chunks single documents, not a corpus", chunker)
     require(chunker.vectors != "units", "vectors must not be 'units', whose rows have no column", chunker.vectors)
     require(on_error in ("row", "raise"), "on_error must be 'row' or 'raise'", on_error)
+    is_collection = isinstance(repeated, Collection) and not isinstance(repeated, str)
+    require(is_collection, "repeated must be a collection of ids", repeated)
     documents = _read_documents(batches, id, text, metadata, set(repeated))
     rows = _chunk_rows(documents, chunker, on_error, workers)
     while part := list(islice(rows, _ROWS)):
