@@ -378,7 +378,7 @@ def test_what_failed_and_standard_input_are_read_again():
 def test_the_guide_shows_what_is_printed(monkeypatch):
     monkeypatch.chdir(ROOT)
     guide = (ROOT / "docs" / "guides" / "command-line.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^```bash\n(advchunk ask .*)\n```\n```text\n(.*?)^```$", guide, re.DOTALL | re.MULTILINE)
+    shown = re.findall(r"^```bash\n(advchunk ask [^\n]*)\n```\n```text\n(.*?)^```$", guide, re.DOTALL | re.MULTILINE)
     assert len(shown) == 1
     for line, output in shown:
         assert run(*shlex.split(line)[2:]).stdout == output
