@@ -39,7 +39,7 @@ test-lowest: .venv-lowest/dev
 	.venv-lowest/bin/$(PYTEST) -o filterwarnings=default --disable-warnings \
 		$(addprefix tests/,adapters chunkers cli contract engine enrich evaluation models readers text)
 
-# All measurements of speed, of the texts in DATA: figures.json, table.md, and speed.svg in build/bench.
+# All measurements of speed, of the texts in DATA: figures.json and table.md in build/bench.
 bench: .venv/dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py $(if $(DATA),--data $(DATA))
 

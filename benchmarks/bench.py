@@ -2,7 +2,7 @@
 
 python benchmarks/bench.py [--data DIR] [--out build/bench] [--only SECTION ...]
 
-Writes figures.json, table.md, and speed.svg, and prints the table. DIR has texts, *.md or *.txt; without it they are
+Writes figures.json and table.md, and prints the table. DIR has texts, *.md or *.txt; without it they are
 those of the tests. The tasks of a section do the same work in one process, in turn; a ratio is the median over the
 turns of a task's processor time by that of the first row, or of the fastest other library, as the section says.
 
@@ -23,7 +23,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -42,8 +41,6 @@ from advchunk.text.scripts import count_words
 from algorithms import ALGORITHMS
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("advchunk", "chonkie", "langchain-experimental", "langchain-text-splitters", "llama-index-core", "numpy",
-            "semantic-text-splitter", "semchunk")  # fmt: skip
 SPLITTERS = ("LangChain RecursiveCharacterTextSplitter", "LlamaIndex SentenceSplitter", "chonkie RecursiveChunker",
              "semchunk", "semantic-text-splitter")  # fmt: skip
 SEMANTIC = ("LangChain SemanticChunker", "LlamaIndex SemanticSplitterNodeParser", "chonkie SemanticChunker")
@@ -253,22 +250,6 @@ def chunk_once(name: str, length: int, data: Path) -> tuple[float, float]:
     return time.process_time() - start, (peak_mb() - before) * 2**20 / length
 
 
-def plot(rows: Sequence[Row], file: Path) -> None:
-    """Draw the seconds of the tasks beside other libraries, ours in another color."""
-    from matplotlib import pyplot
-
-    titles = list(dict.fromkeys(row.section for row in rows if row.section.startswith(("size in", "semantic"))))
-    fig, all_axes = pyplot.subplots(len(titles) or 1, 1, figsize=(8, 3 * len(titles) or 1), squeeze=False)
-    for axes, title in zip(all_axes[:, 0], titles, strict=False):
-        tasks = sorted((row for row in rows if row.section == title), key=lambda row: -row.seconds)
-        colors = ["tab:blue" if row.task in catalog.names() else "tab:gray" for row in tasks]
-        axes.barh([row.task for row in tasks], [row.seconds for row in tasks], color=colors)
-        axes.set(title=title, xlabel="processor seconds")
-    fig.tight_layout()
-    fig.savefig(file)
-    pyplot.close(fig)
-
-
 def read_texts(folder: Path) -> list[str]:
     """Return the Markdown and plain texts in a folder and those below."""
     paths = sorted(path for path in folder.rglob("*") if path.suffix in (".md", ".txt"))
@@ -304,7 +285,7 @@ def main() -> None:
     rows = [row for section in args.only for row in SECTIONS[section](texts, args)]
     figures = {
         **circumstances(), "load": round(os.getloadavg()[0], 2), "characters": sum(map(len, texts)),
-        "versions": {name: version(name) for name in PACKAGES}, "rows": [row._asdict() for row in rows],
+        "rows": [row._asdict() for row in rows],
     }  # fmt: skip
     cells = [
         (row.section, row.task, f"{row.seconds:.4f}", "" if row.ratio is None else f"{row.ratio:.2f}") for row in rows
@@ -312,7 +293,6 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "figures.json").write_text(json.dumps(figures, indent=1), "utf-8")
     (args.out / "table.md").write_text(printed := table(("", "task", "s", "ratio"), cells), "utf-8")
-    plot(rows, args.out / "speed.svg")
     print(printed, end="")
 
 

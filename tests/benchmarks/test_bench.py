@@ -27,8 +27,6 @@ def test_all_that_is_measured_is_in_the_table(data, monkeypatch):
     printed = run("bench", "--data", data, "--out", data / "out", "--repeat", 1, *sizes, "--only", *CHEAP)
     figures = json.loads((data / "out" / "figures.json").read_text())
     assert printed == (data / "out" / "table.md").read_text()
-    assert (data / "out" / "speed.svg").read_text().startswith("<?xml")
-    assert figures["versions"].keys() == {*bench.PACKAGES}
     assert figures["characters"] == 2 * len(TEXT)
     rows = [bench.Row(**row) for row in figures["rows"]]
     assert all(row.seconds > 0 for row in rows)
