@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # As many test processes run as there are cores.
 test test-all quick test-lowest: export OMP_NUM_THREADS = 1
 
-.PHONY: demo test test-all quick test-lowest bench figures check tables docs dist freeze clean
+.PHONY: demo test test-all quick test-lowest bench soak figures check tables docs dist freeze clean
 
 demo: .venv/base
 	$(BIN)/advchunk chunk tests/data/harbour_town.md --method mst-semantic
@@ -42,6 +42,13 @@ test-lowest: .venv-lowest/dev
 # All measurements of speed, of the texts in DATA: figures.json and table.md in build/bench.
 bench: .venv/dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py $(if $(DATA),--data $(DATA))
+
+# What takes an hour and is no test: flat memory, threads, kills, damaged files, random texts, and new random examples.
+soak: .venv/dev
+	$(BIN)/python -W ignore benchmarks/soak.py
+	$(BIN)/python -W ignore benchmarks/mutations.py --mutations 2000
+	$(BIN)/python -W ignore benchmarks/reliability.py
+	$(BIN)/$(PYTEST) -m "not slow and not long" --hypothesis-profile explore
 
 # All published figures, or ONLY some ("smoke" for a minute without DATA): runs what benchmarks/figures.toml lists and what is not of
 # the present versions, and puts the tables into the pages. An interrupted run goes on.
