@@ -10,7 +10,7 @@ from advchunk.readers.counting import format_count
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.office.flow import Flow
 from advchunk.readers.office.formulas import read_formula
-from advchunk.readers.office.package import Package, child_at, children, choice, every, number, short, value
+from advchunk.readers.office.package import Package, child_at, children, every, number, short, value
 from advchunk.readers.writing import pipe_table, squeeze
 
 _LEFT_OUT = {
@@ -51,12 +51,9 @@ def read_drawing(
 def visible(drawing: Any, stop: Collection[str]) -> Iterator[Any]:
     """Yield the elements of a drawing, of alternatives only one, without those in elements of the names ``stop``."""
     for element in children(drawing):
-        if (name := short(element.tag)) == "mc:AlternateContent":
-            yield from visible(choice(element), stop)
-        else:
-            yield element
-            if name not in stop:
-                yield from visible(element, stop)
+        yield element
+        if short(element.tag) not in stop:
+            yield from visible(element, stop)
 
 
 def description(element: Any) -> str:
@@ -123,8 +120,6 @@ def _pieces(parent: Any) -> Iterator[tuple[str, str]]:
             yield "\n", ""
         elif name in {"m:oMath", "m:oMathPara"}:
             yield f" {read_formula(element)} ", ""
-        elif name == "mc:AlternateContent":
-            yield from _pieces(choice(element))
         elif name not in {"a:pPr", "a:endParaRPr"}:
             yield from _pieces(element)
 

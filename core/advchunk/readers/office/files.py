@@ -11,19 +11,19 @@ from advchunk.readers.office.books import read_book
 from advchunk.readers.office.containers import holds_text, kind_of
 from advchunk.readers.office.flow import Flow
 from advchunk.readers.office.open_document import read_open_document
+from advchunk.readers.office.package import Package
 from advchunk.readers.office.rich_text import read_rich_text
 from advchunk.readers.office.sheets import read_sheets
 from advchunk.readers.office.slides import read_slides
 from advchunk.readers.office.word import read_word
 from advchunk.records import Document
 
-_READERS: Mapping[str, Callable[[bytes, Flow], None]] = {
-    "docx": read_word,
-    "pptx": read_slides,
-    "xlsx": read_sheets,
-    "odt": read_open_document,
-    "rtf": read_rich_text,
-    "epub": read_book,
+_READERS: Mapping[str, tuple[Callable[[Package, Flow], bool], str]] = {  # and the main part, unless a file names it
+    "docx": (read_word, "word/document.xml"),
+    "pptx": (read_slides, "ppt/presentation.xml"),
+    "xlsx": (read_sheets, "xl/workbook.xml"),
+    "odt": (read_open_document, "content.xml"),
+    "epub": (read_book, ""),
 }
 
 _log = logging.getLogger("advchunk")
@@ -49,7 +49,14 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
     """
     name, flow = id or "the file", Flow(hidden=hidden)
     try:
-        _READERS[kind_of(data, name)](data, flow)
+        if (kind := kind_of(data, name)) == "rtf":
+            read_rich_text(data, flow)
+        else:
+            read_parts, main = _READERS[kind]
+            package = Package(data, main)
+            flow.fields = package.properties()
+            is_whole = read_parts(package, flow)
+            flow.left_out["damaged parts"] = len(package.damaged) or not is_whole
         flow.finish()
         if not flow.blocks and (flow.left_out["damaged parts"] or (not flow.left_out.total() and holds_text(data))):
             msg = "must not be damaged, got none of its text"

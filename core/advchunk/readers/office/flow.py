@@ -1,9 +1,10 @@
 """Write the paragraphs of word processors and slides as blocks."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import groupby
 
+from advchunk.readers.inline import join_scripts
 from advchunk.readers.table_layout import TableCell, add_table
 from advchunk.readers.writing import TextBlock, Writer, cell_texts, squeeze
 from advchunk.records import BlockKind
@@ -28,21 +29,31 @@ class Flow(Writer):
         super().__init__("office")
         self.hidden, self.fields, self.shapes = hidden, dict[str, str](), list[Callable[[], None]]()
         self._notes = list[str]()
-        self._lines, self._lines_kind = list[str](), ""  # of the open code or contents
+        self._lines, self._lines_kind = list[str](), ""  # of the open code or table of contents
 
     def paragraph(
-        self, kind: BlockKind, text: str, *, label: str = "", depth: int = 0, level: int = 0, is_contents: bool = False
+        self,
+        kind: BlockKind,
+        line: str | Iterable[tuple[str, str]],
+        *,
+        label: str = "",
+        depth: int = 0,
+        level: int = 0,
+        is_contents: bool = False,
     ) -> None:
         r"""Write a paragraph, in which "\n" ends a line and "\f" a page.
 
         Parameters
         ----------
+        line : its text, or pieces of it (`join_scripts`), of which those of formulas have "formula".
         label : the number or the marker that is shown before it.
         depth : nesting of an item, from 0.
         level : of a heading, from 1; 0 for others.
         """
-        lines_kind = "contents" if is_contents else kind if kind == "code" else ""
-        if lines_kind:
+        pieces = [(line, "")] if isinstance(line, str) else [*line]
+        text = join_scripts(pieces)
+        if is_contents or kind == "code":
+            lines_kind = "contents" if is_contents else "code"
             if self._lines_kind != lines_kind:
                 self.finish()
             self._lines_kind = lines_kind
@@ -52,13 +63,10 @@ class Flow(Writer):
         if level and text.strip():
             shown = squeeze(f"{label} {text}")
             plain = _SIGN.sub("", shown)
-            self.add(
-                "heading",
-                shown,
-                level,
-                title="" if plain == self.fields.get("title") else None if plain == shown else plain,
-            )
+            title = "" if plain == self.fields.get("title") else None if plain == shown else plain
+            self.add("heading", shown, level, title=title)
             return
+        kind = "formula" if {tag for text, tag in pieces if text.strip()} == {"formula"} else kind
         self.begin(label, "item", depth + 1, keep=False)
         for page in text.split("\f"):
             for has_text, lines in groupby(map(squeeze, page.split("\n")), bool):
@@ -69,10 +77,10 @@ class Flow(Writer):
         """End the open paragraph, lines of code, or table of contents."""
         lines, kind, self._lines, self._lines_kind = self._lines, self._lines_kind, [], ""
         super().finish()
-        if kind == "code":
-            self.add("code", "\n".join(lines).strip("\n"))
-        elif kind:
+        if kind == "contents":
             self.add("quote", "\n".join(filter(None, map(squeeze, lines))), title="")
+        elif kind:
+            self.add("code", "\n".join(lines))
 
     def write_shapes(self) -> None:
         """Write the shapes of a paragraph after it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -13,7 +12,18 @@ from advchunk.readers.counting import bullet, format_count
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.mathml import formula_text
 from advchunk.readers.office.flow import Flow, TableRows
-from advchunk.readers.office.package import Package, child_at, children, every, full, number, short, value, wrapped
+from advchunk.readers.office.package import (
+    Package,
+    child_at,
+    children,
+    every,
+    fields,
+    full,
+    number,
+    short,
+    value,
+    wrapped,
+)
 from advchunk.readers.office.sheets import SheetCells, add_sheet
 from advchunk.readers.office.word_styles import Style, kind_of_style
 from advchunk.readers.table_layout import TableCell
@@ -40,22 +50,20 @@ _SPACE = re.compile(r"[ \t\r\n]+")
 _MAX_REPEATED = 100  # columns and rows; spreadsheets repeat empty ones up to their size
 
 
-def read_open_document(data: bytes, flow: Flow) -> None:
-    """Read a text, sheets, or slides of OpenDocument."""
-    package = Package(data, "content.xml")
+def read_open_document(package: Package, flow: Flow) -> bool:
+    """Read a text, sheets, or slides of OpenDocument, and return True if there is a body."""
     about, content, styles = map(package.xml, ("meta.xml", "content.xml", "styles.xml"))
-    for name, tag in ("title", "dc:title"), ("authors", "dc:creator"):
-        if text := next((squeeze(own.text or "") for own in every(about, tag, deep=True)), ""):
-            flow.fields[name] = text
+    flow.fields = fields(() if about is None else about.iter(), ("title", "authors"))
     reader = _Reader(package, flow, [styles, content])
-    for part in children(child_at(content, "office:body")):
-        readers = {"office:spreadsheet": reader.sheets, "office:presentation": reader.slides}
+    readers = {"office:spreadsheet": reader.sheets, "office:presentation": reader.slides}
+    body = child_at(content, "office:body")
+    for part in children(body):
         readers.get(short(part.tag), reader.blocks)(part)
     flow.write_notes()
     for kind in "header", "footer":
         texts = (squeeze("".join(own.itertext())) for own in every(styles, f"style:{kind}", deep=True))
         flow.left_out[f"{kind}s"] += sum(map(bool, texts))
-    flow.left_out["damaged parts"] = len(package.damaged) or child_at(content, "office:body") is None
+    return body is not None
 
 
 class _Reader:
@@ -119,11 +127,8 @@ class _Reader:
         if short(element.tag) == "text:h":
             level = number(element, key="text:outline-level", default=1)
             label = label or self._label("", "", level, element)
-        is_formula = {kind for text, kind in pieces if text.strip()} == {"formula"}
-        text = join_scripts(pieces)
-        if text.strip() or not self.flow.shapes:
-            kind = "formula" if is_formula else style.kind
-            self.flow.paragraph(kind, text, label=label, depth=depth, level=level, is_contents=is_contents)
+        if any(text.strip() for text, _ in pieces) or not self.flow.shapes:
+            self.flow.paragraph(style.kind, pieces, label=label, depth=depth, level=level, is_contents=is_contents)
         self.flow.write_shapes()
 
     # Lists.
@@ -255,37 +260,36 @@ class _Reader:
                     self.blocks(shapes)
 
     def _sheet(self, table: Any) -> SheetCells:
-        sheet, visible, i = SheetCells({}, {}), list[bool](), 0
+        sheet, hidden_rows, hidden_columns, i, j = SheetCells({}, {}), set[int](), set[int](), 0, 0
         for column in every(table, "table:table-column", deep=True):
-            is_hidden = value(column, key="table:visibility") in _HIDDEN
-            visible += [not self.flow.hides("columns", is_hidden)] * _repeated(column, "columns", _MAX_COLUMNS)
+            times = _repeated(column, "columns", _MAX_COLUMNS)
+            if value(column, key="table:visibility") in _HIDDEN:
+                hidden_columns |= {*range(j, j + times)}
+            j += times
         for row in wrapped(table, "table:table-row", _ROW_GROUPS):
-            cells = self._cells(row, visible)
-            times = _repeated(row, "rows", _MAX_ROWS)
-            if value(row, key="table:visibility") in _HIDDEN and self.flow.hides("rows", bool(cells)):
-                continue
-            for k in range(min(times, _MAX_REPEATED if cells else 0)):
-                sheet.rows[i + k] = {j: text for j, (text, _) in cells.items()}
-            sheet.spans.update({(i, j): span for j, (_, span) in cells.items()})
+            cells, times = self._cells(row), _repeated(row, "rows", _MAX_ROWS)
+            for k in range(i, i + min(times, _MAX_REPEATED if cells else 0)):
+                sheet.rows[k] = {column: text for column, (text, _) in cells.items()}
+                if value(row, key="table:visibility") in _HIDDEN:
+                    hidden_rows.add(k)
+            sheet.spans.update({(i, column): span for column, (_, span) in cells.items() if span != (1, 1)})
             i += times
-        return sheet
+        return sheet.shown(self.flow, hidden_rows, hidden_columns)
 
-    def _cells(self, row: Any, visible: list[bool]) -> dict[int, tuple[str, tuple[int, int]]]:
-        """Return the text and the spans of the cells of a row that are not empty, by their visible columns."""
+    def _cells(self, row: Any) -> dict[int, tuple[str, tuple[int, int]]]:
+        """Return the text and the spans of the cells of a row that are not empty, by their columns."""
         cells, place = dict[int, tuple[str, tuple[int, int]]](), 0
-        hidden = [place for place, is_shown in enumerate(visible) if not is_shown]
         for cell in row:
             if short(cell.tag) in {"table:table-cell", "table:covered-table-cell"}:
                 times = _repeated(cell, "columns", _MAX_COLUMNS)
-                text = self._cell_text(cell)
-                for own in range(place, place + min(times, _MAX_REPEATED if text else 0)):
-                    if own >= len(visible) or visible[own]:
-                        cells[own - bisect_left(hidden, own)] = text, _spans(cell)
+                if text := self._cell_text(cell):
+                    columns = range(place, place + min(times, _MAX_REPEATED))
+                    cells |= dict.fromkeys(columns, (text, _spans(cell)))
                 place += times
         return cells
 
     def _cell_text(self, cell: Any) -> str:
-        self.flow.left_out["comments"] += sum(1 for _ in every(cell, "office:annotation"))
+        self.flow.left_out["comments"] += len([*every(cell, "office:annotation")])
         lines = (join_scripts(self._inline(line, Style())) for line in every(cell, "text:p"))
         if text := "\n".join(lines):
             return text

@@ -6,22 +6,10 @@ import re
 from functools import partial
 from typing import Any, NamedTuple
 
-from advchunk.readers.inline import join_scripts
 from advchunk.readers.office.drawings import description, read_drawing, visible
 from advchunk.readers.office.flow import Flow, TableRows
 from advchunk.readers.office.formulas import read_formula
-from advchunk.readers.office.package import (
-    Package,
-    child_at,
-    children,
-    choice,
-    every,
-    is_on,
-    number,
-    short,
-    value,
-    wrapped,
-)
+from advchunk.readers.office.package import Package, child_at, children, every, is_on, number, short, value, wrapped
 from advchunk.readers.office.word_styles import SCRIPTS, Numbering, Style, Styles
 from advchunk.readers.table_layout import TableCell
 from advchunk.readers.writing import TextBlock
@@ -34,26 +22,14 @@ _SYMBOL |= dict(
 _DINGS = dict(zip(b"\x6f\x71\xa8\xfb\xfc\xfd\xfe\xe0", "☐☐☐✗✓☒☑→", strict=True))
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _WRAPPERS = frozenset({"w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo"})  # of rows and cells
+_PROPERTIES = frozenset({"w:sdtPr", "w:tcPr", "w:sectPr", "w:pPr"})
+_FORMULAS = frozenset({"m:oMath", "m:oMathPara"})
 _MAX_COLUMNS = 1000
 
 
-def read_word(data: bytes, flow: Flow) -> None:
-    """Read a Word file."""
-    package = Package(data, "word/document.xml")
-    flow.fields = package.properties()
-    _Reader(package, flow).read()
-
-
-class _Line:
-    """A paragraph that is being read, in pieces (`join_scripts`)."""
-
-    def __init__(self, style: Style, pieces: list[tuple[str, str]]) -> None:
-        self.style, self.pieces = style, pieces
-        self.has_hidden, self.has_text = False, False  # text other than formulas
-
-    def add(self, text: str, script: str = "") -> None:
-        self.has_text |= bool(text.strip())
-        self.pieces.append((text, script))
+def read_word(package: Package, flow: Flow) -> bool:
+    """Read a Word file, and return True if it has a body."""
+    return _Reader(package, flow).read()
 
 
 class _Field(NamedTuple):
@@ -69,9 +45,10 @@ class _Reader:
         self._styles = Styles(self._part("styles"))
         self._numbering = Numbering(self._part("numbering"), self._styles)
         self._notes, self._open = dict[tuple[str, str], int](), list[_Field]()
-        self._carried = list[tuple[str, str]]()  # the start of the next paragraph
+        # Of the open paragraph: style, pieces, which may begin with those of the one before, and whether some is hidden.
+        self._style, self._pieces, self._has_hidden = Style(), list[tuple[str, str]](), False
 
-    def read(self) -> None:
+    def read(self) -> bool:
         """Read the body, and the notes that it refers to."""
         bodies = [*every(self._package.xml(self._package.main), "w:body")]
         for body in bodies:
@@ -85,12 +62,12 @@ class _Reader:
             self.flow.note(self._collect(notes.get(key, ())))
         self.flow.write_notes()
         counts = self.flow.left_out
-        counts["comments"] = sum(1 for _ in every(self._part("comments"), "w:comment"))
+        counts["comments"] = len([*every(self._part("comments"), "w:comment")])
         for kind, target in self._package.relations(self._package.main).values():
             if kind in {"header", "footer"}:
                 texts = every(self._package.xml(target), "w:t", deep=True)
                 counts[f"{kind}s"] += any((text.text or "").strip() for text in texts)
-        counts["damaged parts"] = len(self._package.damaged) or not bodies
+        return bool(bodies)
 
     def _part(self, kind: str) -> Any:
         return self._package.related(self._package.main, kind)
@@ -98,19 +75,17 @@ class _Reader:
     # Blocks.
 
     def _blocks(self, parent: Any) -> None:
-        for element in parent:
+        for element in children(parent):
             name = short(element.tag)
             if name == "w:p":
                 self._paragraph(element)
             elif name == "w:tbl":
                 self._table(element)
-            elif name == "mc:AlternateContent":
-                self._blocks(choice(element))
-            elif name in {"m:oMath", "m:oMathPara"}:
+            elif name in _FORMULAS:
                 self.flow.add("formula", read_formula(element))
             elif name in {"w:altChunk", "w:subDoc"}:
                 self.flow.left_out["embedded documents"] += 1
-            elif name not in {"w:del", "w:moveFrom", "w:sdtPr", "w:tcPr", "w:sectPr"}:
+            elif name not in {"w:del", "w:moveFrom", *_PROPERTIES}:
                 self._blocks(element)  # of content controls, insertions ...
 
     def _collect(self, parent: Any) -> list[TextBlock]:
@@ -120,128 +95,107 @@ class _Reader:
 
     def _paragraph(self, paragraph: Any) -> None:
         properties = child_at(paragraph, "w:pPr")
-        line = _Line(self._styles[value(properties, "w:pStyle") or self._styles.default], self._carried)
-        self._carried = []
-        self._inline(paragraph, line)
+        self._style, self._has_hidden = self._styles[value(properties, "w:pStyle") or self._styles.default], False
+        self._inline(paragraph)
         self._open = [field for field in self._open if field.has_result]  # others must not swallow what follows
         following, is_deleted = paragraph.getnext(), child_at(properties, "w:rPr/w:del") is not None
-        is_moved = child_at(properties, "w:rPr/w:moveFrom") is not None
+        is_cut = is_deleted or self._has_hidden or child_at(properties, "w:rPr/w:moveFrom") is not None
         is_start = is_deleted or value(properties, "w:framePr", "w:dropCap") in {"drop", "margin"}
-        if is_start and following is not None and short(following.tag) == "w:p":
-            self._carried = line.pieces
-        elif any(text.strip() for text, _ in line.pieces) or not (is_deleted or line.has_hidden or is_moved):
-            self._write(properties, line)  # one without text counts, too
+        if not (is_start and following is not None and short(following.tag) == "w:p"):  # else the next goes on with it
+            pieces, self._pieces = self._pieces, []
+            if any(text.strip() for text, _ in pieces) or not is_cut:  # a paragraph without text counts, too
+                self._write(properties, self._style, pieces)
         self.flow.write_shapes()
 
-    def _write(self, properties: Any, line: _Line) -> None:
-        style, (label, depth) = line.style, self._label(properties, line.style)
-        outline = number(properties, "w:outlineLvl", style.level - 1) + 1
-        self.flow.paragraph(
-            "formula" if line.pieces and not line.has_text else style.kind,
-            join_scripts(line.pieces),
-            label=label,
-            depth=depth,
-            level=outline if 0 < outline < 10 else 0,
-            is_contents=style.is_contents,
-        )
-
-    def _label(self, properties: Any, style: Style) -> tuple[str, int]:
-        """Return the number of a paragraph, and its level from 0."""
+    def _write(self, properties: Any, style: Style, pieces: list[tuple[str, str]]) -> None:
         num, depth = value(properties, "w:numPr/w:numId", default=style.num), number(properties, "w:numPr/w:ilvl", -1)
         if depth < 0:
             linked = self._numbering.depth(num, style.numbered_by)
             depth = style.depth if linked is None else linked
-        return self._numbering.label(num, depth), depth
+        label, level = self._numbering.label(num, depth), number(properties, "w:outlineLvl", style.level - 1) + 1
+        level = level if 0 < level < 10 else 0
+        self.flow.paragraph(style.kind, pieces, label=label, depth=depth, level=level, is_contents=style.is_contents)
 
     # Text in paragraphs.
 
-    def _inline(self, parent: Any, line: _Line) -> None:
+    def _add(self, text: str, script: str = "") -> None:
+        self._pieces.append((text, script))
+
+    def _inline(self, parent: Any) -> None:
         for element in children(parent):
             name = short(element.tag)
             if name == "w:r":
-                self._run(element, line)
-            elif name in {"m:oMath", "m:oMathPara"}:
-                line.pieces.append((f" {read_formula(element)} ", ""))
+                self._run(element)
+            elif name in _FORMULAS:
+                self._add(f" {read_formula(element)} ", "formula")
             elif name == "w:del":
                 self.flow.left_out["deletions"] += next(every(element, "w:delText", deep=True), None) is not None
-            elif name == "mc:AlternateContent":
-                self._inline(choice(element), line)
-            elif name not in {"w:pPr", "w:moveFrom", "w:sdtPr"}:
-                self._inline(element, line)  # of links, insertions, content controls, simple fields ...
+            elif name not in {"w:moveFrom", *_PROPERTIES}:
+                self._inline(element)  # of links, insertions, content controls, simple fields ...
 
-    def _run(self, run: Any, line: _Line) -> None:
+    def _run(self, run: Any) -> None:
         properties = child_at(run, "w:rPr")
         own = self._styles[value(properties, "w:rStyle")] if properties is not None else Style()
-        hidden = (is_on(properties, "w:vanish"), own.hidden, line.style.hidden)
+        hidden = (is_on(properties, "w:vanish"), own.hidden, self._style.hidden)
         is_hidden = not self.flow.hidden and bool(next((is_set for is_set in hidden if is_set is not None), False))
         script = SCRIPTS.get(value(properties, "w:vertAlign"), own.script)
         font = value(properties, "w:rFonts", "w:ascii")
-        for child in run:
-            self._piece(child, line, script, font, is_hidden)
+        for child in children(run):
+            name, text = short(child.tag), child.text or ""
+            if name == "w:fldChar":
+                self._field(child)
+            elif name == "w:instrText":
+                self._open[-1:] = [field._replace(instruction=field.instruction + text) for field in self._open[-1:]]
+            elif name == "w:rPr" or not all(field.has_result for field in self._open):
+                continue
+            elif is_hidden:
+                is_new = bool(text.strip()) and not self._has_hidden
+                self.flow.left_out["hidden texts"] += is_new
+                self._has_hidden |= is_new
+            elif name == "w:t":
+                self._add(_PRIVATE.sub(lambda sign: _symbol(font, ord(sign[0])), text), script)
+            elif name == "w:sym":
+                code = value(child, key="w:char")
+                is_code = re.fullmatch("[0-9A-Fa-f]{1,5}", code)
+                self._add(_symbol(value(child, key="w:font"), int(code, 16)) if is_code else "", script)
+            else:
+                self._other(name, child)
 
-    def _piece(self, child: Any, line: _Line, script: str, font: str, is_hidden: bool) -> None:
-        name, text = short(child.tag), child.text or ""
-        if name == "w:fldChar":
-            self._field(child, line)
-        elif name == "w:instrText":
-            self._open[-1:] = [field._replace(instruction=field.instruction + text) for field in self._open[-1:]]
-        elif name == "w:rPr" or not all(field.has_result for field in self._open):
-            return
-        elif is_hidden:
-            is_new = bool(text.strip()) and not line.has_hidden
-            self.flow.left_out["hidden texts"] += is_new
-            line.has_hidden |= is_new
-        elif name == "w:t":
-            line.add(_PRIVATE.sub(lambda sign: _symbol(font, ord(sign[0])), text), script)
-        elif name == "w:sym":
-            code = value(child, key="w:char")
-            is_code = re.fullmatch("[0-9A-Fa-f]{1,5}", code)
-            line.add(_symbol(value(child, key="w:font"), int(code, 16)) if is_code else "", script)
-        elif name == "mc:AlternateContent":
-            for inner in choice(child):
-                self._piece(inner, line, script, font, is_hidden)
-        else:
-            self._other(name, child, line)
-
-    def _other(self, name: str, child: Any, line: _Line) -> None:
+    def _other(self, name: str, child: Any) -> None:
         """Read what a run has besides text."""
         if name in _SIGNS:
-            line.pieces.append((_SIGNS[name], ""))
+            self._add(_SIGNS[name])
         elif name == "w:br":
-            line.pieces.append(("\f" if value(child, key="w:type") in {"page", "column"} else "\n", ""))
+            self._add("\f" if value(child, key="w:type") in {"page", "column"} else "\n")
         elif name in {"w:footnoteReference", "w:endnoteReference"}:
             key = name[2:].removesuffix("Reference"), value(child, key="w:id")
-            line.add(f"[^{self._notes.setdefault(key, len(self._notes) + 1)}]")
+            self._add(f"[^{self._notes.setdefault(key, len(self._notes) + 1)}]")
         elif name == "w:ruby":
-            self._inline(child_at(child, "w:rubyBase"), line)
-            line.add("(")
-            self._inline(child_at(child, "w:rt"), line)
-            line.add(")")
-        elif name in {"w:drawing", "w:pict", "w:object"}:
-            self._drawing(child)
+            self._inline(child_at(child, "w:rubyBase"))
+            self._add("(")
+            self._inline(child_at(child, "w:rt"))
+            self._add(")")
+        elif name in {"w:drawing", "w:pict", "w:object"}:  # its texts, or else the descriptions of pictures
+            texts = read_drawing(child, self._package.main, self._package, self.flow, {"w:txbxContent": self._blocks})
+            self.flow.shapes += texts
+            if not self.flow.shapes:
+                about = dict.fromkeys(map(description, visible(child, ())))
+                self.flow.shapes += (partial(self.flow.add, "figure", text) for text in about)
 
-    def _field(self, sign: Any, line: _Line) -> None:
+    def _field(self, sign: Any) -> None:
         """Follow the signs of a field: its instruction is not text, its result is."""
         kind = value(sign, key="w:fldCharType")
         if kind == "begin":
             self._open.append(_Field())
             if (box := child_at(sign, "w:ffData/w:checkBox")) is not None:
                 checked = is_on(box, "w:checked")
-                line.add("☒" if (is_on(box, "w:default") if checked is None else checked) else "☐")
+                self._add("☒" if (is_on(box, "w:default") if checked is None else checked) else "☐")
         elif kind == "separate" and self._open:
             self._open[-1] = self._open[-1]._replace(has_result=True)
         elif kind == "end" and self._open:
             has_result, instruction = self._open.pop()
             if not has_result and (button := re.match(r"\s*MACROBUTTON\s+\S+\s+(.+)", instruction, re.DOTALL)):
-                line.add(button[1].rstrip())
-
-    def _drawing(self, drawing: Any) -> None:
-        """Put the texts of shapes after the paragraph, or else the descriptions of pictures."""
-        own = {"w:txbxContent": self._blocks}
-        self.flow.shapes += read_drawing(drawing, self._package.main, self._package, self.flow, own)
-        if not self.flow.shapes:
-            texts = dict.fromkeys(map(description, visible(drawing, ())))
-            self.flow.shapes += (partial(self.flow.add, "figure", text) for text in texts)
+                self._add(button[1].rstrip())
 
     def _table(self, source: Any) -> None:
         table = TableRows()
