@@ -13,10 +13,14 @@ from typing import Any
 from urllib.parse import unquote
 from zipfile import ZipFile
 
-from advchunk.errors import import_extra
+from advchunk.errors import import_extra, require
+from advchunk.readers.sources import MAX_MEMBER
 from advchunk.readers.writing import squeeze
+from advchunk.readers.xml import MAX_XML_LENGTH
 
 _SPACES: Mapping[str, str] = json.loads(files(__package__).joinpath("namespaces.json").read_text("utf-8"))
+_XML, _MAX_MEMBERS = (".xml", ".rels", ".opf", ".xhtml", ".html", ".htm", ".ncx"), 10_000
+_ENTITY = re.compile(rb"<!ENTITY", re.IGNORECASE)
 _PREFIXES = {space: prefix for prefix, space in _SPACES.items()}
 _STRICT = re.compile(rb'(?<=")http://purl\.oclc\.org/ooxml/(\w+)/(\w+)(?=")')  # of the strict form of the standard
 _STRICT_SIGN = b"//purl.oclc.org/ooxml/"
@@ -29,13 +33,34 @@ _NO_TITLE = re.compile(
 
 
 class Package:
-    """The parts of a file, whose names are compared without case; ``damaged`` has those that are not well-formed."""
+    """The parts of an archive, whose names are compared without case.
 
-    def __init__(self, data: bytes, main: str = "") -> None:
-        self._archive, self.damaged = ZipFile(BytesIO(data)), set[str]()
+    The parts unpack to at most `readers.sources.MAX_MEMBER` bytes together, those of XML to `MAX_XML_LENGTH` each, and
+    define no entities.
+
+    Attributes
+    ----------
+    main : name of the part that refers to the others, if they have one.
+    damaged : names of the parts that are not well-formed.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._archive, self.main, self.damaged = ZipFile(BytesIO(data)), "", set[str]()
+        members = self._archive.infolist()
+        require(not any(member.flag_bits & 1 for member in members), "must not be encrypted", "an encrypted archive")
+        texts = [member for member in members if member.filename.endswith(_XML)]
+        total, largest = sum(own.file_size for own in members), max((own.file_size for own in texts), default=0)
+        # A part is never read beyond its declared size.
+        require(
+            total <= MAX_MEMBER and largest <= MAX_XML_LENGTH and len(members) <= _MAX_MEMBERS,
+            f"must unpack to at most {MAX_MEMBER:,} bytes in {_MAX_MEMBERS:,} parts, XML to {MAX_XML_LENGTH:,} each",
+            (total, len(members), largest),
+        )
+        for member in texts:  # no Office file needs entities
+            part = self._archive.read(member)
+            part = part.replace(b"\0", b"") if b"\0" in part[:4] else part  # in any encoding of Unicode
+            require(not _ENTITY.search(part), "must not define entities", member.filename)
         self.names = {name.replace("\\", "/").strip("/").lower(): name for name in self._archive.namelist()}
-        declared = self.target("", "officeDocument")
-        self.main = declared if declared.lower() in self.names else main
 
     def xml(self, name: str) -> Any:
         """Return the root of a part, or None if it is missing or beyond repair."""
