@@ -45,7 +45,7 @@ class _Reader:
         self._styles = Styles(self._part("styles"))
         self._numbering = Numbering(self._part("numbering"), self._styles)
         self._notes, self._open = dict[tuple[str, str], int](), list[_Field]()
-        # Of the open paragraph: style, pieces, which may begin with those of the one before, and whether text is left
+        # Of the open paragraph: style, pieces, which may begin with those of the one before, and whether text is hidden
         self._style, self._pieces, self._has_hidden = Style(), list[tuple[str, str]](), False
 
     def read(self) -> bool:
