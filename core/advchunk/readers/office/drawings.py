@@ -22,7 +22,7 @@ _FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|[ew]mf|bmp|tiff?|svg)", re.IGNOR
 _GENERATED = re.compile(r"\n\s*\n[^\n]{0,60}(?:AI\b|AI.generated|automatic|生成|自动|自動)[^\n]*\Z")
 _AUTOMATIC = re.compile("(arabic|alphaLc|alphaUc|romanLc|romanUc)(Period|ParenR|ParenBoth|Plain)")
 _FORMS = {"alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerRoman", "romanUc": "upperRoman"}
-_AROUND = {"Period": ("", "."), "ParenR": ("", ")"), "ParenBoth": ("(", ")"), "Plain": ("", "")}
+_WRITTEN = {"ParenR": "{})", "ParenBoth": "({})", "Plain": "{}"}  # others end with a period
 
 
 def read_drawing(
@@ -146,8 +146,9 @@ def add_paragraphs(flow: Flow, body: Any, plain: Collection[int] | None) -> None
             start = number(automatic, key="startAt", default=1)
             counts[depth] += 1
             match = _AUTOMATIC.fullmatch(value(automatic, key="type"))
-            form, (before, after) = (match[1], _AROUND[match[2]]) if match else ("arabic", ("", "."))
-            label = f"{before}{format_count(start + counts[depth] - 1, _FORMS.get(form, 'decimal'))}{after}"
+            form, signs = match.groups() if match else ("", "")
+            count = format_count(start + counts[depth] - 1, _FORMS.get(form, "decimal"))
+            label = _WRITTEN.get(signs, "{}.").format(count)
         for deeper in [own for own in counts if own > depth or (own == depth and not label)]:
             del counts[deeper]
         flow.paragraph("paragraph", text, label=label, depth=depth)

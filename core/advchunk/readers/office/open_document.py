@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+from importlib.resources import files
 from typing import Any
 
 from advchunk.errors import import_extra
@@ -12,18 +14,7 @@ from advchunk.readers.counting import bullet, format_count
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.mathml import formula_text
 from advchunk.readers.office.flow import Flow, TableRows
-from advchunk.readers.office.package import (
-    Package,
-    child_at,
-    children,
-    every,
-    fields,
-    full,
-    number,
-    short,
-    value,
-    wrapped,
-)
+from advchunk.readers.office.package import Package, child_at, children, every, fields, number, short, value, wrapped
 from advchunk.readers.office.sheets import SheetCells, add_sheet
 from advchunk.readers.office.word_styles import Style, kind_of_style
 from advchunk.readers.table_layout import TableCell
@@ -31,22 +22,10 @@ from advchunk.readers.writing import TextBlock, squeeze
 from advchunk.readers.xml import parse_xml
 from advchunk.records import Place
 
-_FORMS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
-_INDEXES = frozenset({"text:table-of-content", "text:illustration-index", "text:table-index", "text:object-index"})
-_SKIPPED = frozenset(
-    {"text:sequence-decls", "text:variable-decls", "office:forms", "text:index-title", "presentation:notes"}
-)
-_SHAPES = frozenset(
-    f"draw:{kind}"
-    for kind in ["frame", "custom-shape", "rect", "ellipse", "circle", "polygon", "path", "caption", "g", "a"]
-)
-_HIDDEN = frozenset({"collapse", "filter"})
-_COUNTED = {"office:annotation": "comments", "text:deletion": "deletions", "text:hidden-text": "hidden texts"}
-_FOOTERS = {"footer": "footers", "date-time": "footers", "page-number": "footers", "header": "headers"}
-_NAMES = {"quotations": "quote", "illustration": "caption", "table": "caption", "figure": "caption"}  # of styles
-_ROW_GROUPS = frozenset({"table:table-header-rows", "table:table-rows", "table:table-row-group"})
+_NAMES: Mapping[str, Any] = json.loads(files(__package__).joinpath("open_document.json").read_text("utf-8"))
+_COUNTED, _FOOTERS, _SHAPES = _NAMES["counted"], _NAMES["footers"], frozenset(_NAMES["shapes"])
+_HIDDEN, _SPACE = frozenset({"collapse", "filter"}), re.compile(r"[ \t\r\n]+")
 _MAX_ROWS, _MAX_COLUMNS = 2**20, 2**14
-_SPACE = re.compile(r"[ \t\r\n]+")
 _MAX_REPEATED = 100  # columns and rows; spreadsheets repeat empty ones up to their size
 
 
@@ -85,13 +64,13 @@ class _Reader:
             element = self._elements.get(name)
             base = self._style(value(element, key="style:parent-style-name"))
             shown = (value(element, key="style:display-name") or name).replace("_20_", " ").lower()
-            kind, level, _ = kind_of_style(_NAMES.get(shown, shown))
+            kind, level, _ = kind_of_style(_NAMES["styles"].get(shown, shown))
             text = child_at(element, "style:text-properties")
             position = value(text, key="style:text-position").split(" ")[0].lstrip("0%")
             script = "sub" if position.startswith(("-", "sub")) else "sup" if position else base.script
             display = value(text, key="text:display")
-            hidden = base.hidden if not display else display == "none"
-            self._styles[name] = Style(kind or base.kind, (shown == "title" and level) or base.level, script, hidden)
+            level = (shown == "title" and level) or base.level
+            self._styles[name] = Style(kind or base.kind, level, script, display == "none" if display else base.hidden)
         return self._styles[name]
 
     # Blocks.
@@ -111,8 +90,10 @@ class _Reader:
                 self.flow.write_shapes()
             elif name in _COUNTED:
                 self.flow.left_out[_COUNTED[name]] += 1
-            elif name not in _SKIPPED and not self.flow.hides("texts", value(element, key="text:display") == "none"):
-                self.blocks(element, is_contents=is_contents or name in _INDEXES)
+            elif name not in _NAMES["skipped"] and not self.flow.hides(
+                "texts", value(element, key="text:display") == "none"
+            ):
+                self.blocks(element, is_contents=is_contents or name in _NAMES["indexes"])
 
     def _collect(self, parent: Any) -> list[TextBlock]:
         outer, self.flow.shapes = self.flow.shapes, []
@@ -146,8 +127,7 @@ class _Reader:
             if short(item.tag) == "text:list-item" and any(short(own.tag) in {"text:p", "text:h"} for own in item):
                 label = self._label(style, key, level, item)
             for own in item:
-                name = short(own.tag)
-                if name == "text:list":
+                if (name := short(own.tag)) == "text:list":
                     self._list(own, style, level + 1, key)
                 elif name in {"text:p", "text:h"}:
                     self._paragraph(own, label, level - 1)
@@ -172,7 +152,9 @@ class _Reader:
             return ""
         shown = range(depth - number(level, key="text:display-levels", default=1) + 1, depth + 1)
         forms = ((at, value(levels.get(at), key="style:num-format")) for at in shown if at > 0)
-        texts = [format_count(counts.get(at, 1), _FORMS.get(form, "decimal")) for at, form in forms if form]
+        texts = [
+            format_count(counts.get(at, 1), _NAMES["number_forms"].get(form, "decimal")) for at, form in forms if form
+        ]
         before, after = (value(level, key=f"style:num-{side}fix") for side in ("pre", "suf"))
         return squeeze(f"{before}{'.'.join(texts)}{after}")
 
@@ -240,7 +222,7 @@ class _Reader:
 
     def _table(self, source: Any) -> None:
         table = TableRows()
-        for row in wrapped(source, "table:table-row", _ROW_GROUPS):
+        for row in wrapped(source, "table:table-row", _NAMES["row_groups"]):
             table.begin_row(is_head=short(row.getparent().tag) == "table:table-header-rows")
             for cell in every(row, "table:table-cell"):
                 blocks = self._collect(cell)
@@ -266,7 +248,7 @@ class _Reader:
             if value(column, key="table:visibility") in _HIDDEN:
                 hidden_columns |= {*range(j, j + times)}
             j += times
-        for row in wrapped(table, "table:table-row", _ROW_GROUPS):
+        for row in wrapped(table, "table:table-row", _NAMES["row_groups"]):
             cells, times = self._cells(row), _repeated(row, "rows", _MAX_ROWS)
             for k in range(i, i + min(times, _MAX_REPEATED if cells else 0)):
                 sheet.rows[k] = {column: text for column, (text, _) in cells.items()}
@@ -294,7 +276,7 @@ class _Reader:
         if text := "\n".join(lines):
             return text
         formula = value(cell, key="table:formula").partition(":=")[2]
-        if formula and not {full("office:value"), full("office:string-value")} & {*cell.keys()}:
+        if formula and not any(value(cell, key=f"office:{kind}value") for kind in ("", "string-")):
             self.flow.left_out["values of formulas"] += 1
             return f"={formula.replace('[.', '').replace(']', '')}"
         return value(cell, key="office:value")
