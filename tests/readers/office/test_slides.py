@@ -1,6 +1,7 @@
 """Slides of PowerPoint and OpenDocument: groups, numbers, hidden slides, and shapes that are not known."""
 
 from advchunk.readers.office.files import read
+from blocks import blocks_of, texts_of
 from one_text import ODF, OFFICE, P, relations, zipped
 
 DIAGRAM = f'xmlns:dgm="{OFFICE}/drawingml/2006/diagram"'
@@ -42,14 +43,6 @@ def slide(content, more=""):
     return f"<p:sld {P} {DIAGRAM} {more}><p:cSld><p:spTree>{content}</p:spTree></p:cSld></p:sld>"
 
 
-def contents(document):
-    return [(block.kind, block.level, document.text[slice_of(block)]) for block in document.blocks]
-
-
-def slice_of(block):
-    return slice(*block.span)
-
-
 def test_groups_diagrams_and_unknown_shapes_are_read_once_and_the_title_first():
     group = f"<p:grpSp><p:nvGrpSpPr/>{shape(text('in a group'))}</p:grpSp>"
     diagram = (
@@ -60,7 +53,7 @@ def test_groups_diagrams_and_unknown_shapes_are_read_once_and_the_title_first():
     title = shape(text("Tea"), '<p:ph type="title"/>')
     footer = shape(text("Draft"), '<p:ph type="ftr"/>')
     document = read(deck(slide(group + diagram + ink + picture + title + footer)))
-    assert contents(document) == [
+    assert blocks_of(document) == [
         ("heading", 1, "Tea"), ("paragraph", 0, "in a group"), ("figure", 0, "Boil\nPour"), ("paragraph", 0, "of a new kind"),
         ("figure", 0, "A cup"),
     ]  # fmt: skip
@@ -71,14 +64,7 @@ def test_items_have_the_numbers_that_are_shown():
     number = '<a:buAutoNum type="alphaLcParenR" startAt="2"/>'
     items = text("a", number) + text("b", number) + text("plain", "<a:buNone/>") + text("c", number)
     body = shape(items + text("d"), '<p:ph idx="1"/>') + shape(text("none"), '<p:ph type="body" idx="7"/>')
-    assert [content for _, _, content in contents(read(deck(slide(body))))] == [
-        "b) a",
-        "c) b",
-        "plain",
-        "b) c",
-        "- d",
-        "none",
-    ]
+    assert texts_of(read(deck(slide(body)))) == ["b) a", "c) b", "plain", "b) c", "- d", "none"]
 
 
 def test_hidden_slides_are_counted_or_read_and_pages_stay():
@@ -108,7 +94,7 @@ def test_slides_of_open_document():
         f"<office:presentation>{pages}</office:presentation></office:body></office:document-content>"
     )
     document = read(zipped({"mimetype": "application/vnd.oasis.opendocument.presentation", "content.xml": content}))
-    assert contents(document) == [
+    assert blocks_of(document) == [
         ("heading", 1, "Tea"), ("item", 1, "- Green"), ("heading", 2, "Notes"), ("paragraph", 0, "Say hello.")
     ]  # fmt: skip
     assert document.metadata["left_out"] == "hidden slides: 1"

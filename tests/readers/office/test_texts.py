@@ -3,6 +3,7 @@
 import pytest
 
 from advchunk.readers.office.files import read
+from blocks import blocks_of, texts_of
 from one_text import ODF, epub, zipped
 
 NAMES = (
@@ -23,10 +24,6 @@ def odt(body, styles="", **parts):
     )
 
 
-def contents(document):
-    return [(block.kind, document.text[slice(*block.span)]) for block in document.blocks]
-
-
 def p(text, style=""):
     return f'<text:p text:style-name="{style}">{text}</text:p>'
 
@@ -45,13 +42,7 @@ NUMBERS = (
 
 def test_lists_go_on_and_begin_again():
     body = items("a", "b", more='xml:id="x"') + p("between") + items("c", more='text:continue-list="x"') + items("d")
-    assert [text for _, text in contents(read(odt(body, NUMBERS)))] == [
-        "(I) a",
-        "(II) b",
-        "between",
-        "(III) c",
-        "(I) d",
-    ]
+    assert texts_of(read(odt(body, NUMBERS))) == ["(I) a", "(II) b", "between", "(III) c", "(I) d"]
 
 
 def test_formulas_boxes_and_pictures_are_at_their_places():
@@ -66,8 +57,8 @@ def test_formulas_boxes_and_pictures_are_at_their_places():
         + p("a<text:s text:c='3'/>b", "Preformatted_20_Text")
     )
     document = read(odt(body, **{"Object 1/content.xml": math}))
-    assert contents(document) == [
-        ("paragraph", "Let a/b be small."), ("paragraph", "In a box"), ("formula", "a/b"), ("figure", "A cup"), ("code", "a   b")
+    assert blocks_of(document) == [
+        ("paragraph", 0, "Let a/b be small."), ("paragraph", 0, "In a box"), ("formula", 0, "a/b"), ("figure", 0, "A cup"), ("code", 0, "a   b")
     ]  # fmt: skip
     assert document.metadata["left_out"] == "pictures: 1"
 
@@ -110,4 +101,4 @@ def test_a_book_whose_package_is_lost_is_refused_and_one_without_a_spine_is_read
         'media-type="application/xhtml+xml"/></manifest></package>',
         "c.xhtml": "<html><body><h1>Tea</h1><p>Hot.</p></body></html>",
     }
-    assert contents(read(zipped(pages))) == [("heading", "Tea"), ("paragraph", "Hot.")]
+    assert blocks_of(read(zipped(pages))) == [("heading", 1, "Tea"), ("paragraph", 0, "Hot.")]

@@ -4,6 +4,7 @@ import pytest
 
 from advchunk import RecursiveChunker
 from advchunk.readers.office.files import read
+from blocks import blocks_of, texts_of
 from one_text import OFFICE, W, relations, zipped
 
 NAMES = (
@@ -101,10 +102,6 @@ def field(*pieces):
     return made
 
 
-def contents(document):
-    return [document.text[slice(*block.span)] for block in document.blocks]
-
-
 OUTER, INNER = row("Left", "Right"), table(row("Plan", "Price"), row("Team", "40"))
 START = "<mc:Choice>{}</mc:Choice><mc:Fallback>{}</mc:Fallback>"
 SHOWN = {
@@ -151,7 +148,7 @@ SHOWN = {
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_word_shows_is_read(name):
     body, expected = SHOWN[name]
-    assert contents(read(word(body))) == expected
+    assert texts_of(read(word(body))) == expected
 
 
 def test_headings_are_known_by_their_styles_and_levels():
@@ -170,14 +167,14 @@ def test_lists_restart_where_word_does():
     lists = numbering(level(0, "upperRoman", "%1."), level(1, "decimal", "%1.%2", "<w:isLgl/>"))
     lists += f'<w:num w:numId="2"><w:abstractNumId w:val="7"/>{own}</w:num>'
     body = p("a", n()) + p("b", n(1)) + p("c", n()) + p("d", n(1)) + p("e", n(0, 2))
-    assert contents(read(word(body, lists))) == ["I. a", "1.1 b", "II. c", "2.1 d", "V. e"]
+    assert texts_of(read(word(body, lists))) == ["I. a", "1.1 b", "II. c", "2.1 d", "V. e"]
 
 
 def test_notes_are_last_with_all_their_paragraphs():
     body = p(run("Tea") + '<w:r><w:footnoteReference w:id="2"/></w:r>' + run(" is hot."))
     notes = f'<w:footnotes {NAMES}><w:footnote w:id="2">{p("One.")}{p("Two.")}</w:footnote></w:footnotes>'
     document = read(word(body, parts={"footnotes": notes}))
-    assert contents(document) == ["Tea[^1] is hot.", "[^1]: One. Two."]
+    assert texts_of(document) == ["Tea[^1] is hot.", "[^1]: One. Two."]
     assert document.blocks[-1].kind == "footnote"
 
 
@@ -194,7 +191,7 @@ def test_diagrams_and_charts_are_read_from_their_parts():
     }
     drawings = '<dgm:relIds r:dm="diagramData"/><c:chart r:id="chart"/>'
     document = read(word(p(f"<w:r><w:drawing>{drawings}</w:drawing></w:r>"), parts=parts))
-    assert contents(document) == ["Boil\nPour", "Tea", "|  | Cups |\n| --- | --- |\n| y0 | 0 |\n| y1 | 1 |"]
+    assert texts_of(document) == ["Boil\nPour", "Tea", "|  | Cups |\n| --- | --- |\n| y0 | 0 |\n| y1 | 1 |"]
 
 
 def test_what_word_does_not_show_is_counted_and_hidden_text_is_read_on_request():
@@ -221,9 +218,7 @@ def test_a_picture_is_its_description_unless_that_is_a_file_name():
         return p(f'<w:r><w:drawing><a:x descr="{description}"/><pic:pic/></w:drawing></w:r>')
 
     document = read(word(drawing("A cup") + drawing("cup.png")))
-    assert [(block.kind, text) for block, text in zip(document.blocks, contents(document), strict=True)] == [
-        ("figure", "A cup")
-    ]
+    assert blocks_of(document) == [("figure", 0, "A cup")]
     assert document.metadata["left_out"] == "pictures: 2"
 
 
