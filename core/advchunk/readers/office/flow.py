@@ -90,6 +90,14 @@ class Flow(Writer):
             write()
             self.finish()
 
+    def collected(self, read: Callable[..., object], *arguments: object) -> list[TextBlock]:
+        """Return the blocks that a function writes, such as those of a cell."""
+        outer, self.shapes = self.shapes, []
+        with self.collect() as blocks:
+            read(*arguments)
+        self.shapes = outer
+        return blocks
+
     def hides(self, kind: str, is_hidden: bool) -> bool:
         """Return True for what the file hides and is not read; it is counted."""
         if is_left := is_hidden and not self.hidden:

@@ -18,7 +18,7 @@ from advchunk.readers.office.package import Package, child_at, children, every, 
 from advchunk.readers.office.sheets import SheetCells, add_sheet
 from advchunk.readers.office.word_styles import Style, kind_of_style
 from advchunk.readers.table_layout import TableCell
-from advchunk.readers.writing import TextBlock, squeeze
+from advchunk.readers.writing import squeeze
 from advchunk.readers.xml import parse_xml
 from advchunk.records import Place
 
@@ -95,13 +95,6 @@ class _Reader:
             ):
                 self.blocks(element, is_contents=is_contents or name in _NAMES["indexes"])
 
-    def _collect(self, parent: Any) -> list[TextBlock]:
-        outer, self.flow.shapes = self.flow.shapes, []
-        with self.flow.collect() as blocks:
-            self.blocks(parent)
-        self.flow.shapes = outer
-        return blocks
-
     def _paragraph(self, element: Any, label: str = "", depth: int = 0, *, is_contents: bool = False) -> None:
         style = self._style(value(element, key="text:style-name"))
         pieces, level = [*self._inline(element, style)], style.level
@@ -176,7 +169,8 @@ class _Reader:
         elif name in {"text:tab", "text:line-break"}:
             yield "\t" if name == "text:tab" else "\n", ""
         elif name == "text:note":
-            yield self.flow.note(self._collect(children(child_at(child, "text:note-body")))), ""
+            body = children(child_at(child, "text:note-body"))
+            yield self.flow.note(self.flow.collected(self.blocks, body)), ""
         elif name == "text:ruby-text":
             yield from (("(", ""), *self._inline(child, style), (")", ""))
         elif name in _COUNTED:
@@ -225,7 +219,7 @@ class _Reader:
         for row in wrapped(source, "table:table-row", _NAMES["row_groups"]):
             table.begin_row(is_head=short(row.getparent().tag) == "table:table-header-rows")
             for cell in every(row, "table:table-cell"):
-                blocks = self._collect(cell)
+                blocks = self.flow.collected(self.blocks, cell)
                 for _ in range(_repeated(cell, "columns", _MAX_REPEATED if blocks else 1)):
                     table.add(TableCell(blocks, *_spans(cell)))
         table.write(self.flow)
@@ -300,7 +294,8 @@ class _Reader:
                 else:
                     self.blocks([shape])
             notes = children(child_at(slide, "presentation:notes"))
-            self.flow.add_talk(self._collect(own for own in notes if value(own, key="presentation:class") == "notes"))
+            texts = (own for own in notes if value(own, key="presentation:class") == "notes")
+            self.flow.add_talk(self.flow.collected(self.blocks, texts))
 
 
 def _repeated(element: Any, kind: str, most: int) -> int:

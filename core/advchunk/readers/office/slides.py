@@ -9,7 +9,7 @@ from advchunk.readers.office.drawings import add_paragraphs, description, drawn_
 from advchunk.readers.office.flow import Flow, TableRows
 from advchunk.readers.office.package import Package, child_at, children, every, is_on, number, short, value
 from advchunk.readers.table_layout import TableCell
-from advchunk.readers.writing import squeeze
+from advchunk.readers.writing import TextBlock, squeeze
 from advchunk.records import Place
 
 _TITLES, _LISTS = frozenset({"title", "ctrTitle"}), frozenset({"body", "obj"})  # types of placeholders
@@ -43,11 +43,8 @@ class _Slide:
         for shape in sorted(shapes, key=lambda shape: _placeholder(shape)[0] not in _TITLES):
             self._shape(shape)
         notes = every(self._package.related(self._part, "notesSlide"), "p:sp", deep=True)
-        with self._flow.collect() as blocks:
-            for shape in notes:
-                if _placeholder(shape)[0] == "body":
-                    add_paragraphs(self._flow, child_at(shape, "p:txBody"), None)
-        self._flow.add_talk(blocks)
+        bodies = (child_at(shape, "p:txBody") for shape in notes if _placeholder(shape)[0] == "body")
+        self._flow.add_talk([own for body in bodies for own in self._texts(body)])
         comments = self._package.related(self._part, "comments")
         self._flow.left_out["comments"] += len([*children(comments)])
 
@@ -71,6 +68,9 @@ class _Slide:
             if not drawing and about is not None:
                 self._flow.add("figure", description(about))
 
+    def _texts(self, body: Any) -> list[TextBlock]:
+        return self._flow.collected(add_paragraphs, self._flow, body, None)
+
     def _plain_levels(self, index: str) -> set[int]:
         """Return the levels whose paragraphs have no bullets, by the layout of the slide."""
         style = child_at(self._layout.get(index), "p:txBody/a:lstStyle")
@@ -81,12 +81,9 @@ class _Slide:
         for line in every(source, "a:tr"):
             table.begin_row()
             for cell in every(line, "a:tc"):
-                if is_on(cell, key="hMerge", default="0") or is_on(cell, key="vMerge", default="0"):
-                    continue
-                with self._flow.collect() as blocks:
-                    add_paragraphs(self._flow, child_at(cell, "a:txBody"), None)
                 down, across = (number(cell, key=f"{side}Span", default=1) for side in ("row", "grid"))
-                table.add(TableCell(blocks, down, across))
+                if not any(is_on(cell, key=f"{side}Merge", default="0") for side in "hv"):
+                    table.add(TableCell(self._texts(child_at(cell, "a:txBody")), down, across))
         table.write(self._flow)
 
 

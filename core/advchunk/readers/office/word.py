@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from advchunk.readers.office.drawings import description, read_drawing, visible
 from advchunk.readers.office.flow import Flow, TableRows
@@ -12,7 +12,6 @@ from advchunk.readers.office.formulas import read_formula
 from advchunk.readers.office.package import Package, child_at, children, every, is_on, number, short, value, wrapped
 from advchunk.readers.office.word_styles import SCRIPTS, Numbering, Style, Styles
 from advchunk.readers.table_layout import TableCell
-from advchunk.readers.writing import TextBlock
 
 _SIGNS = {"w:tab": "\t", "w:ptab": "\t", "w:cr": "\n", "w:noBreakHyphen": "-"}
 _SYMBOL = dict(zip(range(0x41, 0x7B), "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ", strict=True))
@@ -32,19 +31,13 @@ def read_word(package: Package, flow: Flow) -> bool:
     return _Reader(package, flow).read()
 
 
-class _Field(NamedTuple):
-    """A field that is open: whether its result has begun, and its instruction."""
-
-    has_result: bool = False
-    instruction: str = ""
-
-
 class _Reader:
     def __init__(self, package: Package, flow: Flow) -> None:
         self._package, self.flow = package, flow
         self._styles = Styles(self._part("styles"))
         self._numbering = Numbering(self._part("numbering"), self._styles)
-        self._notes, self._open = dict[tuple[str, str], int](), list[_Field]()
+        self._notes = dict[tuple[str, str], int]()
+        self._fields = list[str | None]()  # instructions of those that are open; None once its result has begun
         # Of the open paragraph: style, pieces, which may begin with those of the one before, and whether text is hidden
         self._style, self._pieces, self._has_hidden = Style(), list[tuple[str, str]](), False
 
@@ -59,7 +52,7 @@ class _Reader:
             for note in every(self._part(f"{kind}s"), f"w:{kind}")
         }
         for key in [*self._notes]:
-            self.flow.note(self._collect(notes.get(key, ())))
+            self.flow.note(self.flow.collected(self._blocks, notes.get(key, ())))
         self.flow.write_notes()
         counts = self.flow.left_out
         counts["comments"] = len([*every(self._part("comments"), "w:comment")])
@@ -88,16 +81,11 @@ class _Reader:
             elif name not in {"w:del", "w:moveFrom", *_PROPERTIES}:
                 self._blocks(element)  # of content controls, insertions ...
 
-    def _collect(self, parent: Any) -> list[TextBlock]:
-        with self.flow.collect() as blocks:
-            self._blocks(parent)
-        return blocks
-
     def _paragraph(self, paragraph: Any) -> None:
         properties = child_at(paragraph, "w:pPr")
         self._style, self._has_hidden = self._styles[value(properties, "w:pStyle") or self._styles.default], False
         self._inline(paragraph)
-        self._open = [field for field in self._open if field.has_result]  # others must not swallow what follows
+        self._fields = [field for field in self._fields if field is None]  # others must not swallow what follows
         following, is_deleted = paragraph.getnext(), child_at(properties, "w:rPr/w:del") is not None
         is_cut = is_deleted or self._has_hidden or child_at(properties, "w:rPr/w:moveFrom") is not None
         is_start = is_deleted or value(properties, "w:framePr", "w:dropCap") in {"drop", "margin"}
@@ -145,8 +133,8 @@ class _Reader:
             if name == "w:fldChar":
                 self._field(child)
             elif name == "w:instrText":
-                self._open[-1:] = [field._replace(instruction=field.instruction + text) for field in self._open[-1:]]
-            elif name == "w:rPr" or not all(field.has_result for field in self._open):
+                self._fields[-1:] = [None if field is None else field + text for field in self._fields[-1:]]
+            elif name == "w:rPr" or any(field is not None for field in self._fields):
                 continue
             elif is_hidden:
                 is_new = bool(text.strip()) and not self._has_hidden
@@ -186,16 +174,15 @@ class _Reader:
         """Follow the signs of a field: its instruction is not text, its result is."""
         kind = value(sign, key="w:fldCharType")
         if kind == "begin":
-            self._open.append(_Field())
+            self._fields.append("")
             if (box := child_at(sign, "w:ffData/w:checkBox")) is not None:
                 checked = is_on(box, "w:checked")
                 self._add("☒" if (is_on(box, "w:default") if checked is None else checked) else "☐")
-        elif kind == "separate" and self._open:
-            self._open[-1] = self._open[-1]._replace(has_result=True)
-        elif kind == "end" and self._open:
-            has_result, instruction = self._open.pop()
-            if not has_result and (button := re.match(r"\s*MACROBUTTON\s+\S+\s+(.+)", instruction, re.DOTALL)):
-                self._add(button[1].rstrip())
+        elif kind == "separate" and self._fields:
+            self._fields[-1] = None
+        elif kind == "end" and self._fields:
+            button = re.match(r"\s*MACROBUTTON\s+\S+\s+(.+)", self._fields.pop() or "", re.DOTALL)
+            self._add(button[1].rstrip() if button else "")
 
     def _table(self, source: Any) -> None:
         table = TableRows()
@@ -209,14 +196,13 @@ class _Reader:
                 table.add(TableCell([], columns=before))
             for cell in wrapped(line, "w:tc", _WRAPPERS):
                 width = min(max(number(cell, "w:tcPr/w:gridSpan", 1), 1), _MAX_COLUMNS)
-                is_below, is_after = (_merge(cell, f"w:tcPr/w:{kind}Merge") for kind in "vh")
-                table.add(TableCell(self._collect(cell), columns=width), is_below=is_below, is_after=is_after)
+                merges = (child_at(cell, f"w:tcPr/w:{kind}Merge") for kind in "vh")
+                is_below, is_after = (
+                    own is not None and value(own, default="continue") == "continue" for own in merges
+                )
+                blocks = self.flow.collected(self._blocks, cell)
+                table.add(TableCell(blocks, columns=width), is_below=is_below, is_after=is_after)
         table.write(self.flow)
-
-
-def _merge(cell: Any, path: str) -> bool:
-    """Return True if a cell belongs to the one above or before."""
-    return child_at(cell, path) is not None and value(cell, path, default="continue") == "continue"
 
 
 def _symbol(font: str, code: int) -> str:
