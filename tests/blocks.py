@@ -1,6 +1,7 @@
 """The blocks of documents, as tests compare them."""
 
 import json
+import random
 from pathlib import Path
 
 PAPERS = json.loads((Path(__file__).parent / "data" / "papers.json").read_text("utf-8"))
@@ -33,3 +34,15 @@ def check_paper(document, name):
 def places_of(block):
     """Return page, left, top, right, and bottom of each place of a block."""
     return [[place.page, *place.box] for place in block.places]
+
+
+def damaged(data, seed, count=60):
+    """Yield a file with some bytes changed, and some of these cut short, so many times."""
+    generator = random.Random(seed)
+    for _ in range(count):
+        changed = bytearray(data)
+        for _ in range(generator.randint(1, 8)):
+            changed[generator.randrange(len(changed))] = generator.randrange(256)
+        if generator.random() < 0.3:
+            del changed[generator.randrange(len(changed)) :]
+        yield bytes(changed)
