@@ -14,7 +14,7 @@ from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.readers import formats
 from advchunk.readers.encodings import UTF_8, Decoded, contradicts, decode
 from advchunk.readers.files import read_documents
-from advchunk.readers.writing import Writer, left_out, squeeze
+from advchunk.readers.writing import Writer, squeeze
 from advchunk.records import Document
 
 _HEADERS = {"subject": "title", "from": "from", "to": "to", "cc": "cc", "date": "date", "message-id": "message_id", "in-reply-to": "in_reply_to"}  # fmt: skip  # noqa: E501
@@ -99,7 +99,7 @@ def read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: in
             unread.append(own)
     lists = {"attachments": [document.id for document in attached], "unread_attachments": unread}
     about = {**headers, **{key: names for key, names in lists.items() if names}}
-    yield _body(body, name, {**about, **left_out({"attachments": len(unread)}), **metadata})
+    yield _body(body, name, {**about, **metadata}, {"attachments": len(unread)})
     yield from attached
 
 
@@ -137,19 +137,21 @@ def _read_attachment(part: EmailMessage, name: str, metadata: Mapping[str, Any])
     return read_documents(name, data=data if isinstance(data, bytes) else b"", metadata=metadata)
 
 
-def _body(body: EmailMessage | None, name: str, metadata: Mapping[str, Any]) -> Document:
+def _body(body: EmailMessage | None, name: str, metadata: Mapping[str, Any], left_out: Mapping[str, int]) -> Document:
+    writer = Writer("mail")
+    writer.left_out.update(left_out)
     if body is None:
-        return Document("", name, (), metadata, markup="mail")
+        return writer.document(name, metadata)
     content = _content(body, name)
     metadata = {**content.about, **metadata}
     if body.get_content_type() == "text/html":
-        document = formats.read(Document(content.text, name, metadata=metadata), "html")
-        return Document(document.text, name, document.blocks, {**document.metadata, **metadata}, markup="mail")
+        page = formats.read(Document(content.text, name, metadata=metadata), "html")
+        writer.add_document(page)
+        return writer.document(name, {key: own for key, own in page.metadata.items() if key != "left_out"})
     text = content.text.replace("\r\n", "\n")
     if signature := _SIGNATURE.search(text):
         metadata = {"signature": signature[1].strip(), **metadata}
         text = text[: signature.start()]
-    writer = Writer("mail")
     for paragraph in _paragraphs(text):
         writer.add("quote" if _QUOTED.match(paragraph) else "paragraph", paragraph)
     return writer.document(name, metadata)

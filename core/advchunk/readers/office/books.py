@@ -35,5 +35,5 @@ def read_book(package: Package, flow: Flow) -> bool:
         except ConfigurationError:
             package.damaged.add(name)
             text = page.decode(errors="replace")
-        flow.add_document(reader.read(text, metadata={"title": flow.fields.get("title", "")}))
+        flow.add_document(reader.read(text, metadata={"title": flow.fields.get("title", "")}, links=flow.links))
     return bool(flow.blocks)

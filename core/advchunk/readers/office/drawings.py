@@ -8,7 +8,7 @@ from typing import Any
 
 from advchunk.readers.counting import format_count
 from advchunk.readers.inline import join_scripts
-from advchunk.readers.office.flow import Flow
+from advchunk.readers.office.flow import Flow, link
 from advchunk.readers.office.formulas import read_formula
 from advchunk.readers.office.package import Package, child_at, children, every, number, short, value
 from advchunk.readers.writing import pipe_table, squeeze
@@ -35,7 +35,7 @@ def read_drawing(
     drawing : an element of ``part``.
     own : functions for further elements, such as tables, by name.
     """
-    add = {"a:p": lambda element: flow.paragraph("paragraph", drawn_text(element)), **(own or {})}
+    add = {"a:p": lambda element: flow.paragraph("paragraph", _pieces(element, flow.targets)), **(own or {})}
     for element in visible(drawing, add):
         name = short(element.tag)
         if name in add:
@@ -106,22 +106,23 @@ _RELATED = {"dgm:relIds": _add_diagram, "c:chart": _add_chart}  # elements that 
 
 def drawn_text(paragraph: Any) -> str:
     """Return the text of a paragraph of DrawingML (``a:p``), with its formulas."""
-    return join_scripts(_pieces(paragraph))
+    return join_scripts(_pieces(paragraph, {}))
 
 
-def _pieces(parent: Any) -> Iterator[tuple[str, str]]:
+def _pieces(parent: Any, targets: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for element in children(parent):
         name = short(element.tag)
         if name in {"a:r", "a:fld"}:
             raised = number(element, "a:rPr", key="baseline")
             text = "".join(t.text or "" for t in every(element, "a:t")).replace("\v", "\n")
-            yield text, "sup" if raised > 0 else "sub" if raised < 0 else ""
+            target = targets.get(value(element, "a:rPr/a:hlinkClick", "r:id"), "")
+            yield from link([(text, "sup" if raised > 0 else "sub" if raised < 0 else "")], target)
         elif name == "a:br":
             yield "\n", ""
         elif name in {"m:oMath", "m:oMathPara"}:
             yield f" {read_formula(element)} ", ""
         elif name not in {"a:pPr", "a:endParaRPr"}:
-            yield from _pieces(element)
+            yield from _pieces(element, targets)
 
 
 def add_paragraphs(flow: Flow, body: Any, plain: Collection[int] | None) -> None:
@@ -133,8 +134,8 @@ def add_paragraphs(flow: Flow, body: Any, plain: Collection[int] | None) -> None
     """
     counts = Counter[int]()
     for paragraph in every(body, "a:p"):
-        text, properties = drawn_text(paragraph), child_at(paragraph, "a:pPr")
-        if not text.strip():
+        pieces, properties = [*_pieces(paragraph, flow.targets)], child_at(paragraph, "a:pPr")
+        if not any(text.strip() for text, _ in pieces):
             continue
         depth = min(max(number(properties, key="lvl"), 0), 8)
         label = "-" if plain is not None and depth not in plain else ""
@@ -151,4 +152,4 @@ def add_paragraphs(flow: Flow, body: Any, plain: Collection[int] | None) -> None
             label = _WRITTEN.get(signs, "{}.").format(count)
         for deeper in [own for own in counts if own > depth or (own == depth and not label)]:
             del counts[deeper]
-        flow.paragraph("paragraph", text, label=label, depth=depth)
+        flow.paragraph("paragraph", pieces, label=label, depth=depth)

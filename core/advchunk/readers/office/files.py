@@ -38,7 +38,9 @@ _KNOWN = "a Word, PowerPoint, or Excel file (.docx, .pptx, .xlsx), OpenDocument 
 _log = logging.getLogger("advchunk")
 
 
-def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None, hidden: bool = False) -> Document:
+def read(
+    data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None, hidden: bool = False, links: bool = False
+) -> Document:
     """Read a file of Word, PowerPoint, Excel, or OpenDocument, RTF, or an EPUB; its bytes decide which.
 
     The text is what a person sees: headings and items with their numbers, tables in Markdown, raised numbers as such,
@@ -50,13 +52,14 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
     Parameters
     ----------
     hidden : read what the file hides, too: text, sheets, rows, columns, and slides.
+    links : write links as in Markdown, with their targets, outside headings and code; else just their text.
 
     Raises
     ------
     Unreadable : the file is in none of these formats, damaged, encrypted, or would unpack to too much (`Package`).
     MissingExtra : lxml, or selectolax for an EPUB, is not installed.
     """
-    name, flow = id or "the file", Flow(hidden=hidden)
+    name, flow = id or "the file", Flow(hidden=hidden, links=links)
     try:
         if zipfile.is_zipfile(BytesIO(data)):
             _read_archive(Package(data), flow)

@@ -12,22 +12,47 @@ from advchunk.records import BlockKind
 _SIGN = re.compile(r"\[\^\d+\]")
 
 
+def link(pieces: list[tuple[str, str]], target: str) -> list[tuple[str, str]]:
+    """Return pieces of a line (`Flow.paragraph`) with the signs of a link, unless it leads within the file, or nowhere.
+
+    >>> link([("tea", "")], "https://tea.org"), link([("tea", "")], "#tea")
+    ([('[', 'link'), ('tea', ''), ('](https://tea.org)', 'link')], [('tea', '')])
+    """
+    target = target.strip()
+    if not target or target.startswith("#") or not any(text.strip() for text, _ in pieces):
+        return pieces
+    return [("[", "link"), *pieces, (f"](<{target}>)" if re.search(r"[\s()]", target) else f"]({target})", "link")]
+
+
+def field_target(instruction: str) -> str:
+    """Return the address to which a field leads, "" if it is no link.
+
+    >>> field_target(' HYPERLINK "https://tea.org" '), field_target("PAGE")
+    ('https://tea.org', '')
+    """
+    match = re.match(r'\s*HYPERLINK\s+"([^"]+)"', instruction)
+    return match[1] if match else ""
+
+
 class Flow(Writer):
     """A `Writer` of paragraphs: lines of code are one block, as is a table of contents, and notes are at the end.
 
     Parameters
     ----------
     hidden : whether what the file hides is read, too.
+    links : whether links are written with their targets.
 
     Attributes
     ----------
     fields : metadata of the document; a heading that repeats its title is not repeated in the context of chunks.
     shapes : functions that write the shapes of the open paragraph (`write_shapes`).
+    targets : addresses to which the part leads that is read, by id.
     """
 
-    def __init__(self, *, hidden: bool = False) -> None:
+    def __init__(self, *, hidden: bool = False, links: bool = False) -> None:
         super().__init__("office")
-        self.hidden, self.fields, self.shapes = hidden, dict[str, str](), list[Callable[[], None]]()
+        self.hidden, self.links, self.targets = hidden, links, dict[str, str]()
+        self.fields, self.shapes = dict[str, str](), list[Callable[[], None]]()
         self._notes = list[str]()
         self._lines, self._lines_kind = list[str](), ""  # of the open code or table of contents
 
@@ -45,12 +70,14 @@ class Flow(Writer):
 
         Parameters
         ----------
-        line : its text, or pieces of it (`join_scripts`), of which those of formulas have "formula".
+        line : its text, or pieces of it (`join_scripts`), of which formulas have "formula", and signs of links "link";
+            those are not written in headings, code, and tables of contents.
         label : the number or the marker that is shown before it.
         depth : nesting of an item, from 0.
         level : of a heading, from 1; 0 for others.
         """
-        pieces = [(line, "")] if isinstance(line, str) else [*line]
+        is_plain = bool(level) or kind == "code" or is_contents
+        pieces = [(line, "")] if isinstance(line, str) else self.shown(line, is_plain=is_plain)
         text = join_scripts(pieces)
         if is_contents or kind == "code":
             lines_kind = "contents" if is_contents else "code"
@@ -72,6 +99,10 @@ class Flow(Writer):
             for has_text, lines in groupby(map(squeeze, page.split("\n")), bool):
                 self.add_paragraph(kind, "\n".join(lines) if has_text else "")
         self.finish()
+
+    def shown(self, line: Iterable[tuple[str, str]], *, is_plain: bool = False) -> list[tuple[str, str]]:
+        """Return the pieces of a line, the signs of links only if they are written."""
+        return [piece for piece in line if piece[1] != "link" or (self.links and not is_plain)]
 
     def finish(self) -> None:
         """End the open paragraph, lines of code, or table of contents."""

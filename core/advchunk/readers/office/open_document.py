@@ -13,7 +13,7 @@ from advchunk.errors import import_extra
 from advchunk.readers.counting import bullet, format_count
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.mathml import formula_text
-from advchunk.readers.office.flow import Flow, TableRows
+from advchunk.readers.office.flow import Flow, TableRows, link
 from advchunk.readers.office.package import Package, child_at, children, every, fields, number, short, value, wrapped
 from advchunk.readers.office.sheets import SheetCells, add_sheet
 from advchunk.readers.office.word_styles import Style, kind_of_style
@@ -172,7 +172,7 @@ class _Reader:
             body = children(child_at(child, "text:note-body"))
             yield self.flow.note(self.flow.collected(self.blocks, body)), ""
         elif name == "text:ruby-text":
-            yield from (("(", ""), *self._inline(child, style), (")", ""))
+            yield from ((" (", ""), *self._inline(child, style), (")", ""))
         elif name in _COUNTED:
             self.flow.left_out[_COUNTED[name]] += 1
         elif name in _SHAPES:
@@ -180,6 +180,8 @@ class _Reader:
                 yield f" {formula} ", "formula"
             else:
                 self._shape(child)
+        elif name == "text:a":
+            yield from link([*self._inline(child, style)], value(child, key="xlink:href"))
         elif name != "office:annotation-end":
             own = self._style(value(child, key="text:style-name")) if name == "text:span" else style
             hidden = own.hidden or style.hidden

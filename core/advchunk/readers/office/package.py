@@ -103,13 +103,21 @@ class Package:
 
     def relations(self, part: str) -> dict[str, tuple[str, str]]:
         """Return the kind and the target of each relationship of a part that does not lead outside the file."""
-        folder, name = posixpath.split(part)
-        relations = dict[str, tuple[str, str]]()
-        for relation in children(self.xml(posixpath.join(folder, "_rels", f"{name}.rels"))):
+        relations, folder = dict[str, tuple[str, str]](), posixpath.dirname(part)
+        for relation in self._relations(part):
             if relation.get("TargetMode") != "External":
                 target = posixpath.normpath(posixpath.join("/", folder, unquote(relation.get("Target", ""))))
                 relations[relation.get("Id", "")] = posixpath.basename(relation.get("Type", "")), target.strip("/")
         return relations
+
+    def targets(self, part: str) -> dict[str, str]:
+        """Return the addresses outside the file to which a part leads, by id."""
+        outside = (own for own in self._relations(part) if own.get("TargetMode") == "External")
+        return {own.get("Id", ""): own.get("Target", "") for own in outside}
+
+    def _relations(self, part: str) -> Iterator[Any]:
+        folder, name = posixpath.split(part)
+        return children(self.xml(posixpath.join(folder, "_rels", f"{name}.rels")))
 
     def target(self, part: str, kind: str) -> str:
         """Return the name of the first part of a kind to which a part refers, or ""."""

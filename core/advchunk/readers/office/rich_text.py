@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from advchunk.readers.counting import bullet
 from advchunk.readers.inline import join_scripts
-from advchunk.readers.office.flow import Flow, TableRows
+from advchunk.readers.office.flow import Flow, TableRows, field_target, link
 from advchunk.readers.office.word_styles import kind_of_style
 from advchunk.readers.table_layout import TableCell
 from advchunk.readers.writing import TextBlock, squeeze
@@ -42,6 +42,7 @@ class _State(NamedTuple):
     level: int = 0
     depth: int = 0
     in_table: bool = False
+    target: str = ""  # of a link
 
 
 _PROPERTIES: Mapping[str, Callable[[int], dict[str, Any]]] = {  # of the state, by the number of the word
@@ -71,6 +72,7 @@ class _Reader:
         self._state, self._stack = _State(), list[_State]()
         self._parts = {"text": list[tuple[str, str]]()}  # the pieces of the parts that are open
         self._bytes, self._ignored = bytearray(), 0  # those to decode; characters to pass over
+        self._target, self._link_start = "", 0  # of the link that is open, and the piece at which it begins
         self._counted = set[str]()  # kinds of text that the open paragraph leaves out
         self._fonts, self._font = dict[int, str](), 0  # encodings; -1 is that of the file
         self._styles = dict[int, tuple[str, int]]()  # their names, and the levels of their headings
@@ -111,6 +113,9 @@ class _Reader:
             self._close()
         elif match["sign"]:
             self._write(_WORDS["escaped"].get(match["sign"], ""))
+        elif match["word"] == "u":
+            self._ignored = self._state.fallback
+            self._write(chr(int(match["number"] or 1) % 65536))
         else:
             self._word(match["word"], int(match["number"] or 1))
 
@@ -122,10 +127,15 @@ class _Reader:
 
     def _close(self) -> None:
         inner, self._state = self._state, self._stack.pop() if self._stack else self._state
+        if inner.part and inner.target != self._state.target and inner.part in self._parts:
+            start, pieces = self._link_start, self._parts[inner.part]
+            pieces[start:] = link(pieces[start:], inner.target)
         if inner.part in {"", "text"} or (inner.part == self._state.part and inner.part != "styles"):
             return
-        text = join_scripts(self._parts.pop(inner.part, []))
-        if inner.part == "styles":
+        text = join_scripts(self.flow.shown(self._parts.pop(inner.part, [])))
+        if inner.part == "instruction":
+            self._target = field_target(text)
+        elif inner.part == "styles":
             self._styles.setdefault(inner.style, (text.strip().rstrip(";"), inner.level))
         elif inner.part == "note":
             note = self.flow.note([TextBlock("paragraph", text)])
@@ -141,9 +151,6 @@ class _Reader:
         state = self._state
         if word in _SIGNS:
             self._write(_SIGNS[word])
-        elif word == "u":
-            self._ignored = state.fallback
-            self._write(chr(number % 65536))
         elif word in _LAYOUT:
             if state.part == "text":
                 self._layout(word)
@@ -153,6 +160,9 @@ class _Reader:
             self._state = state._replace(**_PROPERTIES[word](number))
         elif word in {"ansicpg", "f", "fcharset"}:
             self._set_encoding(word, number)
+        elif word == "fldrslt":
+            self._state, self._target = state._replace(target=self._target), ""
+            self._link_start = len(self._parts.get(state.part, ()))
         elif word in _PARTS and (state.part or word in {"title", "author"}):
             self._state = state._replace(part=_PARTS[word], script="", is_hidden=False)
             self._parts[_PARTS[word]] = []
@@ -214,18 +224,20 @@ class _Reader:
         pieces, self._parts["text"] = self._parts["text"], []
         label = join_scripts(self._parts.pop("label", [])).strip()
         was_left, self._counted = bool(self._counted), set()
-        text = join_scripts(pieces).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if not (in_cell or self._row_start is not None or self._state.in_table):
             self._end_table()
-        if not label and (typed := _BULLET.match(text)):
-            label, text = "•", text[typed.end() :]
         name, outline = self._styles.get(self._state.style, ("", 0))
         kind, level, is_contents = kind_of_style(name)
         level = self._state.level or outline or level
+        level = level if level < 10 else 0
+        text = join_scripts(self.flow.shown(pieces, is_plain=bool(level) or kind == "code" or is_contents))
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if not label and (typed := _BULLET.match(text)):
+            label, text = "•", text[typed.end() :]
         if label and (label == "o" or not any(map(str.isalnum, label))):
             label = bullet(label)
         if text.strip() or not was_left:
-            level, depth = level if level < 10 else 0, self._state.depth
+            depth = self._state.depth
             self.flow.paragraph(
                 kind or "paragraph", text, label=label, depth=depth, level=level, is_contents=is_contents
             )

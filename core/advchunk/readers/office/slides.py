@@ -26,7 +26,7 @@ def read_slides(package: Package, flow: Flow) -> bool:
         if (root := package.xml(part)) is None:
             package.damaged.add(part)
         elif not flow.hides("slides", not is_on(root, key="show")):
-            flow.places = (Place(page),)
+            flow.places, flow.targets = (Place(page),), package.targets(part)
             _Slide(package, part, flow).read(root)
     return bool(parts)
 

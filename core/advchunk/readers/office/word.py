@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from advchunk.readers.office.drawings import description, read_drawing, visible
-from advchunk.readers.office.flow import Flow, TableRows
+from advchunk.readers.office.flow import Flow, TableRows, field_target, link
 from advchunk.readers.office.formulas import read_formula
 from advchunk.readers.office.package import Package, child_at, children, every, is_on, number, short, value, wrapped
 from advchunk.readers.office.word_styles import SCRIPTS, Numbering, Style, Styles
@@ -37,12 +37,15 @@ class _Reader:
         self._styles = Styles(self._part("styles"))
         self._numbering = Numbering(self._part("numbering"), self._styles)
         self._notes = dict[tuple[str, str], int]()
-        self._fields = list[str | None]()  # instructions of those that are open; None once its result has begun
+        self._fields = list[
+            tuple[str, int | None]
+        ]()  # that are open: instruction, and piece at which the result begins
         # Of the open paragraph: style, pieces, which may begin with those of the one before, and whether text is hidden
         self._style, self._pieces, self._has_hidden = Style(), list[tuple[str, str]](), False
 
     def read(self) -> bool:
         """Read the body, and the notes that it refers to."""
+        self.flow.targets = self._package.targets(self._package.main)
         bodies = [*every(self._package.xml(self._package.main), "w:body")]
         for body in bodies:
             self._blocks(body)
@@ -52,6 +55,7 @@ class _Reader:
             for note in every(self._part(f"{kind}s"), f"w:{kind}")
         }
         for key in [*self._notes]:
+            self.flow.targets = self._package.targets(self._package.target(self._package.main, f"{key[0]}s"))
             self.flow.note(self.flow.collected(self._blocks, notes.get(key, ())))
         self.flow.write_notes()
         counts = self.flow.left_out
@@ -85,7 +89,7 @@ class _Reader:
         properties = child_at(paragraph, "w:pPr")
         self._style, self._has_hidden = self._styles[value(properties, "w:pStyle") or self._styles.default], False
         self._inline(paragraph)
-        self._fields = [field for field in self._fields if field is None]  # others must not swallow what follows
+        self._fields = [field for field in self._fields if field[1] is not None]  # others must not swallow what follows
         following, is_deleted = paragraph.getnext(), child_at(properties, "w:rPr/w:del") is not None
         is_cut = is_deleted or self._has_hidden or child_at(properties, "w:rPr/w:moveFrom") is not None
         is_start = is_deleted or value(properties, "w:framePr", "w:dropCap") in {"drop", "margin"}
@@ -118,8 +122,13 @@ class _Reader:
                 self._add(f" {read_formula(element)} ", "formula")
             elif name == "w:del":
                 self.flow.left_out["deletions"] += next(every(element, "w:delText", deep=True), None) is not None
-            elif name not in {"w:moveFrom", *_PROPERTIES}:
-                self._inline(element)  # of links, insertions, content controls, simple fields ...
+            elif name not in {"w:moveFrom", *_PROPERTIES}:  # such as links, insertions, content controls, simple fields
+                target = self.flow.targets.get(value(element, key="r:id")) or field_target(
+                    value(element, key="w:instr")
+                )
+                start = len(self._pieces)
+                self._inline(element)
+                self._pieces[start:] = link(self._pieces[start:], target)
 
     def _run(self, run: Any) -> None:
         properties = child_at(run, "w:rPr")
@@ -133,8 +142,8 @@ class _Reader:
             if name == "w:fldChar":
                 self._field(child)
             elif name == "w:instrText":
-                self._fields[-1:] = [None if field is None else field + text for field in self._fields[-1:]]
-            elif name == "w:rPr" or any(field is not None for field in self._fields):
+                self._fields[-1:] = [(instruction + text, start) for instruction, start in self._fields[-1:]]
+            elif name == "w:rPr" or any(start is None for _, start in self._fields):
                 continue
             elif is_hidden:
                 is_new = bool(text.strip()) and not self._has_hidden
@@ -160,7 +169,7 @@ class _Reader:
             self._add(f"[^{self._notes.setdefault(key, len(self._notes) + 1)}]")
         elif name == "w:ruby":
             self._inline(child_at(child, "w:rubyBase"))
-            self._add("(")
+            self._add(" (")
             self._inline(child_at(child, "w:rt"))
             self._add(")")
         elif name in {"w:drawing", "w:pict", "w:object"}:  # its texts, or else the descriptions of pictures
@@ -174,15 +183,19 @@ class _Reader:
         """Follow the signs of a field: its instruction is not text, its result is."""
         kind = value(sign, key="w:fldCharType")
         if kind == "begin":
-            self._fields.append("")
+            self._fields.append(("", None))
             if (box := child_at(sign, "w:ffData/w:checkBox")) is not None:
                 checked = is_on(box, "w:checked")
                 self._add("☒" if (is_on(box, "w:default") if checked is None else checked) else "☐")
         elif kind == "separate" and self._fields:
-            self._fields[-1] = None
+            self._fields[-1] = self._fields[-1][0], len(self._pieces)
         elif kind == "end" and self._fields:
-            button = re.match(r"\s*MACROBUTTON\s+\S+\s+(.+)", self._fields.pop() or "", re.DOTALL)
-            self._add(button[1].rstrip() if button else "")
+            instruction, start = self._fields.pop()
+            button = re.match(r"\s*MACROBUTTON\s+\S+\s+(.+)", instruction, re.DOTALL)
+            if start is not None:
+                self._pieces[start:] = link(self._pieces[start:], field_target(instruction))
+            elif button:
+                self._add(button[1].rstrip())
 
     def _table(self, source: Any) -> None:
         table = TableRows()

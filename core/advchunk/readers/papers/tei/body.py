@@ -21,7 +21,7 @@ _ELEMENTS = json.loads(files(__package__).joinpath("elements.json").read_text("u
 _SECTIONS, _INLINE = frozenset(_ELEMENTS["sections"]), frozenset(_ELEMENTS["inline"])
 _CONTAINERS = _SECTIONS | frozenset(_ELEMENTS["containers"])
 _SPLITTING = frozenset(_ELEMENTS["splitting"])  # elements that split the paragraph around them
-_SPACED = frozenset(_ELEMENTS["spaced"])  # elements with spaces around them
+_AROUND = {**dict.fromkeys(_ELEMENTS["spaced"], (" ", " ")), "rt": (" (", ")")}  # what surrounds elements in a line
 _KINDS: Mapping[str, BlockKind] = _ELEMENTS["kinds"]
 _DEFERRED = frozenset({"figure", "note"})  # elements written after that paragraph
 _BREAKS = frozenset({"cb", "lb", "pb"})
@@ -199,10 +199,10 @@ class Paper:
                 self._end(block)
                 self._block(child, block.depth)
             else:
-                space = " " if child.tag in _SPACED else ""
-                block.add(space)
+                before, after = _AROUND.get(child.tag, ("", ""))
+                block.add(before)
                 self._inline(child, block)
-                block.add(space)
+                block.add(after)
             block.add(child.tail)
 
     def _end(self, block: _OpenBlock) -> None:
