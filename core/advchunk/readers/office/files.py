@@ -96,6 +96,8 @@ def _read_archive(package: Package, flow: Flow) -> None:
     read_parts, main = _READERS[key]
     declared = package.target("", "officeDocument")
     package.main = declared if declared.lower() in package.names else main
+    if package.main.endswith(".bin"):
+        _refuse("a binary workbook (.xlsb), which Excel saves as .xlsx")
     flow.fields = package.properties()
     is_whole = read_parts(package, flow)
     flow.finish()
