@@ -114,9 +114,11 @@ def _pieces(parent: Any, targets: Mapping[str, str]) -> Iterator[tuple[str, str]
         name = short(element.tag)
         if name in {"a:r", "a:fld"}:
             raised = number(element, "a:rPr", key="baseline")
-            text = "".join(t.text or "" for t in every(element, "a:t")).replace("\v", "\n")
+            text = "".join(t.text or "" for t in every(element, "a:t", deep=True)).replace("\v", "\n")
             target = targets.get(value(element, "a:rPr/a:hlinkClick", "r:id"), "")
             yield from link([(text, "sup" if raised > 0 else "sub" if raised < 0 else "")], target)
+        elif name == "a:t":
+            yield element.text or "", ""
         elif name == "a:br":
             yield "\n", ""
         elif name in {"m:oMath", "m:oMathPara"}:
@@ -133,7 +135,7 @@ def add_paragraphs(flow: Flow, body: Any, plain: Collection[int] | None) -> None
     plain : levels whose paragraphs have no bullets unless they say so; None if no paragraph has.
     """
     counts = Counter[int]()
-    for paragraph in every(body, "a:p"):
+    for paragraph in every(body, "a:p", deep=True):
         pieces, properties = [*_pieces(paragraph, flow.targets)], child_at(paragraph, "a:pPr")
         if not any(text.strip() for text, _ in pieces):
             continue

@@ -14,7 +14,7 @@ from advchunk.readers.counting import bullet, format_count
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.mathml import formula_text
 from advchunk.readers.office.flow import Flow, TableRows, link
-from advchunk.readers.office.package import Package, child_at, children, every, fields, number, short, value, wrapped
+from advchunk.readers.office.package import Package, child_at, children, every, fields, holders, number, short, value
 from advchunk.readers.office.sheets import SheetCells, add_sheet
 from advchunk.readers.office.word_styles import Style, kind_of_style
 from advchunk.readers.table_layout import TableCell
@@ -90,9 +90,11 @@ class _Reader:
                 self.flow.write_shapes()
             elif name in _COUNTED:
                 self.flow.left_out[_COUNTED[name]] += 1
-            elif name not in _NAMES["skipped"] and not self.flow.hides(
-                "texts", value(element, key="text:display") == "none"
-            ):
+            elif name in _NAMES["skipped"] or self.flow.hides("texts", value(element, key="text:display") == "none"):
+                continue
+            elif (element.text or "").strip():  # an element that is not known
+                self._paragraph(element)
+            else:
                 self.blocks(element, is_contents=is_contents or name in _NAMES["indexes"])
 
     def _paragraph(self, element: Any, label: str = "", depth: int = 0, *, is_contents: bool = False) -> None:
@@ -218,9 +220,9 @@ class _Reader:
 
     def _table(self, source: Any) -> None:
         table = TableRows()
-        for row in wrapped(source, "table:table-row", _NAMES["row_groups"]):
+        for row in holders(source, "table:table-row", "table:table-cell"):
             table.begin_row(is_head=short(row.getparent().tag) == "table:table-header-rows")
-            for cell in every(row, "table:table-cell"):
+            for cell in holders(row, "table:table-cell", "text:p", skip=["table:covered-table-cell"]):
                 blocks = self.flow.collected(self.blocks, cell)
                 for _ in range(_repeated(cell, "columns", _MAX_REPEATED if blocks else 1)):
                     table.add(TableCell(blocks, *_spans(cell)))
@@ -244,7 +246,7 @@ class _Reader:
             if value(column, key="table:visibility") in _HIDDEN:
                 hidden_columns |= {*range(j, j + times)}
             j += times
-        for row in wrapped(table, "table:table-row", _NAMES["row_groups"]):
+        for row in holders(table, "table:table-row", "table:table-cell"):
             cells, times = self._cells(row), _repeated(row, "rows", _MAX_ROWS)
             for k in range(i, i + min(times, _MAX_REPEATED if cells else 0)):
                 sheet.rows[k] = {column: text for column, (text, _) in cells.items()}

@@ -178,13 +178,14 @@ def every(element: Any, name: str, *, deep: bool = False) -> Iterator[Any]:
         yield from element.iter(full(name)) if deep else element.iterchildren(full(name))
 
 
-def wrapped(element: Any, name: str, wrappers: Collection[str]) -> Iterator[Any]:
-    """Yield the children of a name, also those in elements of the names ``wrappers``."""
-    for child in element:
-        if (own := short(child.tag)) == name:
+def holders(element: Any, name: str, *contents: str, skip: Collection[str] = ()) -> Iterator[Any]:
+    """Yield the elements of a name, and others that hold some of the names ``contents``, whatever is around them."""
+    for child in children(element):
+        own = short(child.tag)
+        if own == name or (own not in skip and any(short(inner.tag) in contents for inner in child)):
             yield child
-        elif own in wrappers:
-            yield from wrapped(child, name, wrappers)
+        elif own not in skip:
+            yield from holders(child, name, *contents, skip=skip)
 
 
 def child_at(element: Any, path: str) -> Any:

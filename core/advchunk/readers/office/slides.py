@@ -7,7 +7,7 @@ from typing import Any
 
 from advchunk.readers.office.drawings import add_paragraphs, description, drawn_text, read_drawing
 from advchunk.readers.office.flow import Flow, TableRows
-from advchunk.readers.office.package import Package, child_at, children, every, is_on, number, short, value
+from advchunk.readers.office.package import Package, child_at, children, every, holders, is_on, number, short, value
 from advchunk.readers.table_layout import TableCell
 from advchunk.readers.writing import TextBlock, squeeze
 from advchunk.records import Place
@@ -39,7 +39,8 @@ class _Slide:
 
     def read(self, root: Any) -> None:
         """Read the title, the other shapes, and the notes."""
-        shapes = [*_shapes(child_at(root, "p:cSld/p:spTree"))]
+        tree = child_at(root, "p:cSld/p:spTree")
+        shapes = [*_shapes(root if tree is None else tree)]
         for shape in sorted(shapes, key=lambda shape: _placeholder(shape)[0] not in _TITLES):
             self._shape(shape)
         notes = every(self._package.related(self._part, "notesSlide"), "p:sp", deep=True)
@@ -54,7 +55,7 @@ class _Slide:
             return
         kind, index = _placeholder(shape)
         body = child_at(shape, "p:txBody")
-        lines = [text for own in every(body, "a:p") if (text := squeeze(drawn_text(own)))]
+        lines = [text for own in every(body, "a:p", deep=True) if (text := squeeze(drawn_text(own)))]
         if kind in _FOOTERS:
             self._flow.left_out[_FOOTERS[kind]] += bool(lines)
         elif kind in _TITLES:
@@ -78,9 +79,9 @@ class _Slide:
 
     def _table(self, source: Any) -> None:
         table = TableRows()
-        for line in every(source, "a:tr"):
+        for line in holders(source, "a:tr", "a:tc"):
             table.begin_row()
-            for cell in every(line, "a:tc"):
+            for cell in holders(line, "a:tc", "a:txBody"):
                 down, across = (number(cell, key=f"{side}Span", default=1) for side in ("row", "grid"))
                 if not any(is_on(cell, key=f"{side}Merge", default="0") for side in "hv"):
                     table.add(TableCell(self._texts(child_at(cell, "a:txBody")), down, across))

@@ -9,7 +9,7 @@ from typing import Any
 from advchunk.readers.office.drawings import description, read_drawing, visible
 from advchunk.readers.office.flow import Flow, TableRows, field_target, link
 from advchunk.readers.office.formulas import read_formula
-from advchunk.readers.office.package import Package, child_at, children, every, is_on, number, short, value, wrapped
+from advchunk.readers.office.package import Package, child_at, children, every, holders, is_on, number, short, value
 from advchunk.readers.office.word_styles import SCRIPTS, Numbering, Style, Styles
 from advchunk.readers.table_layout import TableCell
 
@@ -20,7 +20,6 @@ _SYMBOL |= dict(
 )
 _DINGS = dict(zip(b"\x6f\x71\xa8\xfb\xfc\xfd\xfe\xe0", "☐☐☐✗✓☒☑→", strict=True))
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
-_WRAPPERS = frozenset({"w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo"})  # of rows and cells
 _PROPERTIES = frozenset({"w:sdtPr", "w:tcPr", "w:sectPr", "w:pPr"})
 _FORMULAS = frozenset({"m:oMath", "m:oMathPara"})
 _MAX_COLUMNS = 1000
@@ -82,8 +81,13 @@ class _Reader:
                 self.flow.add("formula", read_formula(element))
             elif name in {"w:altChunk", "w:subDoc"}:
                 self.flow.left_out["embedded documents"] += 1
+            elif name in {"w:r", "w:t"}:
+                self._inline([element])  # begins the next paragraph
             elif name not in {"w:del", "w:moveFrom", *_PROPERTIES}:
                 self._blocks(element)  # of content controls, insertions ...
+        pieces, self._pieces = self._pieces, []
+        if pieces:
+            self.flow.paragraph("paragraph", pieces)
 
     def _paragraph(self, paragraph: Any) -> None:
         properties = child_at(paragraph, "w:pPr")
@@ -118,6 +122,8 @@ class _Reader:
             name = short(element.tag)
             if name == "w:r":
                 self._run(element)
+            elif name == "w:t":
+                self._add(element.text or "")
             elif name in _FORMULAS:
                 self._add(f" {read_formula(element)} ", "formula")
             elif name == "w:del":
@@ -178,6 +184,8 @@ class _Reader:
             if not self.flow.shapes:
                 about = dict.fromkeys(map(description, visible(child, ())))
                 self.flow.shapes += (partial(self.flow.add, "figure", text) for text in about)
+        else:
+            self._inline(child)  # of elements that are not known
 
     def _field(self, sign: Any) -> None:
         """Follow the signs of a field: its instruction is not text, its result is."""
@@ -199,7 +207,7 @@ class _Reader:
 
     def _table(self, source: Any) -> None:
         table = TableRows()
-        for line in wrapped(source, "w:tr", _WRAPPERS):
+        for line in holders(source, "w:tr", "w:tc"):
             properties = child_at(line, "w:trPr")
             if child_at(properties, "w:del") is not None:
                 self.flow.left_out["deletions"] += 1
@@ -207,7 +215,7 @@ class _Reader:
             table.begin_row(is_head=bool(is_on(properties, "w:tblHeader")))
             if (before := min(number(properties, "w:gridBefore"), _MAX_COLUMNS)) > 0:
                 table.add(TableCell([], columns=before))
-            for cell in wrapped(line, "w:tc", _WRAPPERS):
+            for cell in holders(line, "w:tc", "w:p", "w:tbl"):
                 width = min(max(number(cell, "w:tcPr/w:gridSpan", 1), 1), _MAX_COLUMNS)
                 merges = (child_at(cell, f"w:tcPr/w:{kind}Merge") for kind in "vh")
                 is_below, is_after = (

@@ -24,6 +24,7 @@ _SPLITTING = frozenset(_ELEMENTS["splitting"])  # elements that split the paragr
 _AROUND = {**dict.fromkeys(_ELEMENTS["spaced"], (" ", " ")), "rt": (" (", ")")}  # what surrounds elements in a line
 _KINDS: Mapping[str, BlockKind] = _ELEMENTS["kinds"]
 _DEFERRED = frozenset({"figure", "note"})  # elements written after that paragraph
+_BESIDE = frozenset({"teiHeader", "facsimile", "fsdDecl", "sourceDoc", "standOff"})  # parts that are not the text
 _BREAKS = frozenset({"cb", "lb", "pb"})
 _ALTERNATIVES = frozenset({"app", "choice"})
 _PREFERRED = frozenset({"corr", "expan", "lem", "reg"})  # of alternatives
@@ -76,8 +77,9 @@ class Paper:
         for abstract in root.iter("abstract"):
             self._add_heading_for(abstract, "Abstract")
             self._contents(abstract, 1)
-        for text in root.findall("text"):
-            self._contents(text, 1)
+        for part in root:
+            if part.tag not in _BESIDE:
+                self._contents(part, 1)
 
     def _contents(
         self, element: Element, depth: int, *, skip: Collection[Element] = (), kind: BlockKind = "paragraph"
