@@ -10,7 +10,7 @@ from advchunk.readers.counting import format_count
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.office.flow import Flow, link
 from advchunk.readers.office.formulas import read_formula
-from advchunk.readers.office.package import Package, child_at, children, every, number, short, value
+from advchunk.readers.office.package import Package, child_at, children, every, holders, number, short, value
 from advchunk.readers.writing import pipe_table, squeeze
 
 _LEFT_OUT = {
@@ -36,6 +36,7 @@ def read_drawing(
     own : functions for further elements, such as tables, by name.
     """
     add = {"a:p": lambda element: flow.paragraph("paragraph", _pieces(element, flow.targets)), **(own or {})}
+    add["a:r"] = lambda element: flow.paragraph("paragraph", _pieces([element], flow.targets))  # outside of paragraphs
     for element in visible(drawing, add):
         name = short(element.tag)
         if name in add:
@@ -104,6 +105,11 @@ def _points(element: Any) -> dict[int, str]:
 _RELATED = {"dgm:relIds": _add_diagram, "c:chart": _add_chart}  # elements that refer to parts of their own
 
 
+def paragraphs(body: Any) -> Iterator[Any]:
+    """Yield the paragraphs of a shape or a cell."""
+    return holders(body, "a:p", "a:r", "a:t")
+
+
 def drawn_text(paragraph: Any) -> str:
     """Return the text of a paragraph of DrawingML (``a:p``), with its formulas."""
     return join_scripts(_pieces(paragraph, {}))
@@ -135,7 +141,7 @@ def add_paragraphs(flow: Flow, body: Any, plain: Collection[int] | None) -> None
     plain : levels whose paragraphs have no bullets unless they say so; None if no paragraph has.
     """
     counts = Counter[int]()
-    for paragraph in every(body, "a:p", deep=True):
+    for paragraph in paragraphs(body):
         pieces, properties = [*_pieces(paragraph, flow.targets)], child_at(paragraph, "a:pPr")
         if not any(text.strip() for text, _ in pieces):
             continue

@@ -79,7 +79,11 @@ class _Reader:
         """Write the headings, paragraphs, lists, and tables in an element."""
         for element in parent:
             name = short(element.tag)
-            if name in {"text:h", "text:p"}:
+            if name in _COUNTED:
+                self.flow.left_out[_COUNTED[name]] += 1
+            elif name in _NAMES["skipped"] or self.flow.hides("texts", value(element, key="text:display") == "none"):
+                continue
+            elif name in {"text:h", "text:p"} or (element.text or "").strip():
                 self._paragraph(element, is_contents=is_contents)
             elif name == "text:list":
                 self._list(element, "", 1)
@@ -88,12 +92,6 @@ class _Reader:
             elif name in _SHAPES:
                 self._shape(element)
                 self.flow.write_shapes()
-            elif name in _COUNTED:
-                self.flow.left_out[_COUNTED[name]] += 1
-            elif name in _NAMES["skipped"] or self.flow.hides("texts", value(element, key="text:display") == "none"):
-                continue
-            elif (element.text or "").strip():  # an element that is not known
-                self._paragraph(element)
             else:
                 self.blocks(element, is_contents=is_contents or name in _NAMES["indexes"])
 
@@ -119,9 +117,11 @@ class _Reader:
                 self._counts[own] = self._counts.setdefault(key, {})
         for item in element:
             label = ""
-            if short(item.tag) == "text:list-item" and any(short(own.tag) in {"text:p", "text:h"} for own in item):
+            if short(item.tag) in {"text:h", "text:p"} or (item.text or "").strip():
+                self.blocks([item])
+            elif short(item.tag) == "text:list-item" and any(short(own.tag) in {"text:p", "text:h"} for own in item):
                 label = self._label(style, key, level, item)
-            for own in item:
+            for own in () if short(item.tag) in {"text:h", "text:p"} or (item.text or "").strip() else item:
                 if (name := short(own.tag)) == "text:list":
                     self._list(own, style, level + 1, key)
                 elif name in {"text:p", "text:h"}:
@@ -171,7 +171,7 @@ class _Reader:
         elif name in {"text:tab", "text:line-break"}:
             yield "\t" if name == "text:tab" else "\n", ""
         elif name == "text:note":
-            body = children(child_at(child, "text:note-body"))
+            body = [own for own in child if short(own.tag) != "text:note-citation"]
             yield self.flow.note(self.flow.collected(self.blocks, body)), ""
         elif name == "text:ruby-text":
             yield from ((" (", ""), *self._inline(child, style), (")", ""))
