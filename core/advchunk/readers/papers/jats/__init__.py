@@ -94,13 +94,14 @@ class _Reader:
                 kind = abstract.get("abstract-type", "")
                 title = lines.ELEMENTS["abstracts"].get(kind) or kind.replace("-", " ").capitalize() or "Abstract"
                 self._section(abstract, level, title)
-        for part in (part for tag in _PARTS for part in article.findall(tag)):
+        others = [part for part in article if part.tag not in {*_PARTS, "processing-meta"}]
+        for part in (*(part for tag in _PARTS for part in article.findall(tag)), *others):
             if part.tag in {"floats-group", "floats-wrap"}:
                 self._section(part, level, _TITLES[part.tag])
             elif part.tag in {"front", "front-stub"}:
                 self._front_notes(part, level)
             else:
-                self._readers[part.tag](part, level)
+                self._readers.get(part.tag, self._flow)(part, level)
 
     def _front_notes(self, front: Element, level: int) -> None:
         for notes in chain(front.iter("author-notes"), front.iter("notes"), front.iter("funding-statement")):
@@ -256,7 +257,8 @@ def _is_inline(element: Element) -> bool:
 
 
 def _rows(part: Element) -> list[Element]:
-    return [child for child in part if child.tag in {"tr", "row"}]
+    nested = ([child] if child.tag in {"tr", "row"} else _rows(child) for child in part)
+    return [row for rows in nested for row in rows]
 
 
 def _cell(cell: Element, names: Mapping[str | None, int]) -> Cell:
