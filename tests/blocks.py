@@ -4,6 +4,8 @@ import json
 import random
 from pathlib import Path
 
+import pytest
+
 PAPERS = json.loads((Path(__file__).parent / "data" / "papers.json").read_text("utf-8"))
 """How the papers of ``tests/data`` are read: by name the id, the metadata, and kind, level, text, and places of blocks."""
 
@@ -46,3 +48,32 @@ def damaged(data, seed, count=60):
         if generator.random() < 0.3:
             del changed[generator.randrange(len(changed)) :]
         yield bytes(changed)
+
+
+def check_unknown_elements(xml, read, count=40):
+    """Raise AssertionError if a text is lost because an element is in one that no format knows, or is one itself.
+
+    ``read`` returns the document of an XML.
+    """
+    etree = pytest.importorskip("lxml.etree")
+
+    def texts(root):
+        return {"".join(text.split()) for text in root.itertext() if text.strip()}
+
+    def lost(root):
+        text = "".join(read(etree.tostring(root, encoding="unicode")).text.split()).replace("\\|", "|")
+        return {own for own in texts(root) if own not in text}
+
+    whole = etree.fromstring(xml.encode())
+    not_text = lost(whole)
+    for seed in range(count):
+        root, generator = etree.fromstring(xml.encode()), random.Random(seed)
+        element = generator.choice([own for own in root.iter() if own.getparent() is not None and texts(own) - not_text])
+        if generator.random() < 0.5 and len(element):
+            element.tag = "{urn:x}new"
+        else:
+            outer = etree.Element("{urn:x}new")
+            outer.tail, element.tail = element.tail, None
+            element.getparent().replace(element, outer)
+            outer.append(element)
+        assert lost(root) <= not_text, etree.tostring(element)[:200]

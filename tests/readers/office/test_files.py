@@ -25,13 +25,14 @@ from office_files import (
     zipped,
 )  # fmt: skip
 
+import one_text
 from advchunk import ConfigurationError, RecursiveChunker, chunk_files, read_file
 from advchunk.cli import main
 from advchunk.errors import Unreadable
 from advchunk.readers.office import package
 from advchunk.readers.office.files import read
 from advchunk.readers.office.word_styles import kind_of_style
-from blocks import blocks_of, damaged, texts_of
+from blocks import blocks_of, check_unknown_elements, damaged, texts_of
 
 pytest.importorskip("lxml")
 READ = [suffix for suffix in SAMPLES if suffix != ".msg"]
@@ -231,6 +232,14 @@ def test_damaged_files_are_read_or_refused(suffix):
         else:
             assert all(block.span.end <= len(document.text) for block in document.blocks)
     assert refused
+
+
+@pytest.mark.parametrize(
+    ("suffix", "name"), [(".docx", "word/document.xml"), (".pptx", "ppt/slides/1.xml"), (".odt", "content.xml")]
+)
+def test_text_in_elements_that_are_not_known_is_read(suffix, name):
+    data = one_text.WRITERS[suffix](one_text.document(5))
+    check_unknown_elements(part(data, name), lambda xml: read(replaced(data, name, xml)))
 
 
 def test_texts_of_open_document_have_headings_lists_tables_and_notes():

@@ -12,7 +12,7 @@ from lxml import etree
 
 from advchunk import ConfigurationError
 from advchunk.readers.papers import jats
-from blocks import blocks_of, check_paper, outline
+from blocks import blocks_of, check_paper, check_unknown_elements, outline
 
 ARTICLE = (Path(__file__).parents[2] / "data" / "tea_jats.xml").read_text(encoding="utf-8")
 
@@ -66,6 +66,11 @@ def test_titles_and_letters_are_those_that_lxml_finds():
     unread = "ancestor::alternatives or ancestor::object-id or ancestor::front-stub or ancestor::tex-math"
     texts = root.xpath(f"//text()[ancestor::body or ancestor::back][not({unread})]")
     assert not Counter(filter(str.isalpha, normalize("NFKC", "".join(texts)))) - read
+
+
+def test_text_in_elements_that_are_not_known_is_read():
+    body = re.sub(r"(?s)<front>.*?</front>|<front-stub>.*?</front-stub>|<\?.*?\?>|<!.*?>", "", ARTICLE)
+    check_unknown_elements(body, jats.read)
 
 
 MIXED = """ack app attrib back bold boxed-text caption code def-item disp-formula disp-quote ext-link fig fig-group fn

@@ -12,7 +12,7 @@ from lxml import etree
 from advchunk import ConfigurationError
 from advchunk.readers.imrad import parse_heading
 from advchunk.readers.papers import tei
-from blocks import blocks_of, check_paper, outline, texts_of
+from blocks import blocks_of, check_paper, check_unknown_elements, outline, texts_of
 from growing import check_growth
 
 DATA = Path(__file__).parents[2] / "data"
@@ -77,6 +77,10 @@ def test_no_text_is_lost(source):
     written = flat(tei.read(source).text).replace("\\|", "|")
     for piece in found_ink(source):
         assert piece in written or (piece.isdigit() and len(piece) < 3), piece  # "23" is the label of "Fig. 2 Fig. 3"
+
+
+def test_text_in_elements_that_are_not_known_is_read():
+    check_unknown_elements(SOURCES["letters"].partition("?>")[2], tei.read)
 
 
 NAMES = """div p head list item label table row cell figure figDesc note formula quote s ref hi lb lg l eg bibl listBibl sp ab

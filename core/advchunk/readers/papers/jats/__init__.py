@@ -23,6 +23,7 @@ from advchunk.records import BlockKind, Document
 # Headings of parts without a title, which would otherwise fall under the previous heading.
 _TITLES: Mapping[str, str] = lines.ELEMENTS["titles"]
 _PARTS = ("body", "floats-group", "floats-wrap", "back", "front", "front-stub", "sub-article", "response")
+_CELLS = frozenset({"td", "th", "entry"})
 _FLOATS = frozenset(lines.ELEMENTS["floats"])
 
 
@@ -257,8 +258,12 @@ def _is_inline(element: Element) -> bool:
 
 
 def _rows(part: Element) -> list[Element]:
-    nested = ([child] if child.tag in {"tr", "row"} else _rows(child) for child in part)
-    return [row for rows in nested for row in rows]
+    """Return the rows of a part, also those in elements that are not known, which may be rows themselves."""
+    rows = list[Element]()
+    for child in part:
+        is_row = child.tag in {"tr", "row"} or any(cell.tag in _CELLS for cell in child)
+        rows += [child] if is_row else _rows(child)
+    return rows
 
 
 def _cell(cell: Element, names: Mapping[str | None, int]) -> Cell:
