@@ -81,6 +81,13 @@ def test_attachments_are_documents_in_their_formats_and_others_are_said(kind, tm
         read_file(path)
 
 
+def test_what_is_left_out_of_a_page_is_counted_with_attachments():
+    mail = message("")
+    mail.set_content("<nav><p>Home</p></nav><p>Green.</p>", subtype="html")
+    mail.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="cup.png")
+    assert read(mail.as_bytes()).metadata["left_out"] == "attachments: 1; menus: 1"
+
+
 def test_html_is_read_if_there_is_no_text(outlook_reader):
     html = b"<h1>Kinds</h1><p>Green.</p>"
     streams = {**message_streams({"0037": "Tea"}), "__substg1.0_10130102": html}

@@ -143,6 +143,10 @@ HOSTILE = {
         zipped({"mimetype": "application/vnd.oasis.opendocument.text"}), "x.docx must not be damaged"
     ),
     "encrypted": (compound({"EncryptedPackage": b"\0" * 64}), "got an encrypted one"),
+    "binary workbook": (
+        zipped({"_rels/.rels": one_text.relations(("r", "officeDocument", "xl/workbook.bin")), "xl/workbook.bin": ""}),
+        "got a binary workbook (.xlsb), which Excel saves as .xlsx",
+    ),
     "message": (outlook(), "got a message of Outlook"),
     "old": (compound({"WordDocument": b"\0" * 64}), "got one in the format before 2007"),
     "no document": (zipped({"word/other.xml": "<a/>"}), "x.docx must not be damaged"),

@@ -16,7 +16,7 @@ def shape(content, place=""):
     return f"<p:sp>{about}<p:txBody>{content}</p:txBody></p:sp>"
 
 
-def deck(*slides):
+def deck(*slides, mode="Internal"):
     names = range(1, len(slides) + 1)
     ids = "".join(f'<p:sldId r:id="s{i}"/>' for i in names)
     layout = shape("<a:lstStyle><a:lvl1pPr><a:buNone/></a:lvl1pPr></a:lstStyle>", '<p:ph type="body" idx="7"/>')
@@ -32,7 +32,7 @@ def deck(*slides):
             **{
                 f"ppt/slides/_rels/{i}.xml.rels": relations(
                     ("l", "slideLayout", "../layout.xml"), ("d", "diagramData", "../data.xml")
-                )
+                ).replace(" Target=", f' TargetMode="{mode}" Target=')
                 for i in names
             },
         }
@@ -58,6 +58,13 @@ def test_groups_diagrams_and_unknown_shapes_are_read_once_and_the_title_first():
         ("figure", 0, "A cup"),
     ]  # fmt: skip
     assert document.metadata["left_out"] == "footers: 1; pictures: 1"
+
+
+def test_links_have_their_targets_on_request():
+    run = '<a:p><a:r><a:rPr><a:hlinkClick r:id="d"/></a:rPr><a:t>shop</a:t></a:r></a:p>'
+    data = deck(slide(shape(run)), mode="External")
+    assert read(data, links=True).text == "[shop](../data.xml)"
+    assert read(data).text == "shop"
 
 
 def test_items_have_the_numbers_that_are_shown():

@@ -1,7 +1,9 @@
 """Texts of OpenDocument and RTF, and e-books: what other formats do not test."""
 
 import pytest
+from office_files import ebook
 
+import one_text
 from advchunk.readers.office.files import read
 from blocks import blocks_of, texts_of
 from one_text import ODF, epub, zipped
@@ -89,6 +91,32 @@ def test_signs_styles_and_groups_of_rich_text(source, text):
     document = read(rb"{\rtf1\ansi " + source + b"}")
     assert document.text == text
     assert document.blocks[0].level == {"Kinds": 2, "- tea": 2}.get(text, 0)
+
+
+LINKED = {
+    "odt": odt(
+        p('See <text:a xlink:href="https://tea.org/a b">shop</text:a>, <text:a xlink:href="#x">above</text:a>.')
+    ),
+    "rtf": rb'{\rtf1 See {\field{\*\fldinst{HYPERLINK "https://tea.org/a b"}}{\fldrslt{\ul shop}}}, above.\par}',
+    "epub": epub([one_text.Part("paragraph", [("See ", ""), ("shop", "link"), (", above.", "")])]),
+}
+
+
+@pytest.mark.parametrize("kind", LINKED)
+def test_links_have_their_targets_on_request(kind):
+    target = one_text.SITE if kind == "epub" else "<https://tea.org/a b>"
+    assert read(LINKED[kind], links=True).text == f"See [shop]({target}), above."
+    assert read(LINKED[kind]).text == "See shop, above."
+
+
+def test_a_word_has_its_reading_in_parentheses():
+    ruby = "<text:ruby><text:ruby-base>漢字</text:ruby-base><text:ruby-text>かんじ</text:ruby-text></text:ruby>"
+    assert read(odt(p(f"In {ruby}."))).text == "In 漢字 (かんじ)."
+
+
+def test_pages_of_books_say_what_was_left_out_of_them():
+    pages = "<nav><p>Home</p></nav><p>Hot.</p><img src='a.png'/>", "<p>Cold.</p><img src='b.png'/>"
+    assert read(ebook(pages)).metadata["left_out"] == "menus: 1; pictures: 2"
 
 
 def test_a_book_whose_package_is_lost_is_refused_and_one_without_a_spine_is_read():

@@ -102,6 +102,7 @@ def field(*pieces):
     return made
 
 
+KEYED = (("North", "1"), ("", "2"), ("South", "3"), ("", "4"))
 OUTER, INNER = row("Left", "Right"), table(row("Plan", "Price"), row("Team", "40"))
 START = "<mc:Choice>{}</mc:Choice><mc:Fallback>{}</mc:Fallback>"
 SHOWN = {
@@ -141,6 +142,9 @@ SHOWN = {
     "a page break": (p(run("One.") + '<w:r><w:br w:type="page"/></w:r>' + run("Two.")), ["One.", "Two."]),
     "lines of code": (p("def f():", style("Code")) + p("    return 1", style("Code")), ["def f():\n    return 1"]),
     "a formula": (p("<m:oMath><m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>b</m:t></m:r></m:den></m:f></m:oMath>"), ["a/b"]),
+    "a word with its reading": (
+        p(f"<w:r><w:ruby><w:rt>{run('かんじ')}</w:rt><w:rubyBase>{run('漢字')}</w:rubyBase></w:ruby></w:r>"), ["漢字 (かんじ)"]
+    ),
     "styles that are based on each other": (p("x", style("Loop")), ["x"]),
 }  # fmt: skip
 
@@ -176,6 +180,33 @@ def test_notes_are_last_with_all_their_paragraphs():
     document = read(word(body, parts={"footnotes": notes}))
     assert texts_of(document) == ["Tea[^1] is hot.", "[^1]: One. Two."]
     assert document.blocks[-1].kind == "footnote"
+
+
+def test_links_have_their_targets_on_request_but_not_in_headings():
+    out = '<Relationship Id="out" Type="x/hyperlink" Target="https://tea.org" TargetMode="External"/></Relationships>'
+
+    def change(parts):
+        name = "word/_rels/document.xml.rels"
+        return parts | {name: parts[name].replace("</Relationships>", out)}
+
+    def link(text):
+        return f'<w:hyperlink r:id="out">{run(text)}</w:hyperlink>'
+
+    begin, *rest = field("begin", "separate", "field", "end").split("</w:r>", 1)
+    instruction = '<w:r><w:instrText> HYPERLINK "https://a.org" </w:instrText></w:r>'
+    simple = f"<w:fldSimple w:instr='HYPERLINK \"https://b.org\"'>{run('simple')}</w:fldSimple>"
+    body = p(link("shop") + run(" or ") + f"{begin}</w:r>{instruction}{rest[0]}" + run(" or ") + simple)
+    data = word(p(link("Tea"), style("Titel1")) + body, change=change)
+    assert texts_of(read(data, links=True)) == [
+        "Tea", "[shop](https://tea.org) or [field](https://a.org) or [simple](https://b.org)"
+    ]  # fmt: skip
+    assert texts_of(read(data)) == ["Tea", "shop or field or simple"]
+
+
+def test_cells_over_several_rows_are_the_keys_of_each():
+    rows = (row(cell(own, f'<w:vMerge w:val="{"restart" if own else "continue"}"/>'), text) for own, text in KEYED)
+    (text,) = texts_of(read(word(table(row("Region", "Sales"), *rows))))
+    assert [line.split("|")[1].strip() for line in text.split("\n")[2:]] == ["North", "North", "South", "South"]
 
 
 def test_diagrams_and_charts_are_read_from_their_parts():

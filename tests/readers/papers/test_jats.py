@@ -117,6 +117,7 @@ def test_no_letter_is_lost_in_malformed_trees(trees):
         ("(<xref>A</xref>; <xref>B</xref><xref>C</xref>)", "(A; BC)"),
         ("the <inline-formula><alternatives><tex-math>$x^2$</tex-math><mml:math><mml:mi>x</mml:mi></mml:math></alternatives></inline-formula>th", "the $x^2$th"),
         ("<inline-formula>R<sup>2</sup></inline-formula> fits", "R2 fits"),
+        ("In <ruby><rb>漢字</rb><rp>(</rp><rt>かんじ</rt><rp>)</rp></ruby>.", "In 漢字 (かんじ)."),
         ("run <code>pour()</code> now", "run pour() now"),
         ("<inline-graphic><alt-text>a star</alt-text></inline-graphic>kept", "kept"),
     ],

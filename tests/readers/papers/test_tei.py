@@ -202,6 +202,7 @@ def test_a_label_is_left_out_where_the_heading_says_it(heading, label, caption):
         ("<app><rdg>tide</rdg><lem>ebb</lem></app> and <choice>flow</choice>", "ebb and flow"),
         ('10<hi rend="superscript">9</hi> seals, H<hi rend="sub">2</hi>O', "10⁹ seals, H2O"),
         ('<hi rend="italic">10</hi><hi rend="super">-<hi>9</hi></hi>', "10-9"),
+        ("In <ruby><rb>漢字</rb><rt>かんじ</rt></ruby>.", "In 漢字 (かんじ)."),
         ('<hi rend="bold">10</hi><hi rend="bold">9</hi>', "109"),
         (
             "<formula><math "
