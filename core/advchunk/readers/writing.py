@@ -73,7 +73,10 @@ class Writer:
             self.blocks.append(TextBlock(kind, text, level, title, tuple(places) or self.places, self.metadata))
 
     def add_document(self, document: Document) -> None:
-        """Add the blocks of another document, such as a chapter."""
+        """Add the blocks of another document, such as a chapter, and what was left out of it."""
+        for item in filter(None, str(document.metadata.get("left_out", "")).split("; ")):
+            kind, _, count = item.rpartition(": ")
+            self.left_out[kind] += int(count)
         for block in document.blocks or ():
             text = document.text[block.span.start : block.span.end]
             self.add(block.kind, text, block.level, title=block.title, places=block.places)

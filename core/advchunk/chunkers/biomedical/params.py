@@ -16,7 +16,7 @@ NAMESPACE = "1b2c3d4e-0000-0000-0000-000000000000"
 class BiomedicalAbstractParams(Params):
     """Chunk a PubMed abstract so that a claim, its numbers and their comparator stay in one chunk.
 
-    The text is normalized (`readers.pubmed.abstracts`). Each section is a chunk. Neighboring sections smaller than
+    The text is normalized (`readers.pubmed`). Each section is a chunk. Neighboring sections smaller than
     ``min_tokens`` are merged, as are Results and Conclusions that fit ``target_tokens`` together. A section over
     ``max_tokens``, or an unsectioned abstract over it, is cut between sentences into windows of about ``target_tokens``
     (250-350 for 325), each of which repeats the end of the previous one. A window keeps a sentence with a statistic and

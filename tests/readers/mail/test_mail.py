@@ -1,16 +1,23 @@
-"""Messages and mailboxes: headers as metadata, quotations apart, attachments as documents, anything hostile refused."""
+"""Mail, also of Outlook: headers as metadata, quotations apart, attachments as documents, anything hostile refused."""
 
 from contextlib import suppress
+from datetime import UTC, datetime
 from email.message import EmailMessage
 
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from office_files import attachment, compound, message_streams, outlook
 
 from advchunk import ConfigurationError, RecursiveChunker, chunk_files, read_file
 from advchunk.cli import files, main
+from advchunk.errors import Unreadable
 from advchunk.readers.mail.messages import read, read_all
+from blocks import blocks_of, damaged
+
+SENT = int((datetime(2026, 3, 3, 9, tzinfo=UTC) - datetime(1601, 1, 1, tzinfo=UTC)).total_seconds()) * 10**7
+HEADERS = {"title": "Tea for two", "from": "ann@tea.org", "to": "Bob"}
 
 
 def message(text="Green tea?\n\nAnn wrote:\n> Which tea?\n> Or rum?\nNone.\n\n-- \nBob\n", **headers):
@@ -30,35 +37,63 @@ def test_headers_are_metadata_and_quotations_blocks():
     document = read(message().as_bytes(), id="tea.eml")
     headers = {"title": "Tee für zwei", "from": "Bob <b@x.org>", "date": "2026-03-03T10:00:00+01:00"}
     assert document.metadata == {**headers, "signature": "Bob"}
-    parts = [(block.kind, document.text[slice(*block.span)]) for block in document.blocks]
-    assert parts == [
-        ("paragraph", "Green tea?"), ("paragraph", "Ann wrote:"), ("quote", "> Which tea?\n> Or rum?"), ("paragraph", "None."),
-    ]  # fmt: skip
+    texts = ["Green tea?", "Ann wrote:", "> Which tea?\n> Or rum?", "None."]
+    assert blocks_of(document) == [("quote" if text[0] == ">" else "paragraph", 0, text) for text in texts]
 
 
-def test_attachments_are_documents_in_their_formats_and_others_are_said(tmp_path):
-    mail, inner = message(), message("Inner text.", Subject="Inner")
+@pytest.fixture
+def outlook_reader():
+    """The reader of messages of Outlook, if its library is installed."""
+    pytest.importorskip("olefile")
+    from advchunk.readers.mail import outlook
+
+    return outlook
+
+
+def attached(kind):
+    """Return a message with a table, a picture, and a message."""
+    if kind == "msg":
+        pytest.importorskip("olefile")
+        inner = message_streams({"0037": "Inner", "1000": "Inner text."}, is_inner=True, sent=SENT)
+        parts = ("prices.csv", b"tea,price\ngreen,2\n"), ("../cup.png", b"\x89PNG"), ("", inner)
+        return outlook(attached=[attachment(*part) for part in parts])
+    mail = message()
     mail.add_attachment("tea,price\ngreen,2\n", filename="prices.csv", subtype="csv")
     mail.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="../cup.png")
-    mail.add_attachment(inner)
-    path = tmp_path / "tea.eml"
-    path.write_bytes(mail.as_bytes())
-    documents = [document for document, _ in chunk_files(path, RecursiveChunker())]
-    assert [document.id for document in documents] == [str(path), f"{path}/prices.csv", f"{path}/attachment 3"]
-    assert documents[0].metadata["unread_attachments"] == [f"{path}/../cup.png"]
-    assert documents[0].metadata["left_out"] == "attachments: 1"
-    assert documents[1].blocks[0].kind == "table"
-    assert (documents[2].text, documents[2].metadata["attached_to"]) == ("Inner text.", str(path))
+    mail.add_attachment(message("Inner text.", Subject="Inner"))
+    return mail.as_bytes()
+
+
+@pytest.mark.parametrize("kind", ["eml", "msg"])
+def test_attachments_are_documents_in_their_formats_and_others_are_said(kind, tmp_path):
+    path = tmp_path / f"tea.{kind}"
+    path.write_bytes(attached(kind))
+    first, table, inner = (own for own, _ in chunk_files(path, RecursiveChunker(), on_error="raise"))
+    names = [str(path), f"{path}/prices.csv", f"{path}/attachment 3"]
+    assert [first.id, table.id, inner.id] == names
+    assert first.metadata["attachments"] == names[1:]
+    assert first.metadata["unread_attachments"] == [f"{path}/../cup.png"]
+    assert first.metadata["left_out"] == "attachments: 1"
+    assert table.blocks[0].kind == "table"
+    assert (inner.text, inner.metadata["attached_to"]) == ("Inner text.", str(path))
+    assert inner.metadata["date"].startswith("2026-03-03T")
     with pytest.raises(ConfigurationError, match="one document"):
         read_file(path)
 
 
-def test_html_is_read_if_there_is_no_text():
-    mail = EmailMessage()
-    mail["Subject"] = "Tea"
-    mail.set_content("<h1>Kinds</h1><p>Green.</p>", subtype="html")
-    document = read(mail.as_bytes())
-    assert [block.kind for block in document.blocks] == ["heading", "paragraph"]
+def test_what_is_left_out_of_a_page_is_counted_with_attachments():
+    mail = message("")
+    mail.set_content("<nav><p>Home</p></nav><p>Green.</p>", subtype="html")
+    mail.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="cup.png")
+    assert read(mail.as_bytes()).metadata["left_out"] == "attachments: 1; menus: 1"
+
+
+def test_html_is_read_if_there_is_no_text(outlook_reader):
+    html = b"<h1>Kinds</h1><p>Green.</p>"
+    streams = {**message_streams({"0037": "Tea"}), "__substg1.0_10130102": html}
+    mail = b"Subject: Tea\nContent-Type: text/html\n\n" + html
+    for document in read(mail), outlook_reader.read(compound(streams)):
+        assert blocks_of(document) == [("heading", 1, "Kinds"), ("paragraph", 0, "Green.")]
 
 
 def test_a_mailbox_has_its_messages_and_lines_that_begin_like_one(tmp_path):
@@ -103,9 +138,9 @@ def test_damaged_messages_give_documents_or_one_clear_error(data):
     mail.add_attachment("tea,price\n", filename="prices.csv", subtype="csv")
     whole = mail.as_bytes()
     at, change = data.draw(st.integers(0, len(whole) - 1)), data.draw(st.binary(max_size=3))
-    damaged = whole[:at] + change + whole[at + data.draw(st.integers(0, 9)) :]
+    changed = whole[:at] + change + whole[at + data.draw(st.integers(0, 9)) :]
     try:
-        documents = read_all(damaged, id="x.eml")
+        documents = read_all(changed, id="x.eml")
     except ConfigurationError:
         return
     assert all(isinstance(document.text, str) for document in documents)
@@ -190,3 +225,76 @@ def test_a_plain_part_that_says_less_is_not_taken_for_the_message():
 def test_a_charset_that_the_bytes_belie_is_not_believed(declared, encoding):
     data = f"Subject: Tea\nContent-Type: text/plain; charset={declared}\n\n".encode() + "緑茶。".encode(encoding)
     assert read(data).text == "緑茶。"
+
+
+def test_headers_of_outlook_are_metadata(outlook_reader):
+    document = outlook_reader.read(
+        outlook(body="Green tea?\r\n\r\nBob wrote:\r\n> Which?\r\n", sent=SENT), id="tea.msg"
+    )
+    assert document.metadata == {**HEADERS, "date": "2026-03-03T09:00:00+00:00"}
+    parts = [("paragraph", 0, "Green tea?"), ("paragraph", 0, "Bob wrote:"), ("quote", 0, "> Which?")]
+    assert blocks_of(document) == parts
+    strings = {
+        "0C1A": "Ann",
+        "5D01": "ann@tea.org",
+        "0E04": "Bob; Lee, Cy",
+        "0E03": "Di",
+        "1035": "<1@tea>",
+        "1042": "<0@tea>",
+    }
+    document = outlook_reader.read(compound(message_streams({**strings, "0037": "Line\nbreak", "1000": "Tea."})))
+    assert document.metadata == {
+        "title": "Line break", "from": "Ann <ann@tea.org>", "to": "Bob; Lee, Cy", "cc": "Di", "message_id": "<1@tea>",
+        "in_reply_to": "<0@tea>",
+    }  # fmt: skip
+
+
+def test_messages_are_in_each_other_at_most_so_deep(outlook_reader):
+    streams = message_streams({"0037": "0", "1000": "Text 0."}, is_inner=True)
+    for number in range(1, 9):
+        inner = attachment("m", streams)
+        streams = message_streams(
+            {"0037": str(number), "1000": f"Text {number}."}, is_inner=number < 8, attached=[inner]
+        )
+    documents = outlook_reader.read_all(compound(streams), id="m")
+    assert [document.text for document in documents] == [f"Text {number}." for number in (8, 7, 6, 5)]
+    assert documents[-1].metadata["unread_attachments"] == ["m/m/m/m/m"]
+
+
+def test_compressed_text_alone_is_said(outlook_reader):
+    streams = {**message_streams({"0037": "Tea"}), "__substg1.0_10090102": b"LZFu"}
+    document = outlook_reader.read(compound(streams), id="tea.msg")
+    assert document.metadata["unread_attachments"] == ["tea.msg/text in compressed RTF"]
+
+
+@pytest.mark.parametrize(
+    ("page", "text"), [(1251, "Зелёный чай"), (932, "緑茶"), (0, "Green tea"), (77777, "Green tea")]
+)
+def test_strings_may_be_in_the_code_page_of_the_message(page, text, outlook_reader):
+    encoding = f"cp{page}" if page in {1251, 932} else "ascii"
+    streams = message_streams({})
+    streams["__properties_version1.0"] += bytes.fromhex("0300fd3f00000000") + page.to_bytes(8, "little")
+    document = outlook_reader.read(
+        compound(
+            {**streams, "__substg1.0_0037001E": text.encode(encoding), "__substg1.0_1000001E": text.encode(encoding)}
+        )
+    )
+    assert (document.metadata["title"], document.text) == (text, text)
+
+
+def test_damaged_messages_of_outlook_are_read_or_refused(outlook_reader):
+    refused = 0
+    for data in damaged(attached("msg"), 0):
+        try:
+            outlook_reader.read_all(data, id="x")
+        except ConfigurationError as error:
+            refused += str(error).startswith("x")
+    assert refused
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"Subject: Tea\n\nTea.", compound({"WordDocument": b"\0" * 64})], ids=["empty", "mail", "doc"]
+)
+def test_other_files_are_refused(data, outlook_reader):
+    with pytest.raises(Unreadable, match=r"x\.msg must be an Outlook message"):
+        outlook_reader.read(data, id="x.msg")

@@ -1,14 +1,18 @@
-"""Find the section labels of an abstract (Bio-MCP, "Chunking Strategy", 2025, step 2)."""
+"""Find the section labels of an abstract (Bio-MCP, "Chunking Strategy", 2025, step 2), and its layout by them."""
 
 import json
 import re
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import compress
 from typing import NamedTuple
 
-UNSTRUCTURED, OTHER = "Unstructured", "Other"
+from advchunk.records import Block, Span
+
+UNSTRUCTURED = "Unstructured"
 
 _QUALIFIERS = frozenset(
     """and the of or study studies trial trials main key major primary secondary principal
@@ -17,6 +21,7 @@ _QUALIFIERS = frozenset(
 
 _ENDS = frozenset(".!?:;)]\"'”")  # end of a line that a label may follow
 _MARKS = {"colon": (":", 2), "dash": ("-", 2), "hyphen": ("-", 1), "word": ("-", 0), "stop": (".", 2), "end": ("", 2)}
+_PARAGRAPH = re.compile(r"\S(?:.*?\S)??(?=\s*\Z|\s*?\n[^\S\n]*\n)", re.DOTALL)
 
 
 class Label(NamedTuple):
@@ -73,7 +78,7 @@ def section_name(label: str) -> str | None:
 
 @cache
 def _names() -> Mapping[str, str]:  # the section of each word that names one
-    table = json.loads(files("advchunk.readers.pubmed.abstracts").joinpath("labels.json").read_text(encoding="utf-8"))
+    table = json.loads(files(__package__).joinpath("labels.json").read_text(encoding="utf-8"))
     return {word: name for name, words in table.items() for word in words}
 
 
@@ -121,15 +126,30 @@ def _pattern() -> re.Pattern[str]:
 
 def _candidate(text: str, match: re.Match[str]) -> _Candidate:
     words, line = match["label"], match["line"]
-    before = _last_character(text, match.start("label"))
     label = Label(match.start("label"), match.end(), section_name(words) or "")
     case = 2 if words.isupper() else int(words[0].isupper())
-    is_separate = line is None or not before or before in _ENDS or line.count("\n") > 1
+    before = text[max(match.start("line") - 1, 0) : match.start("line")] if line else ""
+    is_separate = not before or before in _ENDS or line.count("\n") > 1
     return _Candidate(label, *_MARKS[match.lastgroup or ""], case, line is not None, is_separate)
 
 
-def _last_character(text: str, end: int) -> str:
-    """Return the last character before ``end`` that is not white space; "" at the start."""
-    while end and text[end - 1].isspace():
-        end -= 1
-    return text[end - 1 : end]
+def section_blocks(text: str, labels: Iterable[Label], layout: Iterable[Block] = ()) -> tuple[Block, ...]:
+    """Return the layout of an abstract: labels are headings, and divide the paragraphs of ``layout`` or of the text."""
+    labels, blocks = sorted(labels), list[Block]()
+    starts = [label.start for label in labels]
+    for block in list(layout) or [Block("paragraph", Span(*match.span())) for match in _PARAGRAPH.finditer(text)]:
+        position, end = block.span
+        own = labels[bisect_left(starts, position) : bisect_left(starts, end)] if block.kind == "paragraph" else []
+        inside = [label for label in own if label.end <= end]
+        for label in inside:
+            blocks += _strip(text, block, position, label.start)
+            blocks.append(Block("heading", Span(label.start, label.end), 1, label.name))
+            position = label.end
+        blocks += _strip(text, block, position, end) if inside else [block]
+    return tuple(blocks)
+
+
+def _strip(text: str, block: Block, start: int, end: int) -> list[Block]:
+    inner = text[start:end].strip()
+    start += text[start:end].find(inner)
+    return [replace(block, span=Span(start, start + len(inner)))] if inner else []

@@ -14,7 +14,7 @@ import numpy as np
 
 from advchunk.readers.hyphens import HYPHENATED, keeps_hyphen
 from advchunk.readers.inline import SUPERSCRIPTS
-from advchunk.readers.pubmed.abstracts.labels import find_labels
+from advchunk.readers.pubmed.labels import find_labels
 from advchunk.records import Ints
 
 _BREAKING = "(?:jats:)?(?:p|sec|title)|br|dd|div|dt|h[1-6]|hr|li|ol|pre|section|table|tr|ul|AbstractText"
