@@ -15,7 +15,7 @@ from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.readers.pages import pdfium, rulings
 from advchunk.readers.pages.pdfium import Image, Scan
 from advchunk.readers.pages.regions import glyphs
-from advchunk.readers.pages.regions.document import DetectedPage, build_document, build_pages
+from advchunk.readers.pages.regions.document import DetectedPage, build_document, find_regions
 from advchunk.readers.pages.regions.shapes import Detected, Line
 from advchunk.readers.writing import Furniture, squeeze
 from advchunk.records import Document
@@ -62,12 +62,12 @@ def read(
     Raises
     ------
     ConfigurationError : the file is not a PDF, is damaged, truncated, encrypted or too large, or has no pages or text.
-        For scans, run OCR such as docTR, and pass its export to `regions.results`.
+        For scans, run OCR such as docTR, and pass its export to `parsers.doctr`.
     MissingExtra : pypdfium2 or pdfplumber, or a detector that is asked for, is not installed.
     """
     name = "" if isinstance(source, bytes) else fspath(source)
     find, data = _as_detector(detector), pdfium.load(source, name or id or "this")
-    contents, notes = list[DetectedPage](), _Notes(name or id or "PDF")
+    contents, blank, unreadable = list[DetectedPage](), list[int](), dict[int, int]()
     with (
         pdfium.open_pdf(data, password) as pdf,
         rulings.open_rulings(data, password, name or id or "PDF") as find_grids,
@@ -75,47 +75,28 @@ def read(
         numbers = pdfium.page_numbers(len(pdf), pages)
         for number in numbers:
             scan = pdfium.scan_page(pdf, number, render=find is not None)
-            lines = notes.clean(scan)
+            lines, unreadable[number] = glyphs.clean(scan.lines)
+            blank += [] if scan.lines else [number]
             if lines:
                 may_have_grids = rulings.FEWEST_PATHS <= scan.paths <= pdfium.MOST_PATHS
                 grids = find_grids(number) if may_have_grids else []
                 contents.append(DetectedPage(scan.sheet, lines, _run_detector(find, scan), grids))
         info = _info(pdfium.properties(pdf))
-    notes.log()
+    unread = sum(unreadable.values())
+    if blank:
+        _log.warning("%s: no text on pages %s, which may be scans", name or id, ", ".join(map(str, blank)))
+    if unread:
+        text = ", ".join(f"{count} on page {page}" for page, count in unreadable.items() if count)
+        _log.warning("%s: left out characters that the fonts do not map to Unicode: %s", name or id, text)
     if not contents:
-        cause = "has fonts without a map to Unicode" if notes.unreadable else "may be a scan"
+        cause = "has fonts without a map to Unicode" if unread else "may be a scan"
         msg = f"a PDF must have text, and this one {cause}: run OCR such as docTR, and pass its export"
         raise ConfigurationError(msg)
-    unread = {"unreadable characters": sum(notes.unreadable.values())}
-    document = build_document(build_pages(contents), furniture=furniture, unread=unread)
+    document = build_document(*find_regions(contents), furniture=furniture, unread=unread)
     origin = {"source": name} if name else {}
     return _set_metadata(
         document, id, {**document.metadata, **info, **origin, "page_count": len(numbers), **(metadata or {})}
     )
-
-
-class _Notes:
-    """The losses of a file: pages without text, and characters that cannot be read."""
-
-    def __init__(self, name: str) -> None:
-        self._name, self._blank, self.unreadable = name, list[int](), dict[int, int]()
-
-    def clean(self, scan: Scan) -> list[Line]:
-        """Return the readable lines of a page, and note what is missing."""
-        lines, count = glyphs.clean(scan.lines)
-        if not scan.lines:
-            self._blank.append(scan.sheet.page)
-        if count:
-            self.unreadable[scan.sheet.page] = count
-        return lines
-
-    def log(self) -> None:
-        """Log a warning about each kind of loss, with the pages."""
-        if self._blank:
-            _log.warning("%s: no text on pages %s, which may be scans", self._name, ", ".join(map(str, self._blank)))
-        if self.unreadable:
-            counts = ", ".join(f"{count} on page {page}" for page, count in self.unreadable.items())
-            _log.warning("%s: left out characters that the fonts do not map to Unicode: %s", self._name, counts)
 
 
 def _as_detector(detector: Any) -> Detector | None:

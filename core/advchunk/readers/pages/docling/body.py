@@ -11,13 +11,12 @@ from advchunk.errors import require
 from advchunk.readers.imrad import NumberedHeadings
 from advchunk.readers.inline import format_script
 from advchunk.readers.json import Object
-from advchunk.readers.table_layout import Cell, filled_length, lay_out
-from advchunk.readers.writing import Writer, pipe_table, squeeze
+from advchunk.readers.pages.parsers.elements import ElementWriter
+from advchunk.readers.table_layout import Cell
+from advchunk.readers.writing import squeeze
 from advchunk.records import BlockKind, Document, Place
 
-# Together they keep what is built from any JSON under about 400 MB.
-MAX_TABLE_LENGTH = 25_000_000
-"""Characters of all tables of a document, with their spans filled."""
+# With the most characters of tables, this keeps what is built from any JSON under about 400 MB.
 MAX_ITEMS = 250_000
 """Items of a document."""
 
@@ -40,15 +39,12 @@ class _Run(NamedTuple):
 
 
 class Body:
-    """The tree of the items of a document of schema 1.x; with ``keeps_furniture``, page headers and footers are
-    written.
-
-    Both methods raise `ConfigurationError` for a value of the wrong type, a dangling reference, an item in itself, too
-    many items, or tables too large.
+    """The tree of the items of a document of schema 1.x; `ConfigurationError` for a value of the wrong type, a dangling
+    reference, an item in itself, or too many.
     """
 
-    def __init__(self, root: Object, *, keeps_furniture: bool) -> None:
-        self._root, self._keeps_furniture = root, keeps_furniture
+    def __init__(self, root: Object, writer: ElementWriter) -> None:
+        self._root, self._writer = root, writer
         self._items = {f"#/{name}/{i}": item for name in _ITEMS for i, item in enumerate(root.objects(name))}
         count = len(self._items)
         require(count <= MAX_ITEMS, f"a Docling document must have at most {MAX_ITEMS:,} items", count)
@@ -64,12 +60,11 @@ class Body:
         # Several titles are titles of slides or chapters, not of the document.
         titles = [ref for tree in self._trees for ref in self._descendants(tree) if self._is_title(ref)]
         self._only_title, self._has_titles = titles[0] if len(titles) == 1 else "", len(titles) > 1
-        self._writer, self._title, self._is_furniture = Writer("docling"), "", False
-        self._done, self._numbers, self._length = set[str](), Counter[str](), 0
-        self._headings = NumberedHeadings()
+        self._title, self._is_furniture, self._headings = "", False, NumberedHeadings()
+        self._done, self._numbers = set[str](), Counter[str]()
 
-    def document(self, id: str, metadata: Mapping[str, Any]) -> Document:
-        """Write all items; ``metadata`` overrides the document's own."""
+    def document(self) -> Document:
+        """Write all items."""
         for tree in self._trees:
             self._is_furniture = tree == "#/furniture"  # of schema 1.0; later ones have layers in the body
             self._walk(tree)
@@ -77,7 +72,7 @@ class Body:
         if origin := self._root.object("origin"):
             own |= {key: origin.name(key) for key in ("filename", "mimetype", "binary_hash")}
             own["source"] = origin.text("uri") or origin.text("filename")
-        return self._writer.document(id, {key: value for key, value in own.items() if value} | dict(metadata))
+        return self._writer.document(metadata=own)
 
     def _refs(self, key: str) -> dict[str, list[str]]:
         """Return the references of each item under a key, without empty lists."""
@@ -123,8 +118,7 @@ class Body:
             case "texts":
                 children = self._text(ref, nesting, parent)
             case "tables":
-                if data := item.object("data"):
-                    self._add(item, "table", self._table(data))
+                self._add_table(item, item.object("data"))
             case "pictures":
                 self._picture(item)
                 children = [child for child in children if child in self._notes.get(ref, [])]
@@ -152,14 +146,12 @@ class Body:
             text, places, children = run.text, places + run.places, run.others
         if ref == self._only_title:
             self._title = squeeze(text)
-        kind, level = _KINDS.get(label, "paragraph"), 0
+        kind, level = _KINDS.get(label, "paragraph"), int(label == "title")
         if label in _NOTES:
             kind = self._roles.get(ref, kind)
         elif kind == "heading":
             text = squeeze(text)
-            level = (
-                1 if label == "title" else self._headings.level(text, max(item.integer("level"), 1)) + self._has_titles
-            )
+            level = level or self._headings.level(text, max(item.integer("level"), 1)) + self._has_titles
         elif kind == "item" and text.strip():
             level = max(nesting, 1)
             text = _CHECKBOXES[label] + text if label in _CHECKBOXES else self._mark(item, text, parent)
@@ -203,12 +195,10 @@ class Body:
                 others.append(ref)
         return texts, others
 
-    def _table(self, data: Object) -> str:
-        cells = [self._cell(cell) for cell in data.objects("table_cells")]
-        self._length += filled_length(cells)
-        rule = f"tables must have at most {MAX_TABLE_LENGTH:,} characters, at {data.path}"
-        require(self._length <= MAX_TABLE_LENGTH, rule, self._length)
-        return pipe_table(*lay_out(cells))
+    def _add_table(self, item: Object, data: Object | None) -> None:
+        if data:
+            cells = [self._cell(cell) for cell in data.objects("table_cells")]
+            self._add(item, "table", self._writer.table_text(cells, data.at("table_cells")))
 
     def _cell(self, cell: Object) -> Cell:
         text = cell.text("text")
@@ -218,15 +208,13 @@ class Body:
         row, column = cell.integer("start_row_offset_idx"), cell.integer("start_col_offset_idx")
         rows = max(cell.integer("end_row_offset_idx") - row, 1)
         columns = max(cell.integer("end_col_offset_idx") - column, 1)
-        require(min(row, column) >= 0, f"{cell.path} must start at a row and a column >= 0", (row, column))
         return Cell(text, row, column, rows, columns, cell.flag("column_header"))
 
     def _picture(self, item: Object) -> None:
         descriptions = _annotations(item, "description", "description")
         self._add(item, "figure", "\n".join(note.text("text").strip() for note in descriptions))
         for chart in _annotations(item, "tabular_chart", "tabular_chart_data"):
-            if data := chart.object("chart_data"):
-                self._add(item, "table", self._table(data))
+            self._add_table(item, chart.object("chart_data"))
 
     def _pairs(self, item: Object) -> Iterator[str]:
         """Yield "key: value" of a form, except of items that are written themselves."""
@@ -260,7 +248,7 @@ class Body:
         layer: str = "",
     ) -> None:
         layer = "furniture" if self._is_furniture else layer or _layer(item)
-        if layer == "furniture" and self._keeps_furniture:
+        if layer == "furniture" and self._writer.keeps_furniture:
             kind, level = "furniture", 0
         elif layer != "body":
             return

@@ -18,10 +18,9 @@ import numpy as np
 from advchunk.errors import require
 from advchunk.readers import markdown
 from advchunk.readers.json import Object
-from advchunk.readers.pages.docling.body import MAX_TABLE_LENGTH
 from advchunk.readers.pages.parsers.elements import ElementReader, ElementWriter, check_keys, points_place
-from advchunk.readers.table_layout import Cell, filled_length, lay_out
-from advchunk.readers.writing import pipe_table, squeeze
+from advchunk.readers.table_layout import Cell
+from advchunk.readers.writing import squeeze
 from advchunk.records import Block, BlockKind, Document, Ints, Place, Span, SpanSet
 from advchunk.text import tiling
 
@@ -133,7 +132,8 @@ def _write(root: Object, writer: ElementWriter) -> Document:
         text, role = item.text("content"), item.text("role")
         kind = result.notes.get(ref) or _ROLES.get(role, "paragraph")
         if ref.startswith("/tables/"):
-            writer.add_element("table", _table(item), places=places)
+            cells = [*map(_cell, item.objects("cells"))]
+            writer.add_element("table", writer.table_text(cells, item.at("cells")), places=places)
         elif kind == "heading":
             title = "" if role == "title" and squeeze(text) == result.title else None
             writer.add_element(kind, text, levels.get(ref, 1), title=title, places=places)
@@ -142,23 +142,10 @@ def _write(root: Object, writer: ElementWriter) -> Document:
     return writer.document(metadata=result.metadata)
 
 
-def _table(table: Object) -> str:
-    cells = [
-        Cell(
-            cell.text("content"),
-            cell.integer("rowIndex"),
-            cell.integer("columnIndex"),
-            max(cell.integer("rowSpan"), 1),
-            max(cell.integer("columnSpan"), 1),
-            cell.text("kind") in {"columnHeader", "stubHead"},
-        )
-        for cell in table.objects("cells")
-    ]
-    start = min((min(cell.row, cell.column) for cell in cells), default=0)
-    require(start >= 0, f"{table.at('cells')} must have rows and columns >= 0", start)
-    rule = f"{table.path} must have at most {MAX_TABLE_LENGTH:,} characters, its spans filled"
-    require(filled_length(cells) <= MAX_TABLE_LENGTH, rule, filled_length(cells))
-    return pipe_table(*lay_out(cells))
+def _cell(cell: Object) -> Cell:
+    row, column = cell.integer("rowIndex"), cell.integer("columnIndex")
+    rows, columns = max(cell.integer("rowSpan"), 1), max(cell.integer("columnSpan"), 1)
+    return Cell(cell.text("content"), row, column, rows, columns, cell.text("kind") in {"columnHeader", "stubHead"})
 
 
 def _unit_offsets(content: str, unit: str) -> Ints:

@@ -10,17 +10,22 @@ from advchunk.errors import ConfigurationError, first_line, require
 from advchunk.readers import html, markdown
 from advchunk.readers.imrad import NumberedHeadings
 from advchunk.readers.json import Object, load_json
-from advchunk.readers.writing import Furniture, Writer, squeeze
+from advchunk.readers.table_layout import Cell, filled_length, lay_out
+from advchunk.readers.writing import Furniture, Writer, pipe_table, squeeze
 from advchunk.records import BlockKind, Document, Place
+
+MAX_TABLE_LENGTH = 25_000_000
+"""Characters of all tables of a document, with their spans filled."""
 
 _MARKED = re.compile(r"(?:[^\w\s(]|\[[ x]\]|\(?\w{1,4}[.)])(?!\S)")  # a list item with its marker
 _EXPORTS: Mapping[str, Mapping[str, Any]] = {
-    "as_dict": {}, "model_dump": {"mode": "json", "by_alias": True}, "to_dict": {}, "tolist": {},
+    "as_dict": {}, "export_to_dict": {}, "model_dump": {"mode": "json", "by_alias": True}, "to_dict": {}, "export": {},
+    "tolist": {},
 }  # fmt: skip
 
 
 class ElementWriter(Writer):
-    r"""A `Writer` of elements, which are text, Markdown or HTML; without ``keeps_furniture``, that is left out.
+    r"""A `Writer` of elements, which are text, Markdown, HTML or cells; without ``keeps_furniture``, that is left out.
 
     >>> writer = ElementWriter("mineru")
     >>> writer.add_element("heading", "2.1 Green\ntea", 1)
@@ -31,7 +36,7 @@ class ElementWriter(Writer):
 
     def __init__(self, markup: str, *, keeps_furniture: bool = False) -> None:
         super().__init__(markup)
-        self._keeps_furniture, self._headings = keeps_furniture, NumberedHeadings()
+        self.keeps_furniture, self._headings, self._table_length = keeps_furniture, NumberedHeadings(), 0
 
     def add_element(
         self,
@@ -46,7 +51,7 @@ class ElementWriter(Writer):
 
         A heading is one line, and below that of its number's first part; an item gets a marker unless it has one.
         """
-        if kind == "furniture" and not self._keeps_furniture:
+        if kind == "furniture" and not self.keeps_furniture:
             return
         if kind == "heading":
             text = squeeze(text)
@@ -72,6 +77,15 @@ class ElementWriter(Writer):
                 self.add_element(block.kind, part.text[slice(*block.span)], block.level, places=places)
         else:
             self.add_element(kind, part.text, int(kind == "item"), places=places)
+
+    def table_text(self, cells: Sequence[Cell], path: str) -> str:
+        """Return the text of a table; `ConfigurationError` with the path if its cells are nowhere, or too large."""
+        wrong = [tuple(cell[1:5]) for cell in cells if min(cell.row, cell.column, cell.rows - 1, cell.columns - 1) < 0]
+        require(not wrong, f"{path} must have rows and columns >= 0, and spans >= 1", wrong[:3])
+        self._table_length += filled_length(cells)
+        rule = f"tables must have at most {MAX_TABLE_LENGTH:,} characters, their spans filled, at {path}"
+        require(self._table_length <= MAX_TABLE_LENGTH, rule, self._table_length)
+        return pipe_table(*lay_out(cells))
 
 
 @dataclass(frozen=True)
@@ -149,12 +163,15 @@ def check_keys(item: Object, *keys: str) -> Object:
     return item
 
 
+def points_box(points: Sequence[float]) -> tuple[float, float, float, float] | None:
+    """Return the box around points, alternating x and y; None for less than two."""
+    x, y = points[::2], points[1::2]
+    return (min(x), min(y), max(x), max(y)) if len(x) == len(y) > 1 else None
+
+
 def points_place(page: int, points: Sequence[float], scale: float = 1.0) -> Place:
-    """Return a place whose box is that around points, alternating x and y, times ``scale``; without a box if there are
-    none.
-    """
-    if len(points) < 2:
+    """Return a place with the box around points (`points_box`), times ``scale``."""
+    if (box := points_box(points)) is None:
         return Place(page)
-    sides = min(points[::2]), min(points[1::2]), max(points[::2]), max(points[1::2])
-    left, top, right, bottom = (round(side * scale, 2) for side in sides)
+    left, top, right, bottom = (round(side * scale, 2) for side in box)
     return Place(page, (left, top, right, bottom))

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 from unicodedata import category
 
 from advchunk.readers.pages.regions.shapes import Line
@@ -14,15 +13,8 @@ _UNREADABLE = frozenset({"Co", "Cn", "Cc", "Cs"})  # private use, unassigned, co
 _BULLET = "•"
 
 
-class Cleaned(NamedTuple):
-    """Lines without unreadable characters, and the number of characters left out."""
-
-    lines: list[Line]
-    left_out: int
-
-
-def clean(lines: Iterable[Line]) -> Cleaned:
-    r"""Replace unreadable characters with spaces, and the lines that are mostly made of them.
+def clean(lines: Iterable[Line]) -> tuple[list[Line], int]:
+    r"""Replace unreadable characters with spaces, and leave out lines that are mostly made of them; count both.
 
     An unreadable character at the start of a line, followed by a space or nothing, is a bullet: word processors take
     bullets from fonts of symbols.
@@ -30,7 +22,7 @@ def clean(lines: Iterable[Line]) -> Cleaned:
     >>> box = (0, 0, 9, 9)
     >>> clean([Line("\uf0b7 Green tea", box), Line("Tea \uf0e0 cup", box), Line("\ufffd\ufffd\ufffd a", box)])
     ... # doctest: +NORMALIZE_WHITESPACE
-    Cleaned(lines=[Line(text='• Green tea', ...), Line(text='Tea cup', ...)], left_out=5)
+    ([Line(text='• Green tea', ...), Line(text='Tea cup', ...)], 5)
     """
     kept, left_out = list[Line](), 0
     for line in lines:
@@ -42,8 +34,8 @@ def clean(lines: Iterable[Line]) -> Cleaned:
         else:
             left_out += lost
             whole = re.sub(" {2,}", " ", readable).lstrip() if lost else text
-            kept.append(line._replace(text=whole, cells=tuple(clean(line.cells).lines)))
-    return Cleaned(kept, left_out)
+            kept.append(line._replace(text=whole, cells=tuple(clean(line.cells)[0])))
+    return kept, left_out
 
 
 def is_unreadable(character: str) -> bool:

@@ -9,10 +9,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from advchunk.readers.pages.regions.prose import UNKNOWN, WordList, is_marker, region_text, table_rows
-from advchunk.readers.pages.regions.shapes import Box, Detected, Line, bounding_box, box_area, fraction_inside
+from advchunk.readers.pages.regions.shapes import Box, Detected, Line, bounding_box, box_area, fraction_inside, union
 from advchunk.readers.writing import pipe_table
 
-Interval: TypeAlias = tuple[float, float]
 Grid: TypeAlias = list[list[Box | None]]
 """The cells of each row of a table; None where a cell of another row or column reaches over."""
 
@@ -105,7 +104,7 @@ def _search(rows: Sequence[list[Line]]) -> Iterator[Box]:
     while start < len(rows):
         columns, end = _columns(rows[start]), start + 1
         while end < len(rows) and _is_near(rows[end - 1], rows[end]):
-            wider = _union([*columns, *_columns(rows[end])], _height(rows[end]))
+            wider = union([*columns, *_columns(rows[end])], _GUTTER * _height(rows[end]))
             if len(wider) < 2 or (len(wider) < len(columns) and end - start >= _FEWEST):
                 break
             columns, end = wider, end + 1
@@ -125,19 +124,8 @@ def _height(row: Sequence[Line]) -> float:
     return max(piece.height for piece in row)
 
 
-def _columns(row: Sequence[Line]) -> list[Interval]:
-    return _union([piece.box[::2] for piece in row], _height(row))
-
-
-def _union(intervals: Sequence[Interval], height: float) -> list[Interval]:
-    """Return the union of intervals, from left to right; those with less than a gutter between them are one."""
-    union = list[Interval]()
-    for left, right in sorted(intervals):
-        if union and left - union[-1][1] < _GUTTER * height:
-            union[-1] = union[-1][0], max(union[-1][1], right)
-        else:
-            union.append((left, right))
-    return union
+def _columns(row: Sequence[Line]) -> list[tuple[float, float]]:
+    return union((piece.box[::2] for piece in row), _GUTTER * _height(row))
 
 
 def _trim(rows: Sequence[list[Line]]) -> list[list[Line]]:
@@ -151,7 +139,7 @@ def _trim(rows: Sequence[list[Line]]) -> list[list[Line]]:
     return list(rows[several[0] : last + 1])
 
 
-def _is_table(rows: Sequence[Sequence[Line]], columns: Sequence[Interval]) -> bool:
+def _is_table(rows: Sequence[Sequence[Line]], columns: Sequence[tuple[float, float]]) -> bool:
     """Return True if rows begin on one line in all columns, one of which at most has long texts, and most have an edge.
 
     Columns of a page have long texts, and those of its authors are centered. A column of marks before another is a
@@ -178,7 +166,7 @@ def _is_table(rows: Sequence[Sequence[Line]], columns: Sequence[Interval]) -> bo
     )
 
 
-def _is_in(piece: Line, column: Interval) -> bool:
+def _is_in(piece: Line, column: tuple[float, float]) -> bool:
     return column[0] <= (piece.box[0] + piece.box[2]) / 2 <= column[1]
 
 

@@ -1,10 +1,11 @@
 """Group the lines of a page into paragraphs by their distances."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import takewhile
 from statistics import median
 
-from advchunk.readers.pages.regions.prose import is_marker, is_right_to_left
+from advchunk.readers.pages.regions.prose import is_marker
 from advchunk.readers.pages.regions.shapes import Line, interval_overlap
 
 TIGHT, LOOSE, LOOSEST = 0.15, 0.3, 0.4
@@ -37,9 +38,7 @@ def belong_together(a: Line, b: Line, leading: float) -> bool:
     if down > height / 2:
         if across > -_SPACE * height or across <= -_TAB * height:
             return across > -_SPACE * height
-        first, last = sorted((a, b), key=lambda line: line.box[0])
-        marker = last if is_right_to_left([a.text, b.text]) else first  # it marks only the text after it
-        return is_marker(marker.text)
+        return is_marker(min(a, b, key=lambda line: line.box[0]).text)  # it marks only the text after it
     similar = max(a.height, b.height) <= 1.25 * height
     return similar and down > -leading * height and across > min(a.box[2] - a.box[0], b.box[2] - b.box[0]) / 2
 
@@ -53,22 +52,14 @@ def cluster(lines: Sequence[Line], leading: float) -> list[list[Line]]:
             root[i] = i = root[root[i]]
         return i
 
-    for i, j in pairs(lines, leading):
-        first, second = sorted((find(i), find(j)))
-        root[second] = first
+    by_top = sorted(range(len(lines)), key=lambda i: lines[i].box[1])
+    for place, i in enumerate(by_top):
+        end = lines[i].box[3] + max(leading, 0) * lines[i].height
+        for j in takewhile(lambda j: lines[j].box[1] <= end, by_top[place + 1 : place + 1 + _AHEAD]):  # noqa: B023
+            if belong_together(lines[i], lines[j], leading):
+                first, second = sorted((find(i), find(j)))
+                root[second] = first
     clusters = defaultdict[int, list[Line]](list)
     for i, line in enumerate(lines):
         clusters[find(i)].append(line)
     return list(clusters.values())
-
-
-def pairs(lines: Sequence[Line], leading: float) -> Iterator[tuple[int, int]]:
-    """Yield each pair of lines that belong together, once."""
-    by_top = sorted(range(len(lines)), key=lambda i: lines[i].box[1])
-    for place, i in enumerate(by_top):
-        end = lines[i].box[3] + max(leading, 0) * lines[i].height
-        for j in by_top[place + 1 : place + 1 + _AHEAD]:
-            if lines[j].box[1] > end:
-                break
-            if belong_together(lines[i], lines[j], leading):
-                yield i, j

@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 from unicodedata import bidirectional, east_asian_width
 
 from advchunk.readers.hyphens import HYPHENATED, keeps_hyphen
-from advchunk.readers.pages.regions.shapes import Line, bounding_box, interval_overlap
+from advchunk.readers.pages.regions.shapes import Line, bounding_box, interval_overlap, union
 from advchunk.readers.writing import pipe_table, squeeze
 from advchunk.records import BlockKind
 
@@ -107,8 +107,8 @@ def is_right_to_left(texts: Iterable[str]) -> bool:
     return counts[True] > counts[False]
 
 
-def group_rows(lines: Iterable[Line], *, right_to_left: bool = False) -> list[list[Line]]:
-    """Group lines into rows, from the top, each row in reading order."""
+def group_rows(lines: Iterable[Line]) -> list[list[Line]]:
+    """Group lines into rows, from the top, each row from left to right."""
     rows, band = list[list[Line]](), (0.0, 0.0)
     for line in sorted(lines, key=lambda line: (line.box[1] + line.box[3], line.box[0])):
         top, bottom = line.box[1], line.box[3]
@@ -118,8 +118,7 @@ def group_rows(lines: Iterable[Line], *, right_to_left: bool = False) -> list[li
         else:
             rows.append([line])
             band = top, bottom
-    sign = -1 if right_to_left else 1
-    return [sorted(row, key=lambda line: sign * (line.box[0] + line.box[2])) for row in rows]
+    return [sorted(row, key=lambda line: line.box[0] + line.box[2]) for row in rows]
 
 
 def is_on_row(a: Line, b: Line) -> bool:
@@ -127,22 +126,20 @@ def is_on_row(a: Line, b: Line) -> bool:
     return interval_overlap(a.box[1::2], b.box[1::2]) > min(a.height, b.height) / 2
 
 
-def join_rows(lines: Iterable[Line], *, right_to_left: bool = False) -> list[list[Line]]:
+def join_rows(lines: Iterable[Line]) -> list[list[Line]]:
     """Join lines that follow each other on a row."""
-    rows, sign = list[list[Line]](), -1 if right_to_left else 1
+    rows = list[list[Line]]()
     for line in lines:
-        if rows and is_on_row(rows[-1][-1], line) and sign * line.box[0] >= sign * rows[-1][-1].box[0]:
+        if rows and is_on_row(rows[-1][-1], line) and line.box[0] >= rows[-1][-1].box[0]:
             rows[-1].append(line)
         else:
             rows.append([line])
     return rows
 
 
-def region_text(
-    kind: BlockKind, lines: Sequence[Line], words: WordList = UNKNOWN, *, right_to_left: bool = False
-) -> str:
+def region_text(kind: BlockKind, lines: Sequence[Line], words: WordList = UNKNOWN) -> str:
     """Return the text of a region: a pipe table for a table, separate lines for code and formulas, else a paragraph."""
-    rows = group_rows(lines, right_to_left=right_to_left)
+    rows = group_rows(lines)
     if kind == "table":
         return _table(own if len(own := table_rows([[line] for line in lines])) >= _FEWEST else rows, words)
     if kind == "code" and all(line.font.mono for line in lines):
@@ -188,13 +185,10 @@ def table_rows(rows: Iterable[Sequence[Line]]) -> list[list[Line]]:
 
 def row_text(row: Sequence[Line]) -> str:
     """Return the text of a row, with a space for each visible gap: a raised digit is a piece of its own."""
-    return "".join(_pieces(row))
-
-
-def _pieces(row: Sequence[Line]) -> Iterator[str]:
-    for i, line in enumerate(row):
-        near = i and abs(interval_overlap(row[i - 1].box[::2], line.box[::2])) < _TOUCHING * line.height
-        yield line.text if not i or near else f" {line.text}"
+    text = row[0].text
+    for a, b in pairwise(row):
+        text += " " * (abs(interval_overlap(a.box[::2], b.box[::2])) >= _TOUCHING * b.height) + b.text
+    return text
 
 
 def is_marker(text: str) -> bool:
@@ -215,37 +209,31 @@ def starts_with_bullet(text: str) -> bool:
     return _BULLET.match(text) is not None
 
 
-def is_list(lines: Sequence[Line]) -> bool:
-    """Return True if the first line begins with a bullet, or the first and another one with a number."""
-    starts = [row[0].text for row in group_rows(lines)] if lines else [""]
-    marked = [bool(_MARKER.match(start + " ")) for start in starts]
-    return starts_with_bullet(starts[0]) or (marked[0] and sum(marked) > 1)
+def is_list(rows: Sequence[Sequence[Line]]) -> bool:
+    """Return True if the first row begins with a bullet, or the first and another one with a number."""
+    marked = [bool(_MARKER.match(row[0].text + " ")) for row in rows]
+    return starts_with_bullet(rows[0][0].text) or (marked[0] and sum(marked) > 1)
 
 
-def split_items(lines: Sequence[Line], *, right_to_left: bool = False) -> list[list[Line]]:
-    """Group the lines of a list into its items, each of which begins with a bullet or a number."""
-    items = list[list[Line]]()
-    for row in group_rows(lines, right_to_left=right_to_left):
-        if not items or _MARKER.match(row[0].text + " "):
+def split_marked(kind: BlockKind, lines: Sequence[Line]) -> list[list[Line]]:
+    """Group the lines of a list or a bibliography into its items, each of which begins with a marker; a bibliography
+    whose first line has no number is one, as are other kinds.
+    """
+    rows, items = group_rows(lines), list[list[Line]]()
+    marker = {"item": _MARKER, "reference": _REFERENCE}.get(kind)
+    if not marker or (kind == "reference" and not marker.match(rows[0][0].text + " ")):
+        return [[*lines]]
+    for row in rows:
+        if not items or marker.match(row[0].text + " "):
             items.append([])
         items[-1] += row
     return items
 
 
-def split_references(lines: Sequence[Line], *, right_to_left: bool = False) -> list[list[Line]]:
-    """Group the lines of a bibliography into its references if they are numbered, else return them as one."""
-    references = list[list[Line]]()
-    for row in group_rows(lines, right_to_left=right_to_left):
-        if not references or (_REFERENCE.match(row[0].text + " ") and _REFERENCE.match(references[0][0].text + " ")):
-            references.append([])
-        references[-1] += row
-    return references
-
-
 def _table(rows: Sequence[Sequence[Line]], words: WordList) -> str:
     """Write rows as a table with the columns of the fullest rows; a single column is written line by line."""
     rows = _split_cells(rows)
-    fields = [_fields(row) for row in rows]
+    fields = [union(line.box[::2] for line in row) for row in rows]  # lines above each other are in one cell
     width = max(map(len, fields), default=0)
     if width < 2:
         return "\n".join(squeeze(line.text) for row in rows for line in row)
@@ -273,17 +261,6 @@ def _join_wrapped(cells: Sequence[list[str]], tops: Sequence[float], words: Word
         else:
             rows.append(row)
     return rows
-
-
-def _fields(row: Iterable[Line]) -> list[tuple[float, float]]:
-    """Return the left and right edge of each cell of a row, in order; lines above each other are in one cell."""
-    fields = list[tuple[float, float]]()
-    for left, right in sorted(line.box[::2] for line in row):
-        if fields and left < fields[-1][1]:
-            fields[-1] = fields[-1][0], max(fields[-1][1], right)
-        else:
-            fields.append((left, right))
-    return fields
 
 
 def _split_cells(rows: Sequence[Sequence[Line]]) -> list[list[Line]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from advchunk.readers.pages.regions.grouping import LOOSE, LOOSEST, TIGHT, line_spacing
-from advchunk.readers.pages.regions.prose import UNKNOWN, WordList, is_right_to_left
+from advchunk.readers.pages.regions.prose import UNKNOWN, WordList
 from advchunk.readers.pages.regions.shapes import Font, Line
 
 _FEWEST = 5  # lines of a document that show what is usual in it
@@ -20,14 +20,12 @@ class Setting(NamedTuple):
     ----------
     font, height : of most characters; `Font` () and 0 if fonts are unknown, or the lines too few to tell.
     words : all words (`prose.join_lines`).
-    right_to_left : whether most letters are of a script written from right to left.
     leading : usual distance from a line to the next, in line heights; negative if their boxes overlap.
     """
 
     font: Font = Font()
     height: float = 0.0
     words: WordList = UNKNOWN
-    right_to_left: bool = False
     leading: float = 0.0
 
     @classmethod
@@ -42,7 +40,7 @@ class Setting(NamedTuple):
         if len(texts) < _FEWEST:
             fonts, heights = Counter({Font(): 0}), Counter({0.0: 0})
         font, height = fonts.most_common(1)[0][0], heights.most_common(1)[0][0]
-        return cls(font, height, WordList.of(texts), is_right_to_left(texts))
+        return cls(font, height, WordList.of(texts))
 
     @property
     def reach(self) -> float:
@@ -65,5 +63,5 @@ class Setting(NamedTuple):
         return bool(self.height) and line.font == self.font and not self.is_large(line)
 
     def on_page(self, lines: Sequence[Line]) -> "Setting":
-        """Return the setting with the direction and the leading of a page."""
-        return self._replace(right_to_left=is_right_to_left(line.text for line in lines), leading=line_spacing(lines))
+        """Return the setting with the leading of a page."""
+        return self._replace(leading=line_spacing(lines))

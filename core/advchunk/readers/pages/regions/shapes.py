@@ -51,7 +51,6 @@ class Region(NamedTuple):
     ----------
     kind, text : "paragraph" if the detector's label is unknown; "" for a picture.
     page, box : number of the page, from 1, and position, in one unit for the whole document.
-    score : confidence of the detector, 0..1.
     level : depth of a heading according to the detector, 0 if unknown.
     size : height of the lines in the unit of the box, 0 if unknown; it ranks headings.
     hyphens : of divided words, that the text is without.
@@ -61,7 +60,6 @@ class Region(NamedTuple):
     page: int
     box: Box
     text: str = ""
-    score: float = 1.0
     level: int = 0
     size: float = 0.0
     hyphens: int = 0
@@ -86,6 +84,10 @@ class Sheet(NamedTuple):
     page: int
     width: float
     height: float
+
+    def mirror(self, box: Box) -> Box:
+        """Return a box as in a mirror: pages that are read from right to left are read in one."""
+        return self.width - box[2], box[1], self.width - box[0], box[3]
 
 
 _SECTIONS = frozenset({"section header", "section title", "paragraph title", "subtitle"})
@@ -153,6 +155,21 @@ def fraction_inside(box: Box, outer: Box) -> float:
         return box_area((*map(max, box[:2], outer[:2]), *map(min, box[2:], outer[2:]))) / area  # type: ignore[arg-type]
     x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
     return float(outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3])
+
+
+def union(intervals: Iterable[tuple[float, float]], gap: float = 0.0) -> list[tuple[float, float]]:
+    """Return the union of intervals, from left to right; those nearer than a gap are one.
+
+    >>> union([(4, 6), (0, 2), (1, 3)]), union([(4, 6), (0, 3)], gap=2)
+    ([(0, 3), (4, 6)], [(0, 6)])
+    """
+    joined = list[tuple[float, float]]()
+    for left, right in sorted(intervals):
+        if joined and left - joined[-1][1] < gap:
+            joined[-1] = joined[-1][0], max(joined[-1][1], right)
+        else:
+            joined.append((left, right))
+    return joined
 
 
 def interval_overlap(a: tuple[float, float], b: tuple[float, float]) -> float:

@@ -13,17 +13,13 @@ from itertools import accumulate, groupby, pairwise
 from statistics import median
 from typing import TypeAlias
 
-from advchunk.readers.pages.regions.prose import OPENERS, group_rows, is_on_row, is_right_to_left, join_rows
-from advchunk.readers.pages.regions.shapes import Box, Line, bounding_box, interval_overlap
+from advchunk.readers.pages.regions.prose import OPENERS, group_rows, is_on_row, join_rows
+from advchunk.readers.pages.regions.shapes import Line, bounding_box, interval_overlap
 
 _Gap: TypeAlias = tuple[float, float]
 
 _MOST = 2_000  # texts of a page that are put in order; more are a drawing
-_ROW, _UP = (
-    0.3,
-    0.5,
-)  # in line heights: bottoms of texts on one row differ less; a text this far above the last is a jump
-_NEAR, _FAR = 1.5, 2.5  # in line heights: lines of one block; a single line and the column that it is in
+_ROW, _UP = 0.3, 0.5  # in line heights: bottoms on one row differ less; a text this far above the last is a jump
 _APART = 0.7  # in line heights, of columns
 _FEWEST = 3  # rows of columns that prove something
 _NARROWEST, _FULL = 9.0, 0.7  # width of a column of prose in line heights; of a full line in column widths
@@ -43,24 +39,13 @@ def read_rows(lines: Sequence[Line]) -> list[list[Line]]:
     """
     pieces = [piece for line in lines for piece in (line.cells if not line.font.mono and line.cells else (line,))]
     whole = {id(piece): line for line in lines for piece in line.cells}
-    mirrored, ordered = is_right_to_left(line.text for line in lines), list[Line]()
-    for line, group in groupby(_order(pieces, is_mirrored=mirrored), key=lambda piece: whole.get(id(piece), piece)):
+    if 2 <= len(pieces) <= _MOST and all(piece.is_level for piece in pieces):
+        pieces = _tables(_title_first(_columns(pieces)))
+    ordered = list[Line]()
+    for line, group in groupby(pieces, key=lambda piece: whole.get(id(piece), piece)):
         parts = list(group)
         ordered += [line] if len(parts) == len(line.cells) else parts
-    return join_rows(ordered, right_to_left=mirrored)
-
-
-def _order(pieces: list[Line], *, is_mirrored: bool) -> list[Line]:
-    """Return the texts of a page in the order of the file, except where the page disproves it; a drawing as it is."""
-    if not 2 <= len(pieces) <= _MOST or not all(piece.is_level for piece in pieces):
-        return pieces
-    mirrored = [piece._replace(box=_mirror(piece.box)) if is_mirrored else piece for piece in pieces]
-    own = {id(a): b for a, b in zip(mirrored, pieces, strict=True)}
-    return [own[id(piece)] for piece in _tables(_title_first(_columns(mirrored)))]
-
-
-def _mirror(box: Box) -> Box:
-    return -box[2], box[1], -box[0], box[3]
+    return join_rows(ordered)
 
 
 def _width(piece: Line) -> float:
