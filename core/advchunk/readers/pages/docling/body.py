@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from advchunk.errors import require
 from advchunk.readers.imrad import NumberedHeadings
 from advchunk.readers.inline import format_script
 from advchunk.readers.json import Object
-from advchunk.readers.pages.parsers.elements import ElementWriter
+from advchunk.readers.pages.parsers.elements import ElementWriter, points_place
 from advchunk.readers.table_layout import Cell
 from advchunk.readers.writing import squeeze
 from advchunk.records import BlockKind, Document, Place
@@ -25,6 +26,7 @@ _ITEMS: Sequence[str] = _LABELS["items"]
 _KINDS: Mapping[str, BlockKind] = _LABELS["kinds"]
 _NOTES = frozenset({"text", "paragraph", "caption", "footnote"})  # labels of captions and footnotes of other items
 _CHECKBOXES = {"checkbox_selected": "[x] ", "checkbox_unselected": "[ ] "}
+_NONE = Object({})
 _SCRIPTS = {"super": "sup", "sub": "sub"}
 _OPENING, _CLOSING = frozenset("([{“‘"), frozenset(".,;:!?)]}%’”/")  # noqa: RUF001 - no space after, none before
 
@@ -55,10 +57,15 @@ class Body:
         self._roles: dict[str, BlockKind] = {ref: "footnote" for refs in footnotes.values() for ref in refs}
         self._roles |= {ref: "caption" for refs in captions.values() for ref in refs}
         self._in_tree = {ref for refs in self._children.values() for ref in refs}
-        pages = root.object("pages")
-        self._heights = {str(page): _page_height(pages, page) for page in pages} if pages else {}
+        try:
+            TopologicalSorter(self._children).prepare()
+        except CycleError as error:
+            require(False, "an item must not contain itself", error.args[1][0])
+        pages = root.object("pages") or _NONE
+        sizes = {number: (pages.object(number) or _NONE).object("size") or _NONE for number in pages}
+        self._heights = {str(number): size.number("height") for number, size in sizes.items()}
         # Several titles are titles of slides or chapters, not of the document.
-        titles = [ref for tree in self._trees for ref in self._descendants(tree) if self._is_title(ref)]
+        titles = [ref for ref in self._items if ref in self._in_tree and self._is_title(ref)]
         self._only_title, self._has_titles = titles[0] if len(titles) == 1 else "", len(titles) > 1
         self._title, self._is_furniture, self._headings = "", False, NumberedHeadings()
         self._done, self._numbers = set[str](), Counter[str]()
@@ -66,8 +73,14 @@ class Body:
     def document(self) -> Document:
         """Write all items."""
         for tree in self._trees:
-            self._is_furniture = tree == "#/furniture"  # of schema 1.0; later ones have layers in the body
-            self._walk(tree)
+            self._is_furniture, stack = tree == "#/furniture", [(tree, 0, tree)]  # later schemas have layers in the body
+            while stack:
+                ref, nesting, parent = stack.pop()
+                if ref not in self._done:
+                    self._done.add(ref)
+                    children = self._write(ref, nesting, parent)
+                    nesting += self._label(ref) in {"list", "ordered_list"}
+                    stack += [(child, nesting, ref) for child in reversed(children)]
         own: dict[str, Any] = {"title": self._title, "page_count": len(self._heights)}
         if origin := self._root.object("origin"):
             own |= {key: origin.name(key) for key in ("filename", "mimetype", "binary_hash")}
@@ -84,31 +97,6 @@ class Body:
         if ref not in self._items:  # a path takes time
             require(False, f"{pointer.path} must refer to an item of the document", ref)
         return ref
-
-    def _descendants(self, root: str) -> Iterable[str]:
-        """Return a root and all items below it; refuse cycles."""
-        above, seen, stack = set[str](), dict[str, None](), [(root, True)]
-        while stack:
-            ref, enters = stack.pop()
-            if not enters:
-                above.remove(ref)
-                continue
-            require(ref not in above, "an item must not contain itself", ref)
-            if ref not in seen:
-                seen[ref] = None
-                above.add(ref)
-                stack += [(ref, False), *((child, True) for child in self._children.get(ref, []))]
-        return seen
-
-    def _walk(self, root: str) -> None:
-        stack = [(root, 0, root)]
-        while stack:
-            ref, nesting, parent = stack.pop()
-            if ref not in self._done:
-                self._done.add(ref)
-                children = self._write(ref, nesting, parent)
-                nesting += self._label(ref) in {"list", "ordered_list"}
-                stack += [(child, nesting, ref) for child in reversed(children)]
 
     def _write(self, ref: str, nesting: int, parent: str) -> list[str]:
         """Write an item, and return the items below it that are still to be written."""
@@ -218,9 +206,7 @@ class Body:
 
     def _pairs(self, item: Object) -> Iterator[str]:
         """Yield "key: value" of a form, except of items that are written themselves."""
-        graph = item.object("graph")
-        if graph is None:
-            return
+        graph = item.object("graph") or _NONE
         pointers = [(cell, cell.object("item_ref")) for cell in graph.objects("cells")]
         cells = [cell for cell, ref in pointers if ref is None or self._ref(ref) not in self._in_tree]
         texts = {cell.integer("cell_id"): cell.text("text").strip() for cell in cells}
@@ -264,9 +250,8 @@ class Body:
         return any(child.startswith("#/groups/") and self._label(child) == "inline" for child in children)
 
     def _is_title(self, ref: str) -> bool:
-        item = self._items[ref]
-        is_title = item.text("label") == "title" and _layer(item) == "body"
-        return is_title and (bool(item.text("text").strip()) or self._has_run(ref))
+        is_title = self._label(ref) == "title" and _layer(self._items[ref]) == "body"
+        return is_title and (bool(self._items[ref].text("text").strip()) or self._has_run(ref))
 
 
 def _layer(item: Object) -> str:
@@ -277,44 +262,32 @@ def _layer(item: Object) -> str:
 
 def _annotations(item: Object, key: str, kind: str) -> list[Object]:
     """Return a member of an item's metadata, or else annotations of a kind, as in older schemas."""
-    meta = item.object("meta")
-    member = meta.object(key) if meta else None
+    member = (item.object("meta") or _NONE).object(key)
     return [member] if member else [note for note in item.objects("annotations") if note.text("kind") == kind]
 
 
-def _page_height(pages: Object, number: str) -> float:
-    page = pages.object(number)
-    size = page.object("size") if page else None
-    return size.number("height") if size else 0.0
-
-
 def read_places(item: Object, heights: Mapping[str, float]) -> list[Place]:
-    """Return the places of an item, given the heights of pages."""
-    return [_read_place(source, heights) for source in item.objects("prov")]
-
-
-def _read_place(source: Object, heights: Mapping[str, float]) -> Place:
-    """Return a place measured from the top left; without a box if that needs the page height, which is missing."""
-    page, box = source.integer("page_no"), source.object("bbox")
-    if box is None:
-        return Place(page)
-    left, top, right, bottom = (box.number(side) for side in "ltrb")
-    if box.text("coord_origin") == "BOTTOMLEFT":
-        height = heights.get(str(page), 0.0)
-        top, bottom = height - top, height - bottom
-        if not height:
-            return Place(page)
-    return Place(page, (round(left, 2), round(top, 2), round(right, 2), round(bottom, 2)))
+    """Return the places of an item, measured from the top left; without a box if that needs the height of a page that
+    is not known.
+    """
+    places = list[Place]()
+    for source in item.objects("prov"):
+        page, box = source.integer("page_no"), source.object("bbox")
+        points, height = [box.number(side) for side in "ltrb"] if box else [], heights.get(str(page), 0.0)
+        if box and box.text("coord_origin") == "BOTTOMLEFT":
+            points = [height - side if i % 2 else side for i, side in enumerate(points)] if height else []
+        places.append(points_place(page, points))
+    return places
 
 
 def _inline_text(item: Object) -> tuple[str, str]:
     """Return the text of an item within a paragraph, and "sup", "sub" or ""."""
-    text, label, style = item.text("text"), item.text("label"), item.object("formatting")
+    text, label, style = item.text("text"), item.text("label"), item.object("formatting") or _NONE
     if label == "formula":
         text = f"${text.strip()}$" if text.strip() else item.text("orig")
     elif label == "code" and text.strip():
         text = f"`{text}`" if "`" not in text else f"`` {text} ``"
-    return _CHECKBOXES.get(label, "") + text, _SCRIPTS.get(style.text("script"), "") if style else ""
+    return _CHECKBOXES.get(label, "") + text, _SCRIPTS.get(style.text("script"), "")
 
 
 def _join_inline(items: Iterable[Object]) -> str:
