@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -16,7 +16,7 @@ from advchunk.readers.pages import pdfium, rulings
 from advchunk.readers.pages.pdfium import Image, Scan
 from advchunk.readers.pages.regions import glyphs
 from advchunk.readers.pages.regions.document import DetectedPage, build_document, find_regions
-from advchunk.readers.pages.regions.shapes import Detected, Line
+from advchunk.readers.pages.regions.shapes import Detected
 from advchunk.readers.writing import Furniture, squeeze
 from advchunk.records import Document
 
@@ -80,8 +80,8 @@ def read(
             if lines:
                 may_have_grids = rulings.FEWEST_PATHS <= scan.paths <= pdfium.MOST_PATHS
                 grids = find_grids(number) if may_have_grids else []
-                contents.append(DetectedPage(scan.sheet, lines, _run_detector(find, scan), grids))
-        info = _info(pdfium.properties(pdf))
+                contents.append(DetectedPage(scan.sheet, lines, [*_run_detector(find, scan)], grids))
+        info = pdfium.properties(pdf)
     unread = sum(unreadable.values())
     if blank:
         _log.warning("%s: no text on pages %s, which may be scans", name or id, ", ".join(map(str, blank)))
@@ -94,41 +94,34 @@ def read(
         raise ConfigurationError(msg)
     document = build_document(*find_regions(contents), furniture=furniture, unread=unread)
     origin = {"source": name} if name else {}
-    return _set_metadata(
-        document, id, {**document.metadata, **info, **origin, "page_count": len(numbers), **(metadata or {})}
-    )
+    return _with_metadata(document, id, info, {**origin, "page_count": len(numbers), **(metadata or {})})
 
 
 def _as_detector(detector: Any) -> Detector | None:
-    if detector == "auto":
-        try:
-            _rapid()
-        except MissingExtra as error:
-            _log.warning("PDFs are read by lines, without figures and captions: %s", error)
-            return None
-        return rapid_detector
-    if detector == "rapid":
-        return rapid_detector
-    if isinstance(detector, str) or not (detector is None or callable(detector)):
-        msg = (
-            'detector must be "auto", "rapid", a callable that takes the image of a page, or None for a PDF; '
-            "results of "
-            f"Docling, layoutparser and docTR are passed as JSON instead; got {detector!r}"
-        )
-        raise ConfigurationError(msg)
-    return detector  # type: ignore[no-any-return]
+    rule = 'detector must be "auto", "rapid", a callable that takes the image of a page, or None for a PDF; results of '
+    rule += "Docling, layoutparser and docTR are passed as JSON instead"
+    is_name = isinstance(detector, str) and detector in {"auto", "rapid"}
+    require(is_name or detector is None or callable(detector), rule, detector)
+    if not is_name:
+        return detector  # type: ignore[no-any-return]
+    try:
+        _rapid()
+    except MissingExtra as error:
+        if detector == "rapid":
+            raise
+        _log.warning("PDFs are read by lines, without figures and captions: %s", error)
+        return None
+    return rapid_detector
 
 
-def _run_detector(detector: Detector | None, scan: Scan) -> list[Detected]:
-    """Run a detector on the image of a page, and return its detections in points."""
-    detections = list[Detected]()
+def _run_detector(detector: Detector | None, scan: Scan) -> Iterator[Detected]:
+    """Run a detector on the image of a page, and yield its detections in points."""
     for label, box, score in detector(scan.image) if detector and scan.image is not None else ():
         require(len(box) == 4, "a detector must return boxes of left, top, right, bottom", box)
+        require(bool(np.isfinite(box).all()), "a detector's boxes must be finite", box)
         left, top, right, bottom = (float(x) / scan.scale for x in box)
-        require(bool(np.isfinite([left, top, right, bottom]).all()), "a detector's boxes must be finite", box)
         corners = min(left, right), min(top, bottom), max(left, right), max(top, bottom)
-        detections.append(Detected(str(label), corners, float(score)))
-    return detections
+        yield Detected(str(label), corners, float(score))
 
 
 def rapid_detector(image: Image) -> list[tuple[str, Sequence[float], float]]:
@@ -155,15 +148,13 @@ def _rapid() -> Any:
         logging.disable(before)
 
 
-def _info(info: Mapping[str, str]) -> dict[str, str]:
-    """Return the title of a file, unless it is a file name, and its authors."""
+def _with_metadata(document: Document, id: str, info: Mapping[str, str], metadata: dict[str, Any]) -> Document:
+    """Add the title of a file, unless it is a file name, and its authors, and empty the section title of a heading that
+    repeats the title.
+    """
     title, authors = squeeze(info.get("Title", "")), squeeze(info.get("Author", ""))
-    fields = {"title": "" if _NO_TITLE.fullmatch(title) else title, "authors": authors}
-    return {key: value for key, value in fields.items() if value}
-
-
-def _set_metadata(document: Document, id: str, metadata: dict[str, Any]) -> Document:
-    """Set a document's metadata, and empty the section title of a heading that repeats the document's title."""
+    own = {"title": "" if _NO_TITLE.fullmatch(title) else title, "authors": authors}
+    metadata = {**document.metadata, **{key: value for key, value in own.items() if value}, **metadata}
     title = squeeze(str(metadata.get("title") or "")).casefold()
     blocks = tuple(
         replace(block, title="") if block.kind == "heading" and (block.title or "").casefold() == title else block

@@ -56,7 +56,7 @@ def document(
         failed = getattr(status, "value", status) in {"failure", "skipped"}
         require(not failed, "Docling must have converted the document", errors or status)
         doc = doc.document
-    return _READER.document(doc, id=id, metadata=metadata, furniture=furniture)
+    return read(doc, id=id, metadata=metadata, furniture=furniture)
 
 
 def _write(root: Object, writer: ElementWriter) -> Document:
@@ -69,8 +69,7 @@ def _write(root: Object, writer: ElementWriter) -> Document:
     return Body(root, writer).document()
 
 
-_READER = ElementReader("docling", _write)
-read = _READER.read
+read = ElementReader("docling", _write).read
 
 
 def is_chunk(metadata: Mapping[str, Any]) -> bool:

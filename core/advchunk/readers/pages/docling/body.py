@@ -73,7 +73,8 @@ class Body:
     def document(self) -> Document:
         """Write all items."""
         for tree in self._trees:
-            self._is_furniture, stack = tree == "#/furniture", [(tree, 0, tree)]  # later schemas have layers in the body
+            self._is_furniture = tree == "#/furniture"  # of schema 1.0; later ones have layers in the body
+            stack = [(tree, 0, tree)]
             while stack:
                 ref, nesting, parent = stack.pop()
                 if ref not in self._done:

@@ -53,5 +53,4 @@ def _table(table: Object, writer: ElementWriter) -> str:
     return writer.table_text(cells, table.at("cells"))
 
 
-_READER = ElementReader("doctr", _write)
-read, document = _READER.read, _READER.document
+read = document = ElementReader("doctr", _write).read

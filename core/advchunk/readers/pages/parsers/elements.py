@@ -104,9 +104,9 @@ class ElementReader:
     key: str = ""
 
     def read(
-        self, text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, furniture: Furniture = "drop"
+        self, result: Any, *, id: str = "", metadata: Mapping[str, Any] | None = None, furniture: Furniture = "drop"
     ) -> Document:
-        """Read the JSON of a document.
+        """Read the JSON of a document, or a result of the parser: its objects, or what is in its JSON.
 
         Parameters
         ----------
@@ -118,25 +118,15 @@ class ElementReader:
         ConfigurationError : the JSON cannot be parsed, or is not of this parser; the message has the path.
         MissingExtra : it has HTML, whose parser is not installed.
         """
-        return self._build(load_json(text), id, metadata, furniture)
-
-    def document(
-        self, result: Any, *, id: str = "", metadata: Mapping[str, Any] | None = None, furniture: Furniture = "drop"
-    ) -> Document:
-        """Read a result of the parser, its objects or what is in its JSON; see `read`."""
-        return self._build(to_plain(result), id, metadata, furniture)
-
-    def _build(self, value: Any, id: str, metadata: Mapping[str, Any] | None, furniture: str) -> Document:
         require(furniture in {"drop", "keep"}, "furniture must be 'drop' or 'keep'", furniture)
-        writer = ElementWriter(self.markup, keeps_furniture=furniture == "keep")
+        value = load_json(result) if isinstance(result, str) else _to_plain(result)
         root = Object({self.key: value} if self.key and isinstance(value, list) else value)
-        own = self.write(root, writer)
-        return replace(
-            own, id=id, metadata={key: value for key, value in own.metadata.items() if value} | dict(metadata or {})
-        )
+        own = self.write(root, ElementWriter(self.markup, keeps_furniture=furniture == "keep"))
+        about = {key: value for key, value in own.metadata.items() if value} | dict(metadata or {})
+        return replace(own, id=id, metadata=about)
 
 
-def to_plain(result: Any) -> Any:
+def _to_plain(result: Any) -> Any:
     """Return the content of an object, or of a list of them, as in its JSON."""
     try:
         return json.loads(json.dumps(result, default=_export))

@@ -2,8 +2,8 @@
 
 Blocks with text are regions of their ``type``, and those without are pictures. If texts lie inside blocks without
 text, as the words of OCR or of ``load_pdf`` in the result of a detector alone, they are their contents, and texts
-beside them whose type no detector uses are paragraphs. Types must be names: pass a ``label_map`` to the model. Boxes are
-in layoutparser's unit, pixels. See layoutparser 0.3, ``Layout.to_dict``.
+beside them whose type no detector uses are paragraphs. Types must be names: pass a ``label_map`` to the model. Boxes
+are in layoutparser's unit, pixels. See layoutparser 0.3, ``Layout.to_dict``.
 """
 
 from itertools import compress
@@ -50,8 +50,7 @@ def _page(page: Object, number: int) -> DetectedPage:
     empty = [(block, box) for block, box in blocks if not block.text("text").strip()]
     inside = [any(fraction_inside(box, outer) > _INSIDE for _, outer in empty) for _, box in texts]
     are_lines = [
-        own or (any(inside) and not is_label(block.name("type")))
-        for (block, _), own in zip(texts, inside, strict=True)
+        own or (any(inside) and not is_label(block.name("type"))) for (block, _), own in zip(texts, inside, strict=True)
     ]
     lines = [Line(block.text("text"), box) for block, box in compress(texts, are_lines)]
     detections = [Detected(block.name("type"), box, _score(block)) for block, box in empty]
@@ -75,5 +74,4 @@ def _rectangle(block: Object) -> Box | None:
     return points_box(points)
 
 
-_READER = ElementReader("layoutparser", _write, key="blocks")
-read, document = _READER.read, _READER.document
+read = document = ElementReader("layoutparser", _write, key="blocks").read

@@ -58,5 +58,4 @@ def _delimit(match: re.Match[str]) -> str:
     return f"{sign}{match['formula']}{sign}"
 
 
-_READER = ElementReader("marker", _write)
-read, document = _READER.read, _READER.document
+read = document = ElementReader("marker", _write).read

@@ -66,5 +66,4 @@ def _notes(item: Object, name: str, part: str) -> list[str]:
     return [text for key in keys for text in item.texts(key)]
 
 
-_READER = ElementReader("mineru", _write, key="contents")
-read, document = _READER.read, _READER.document
+read = document = ElementReader("mineru", _write, key="contents").read

@@ -75,5 +75,4 @@ def _places(about: Object) -> list[Place]:
     return [points_place(page, points)]
 
 
-_READER = ElementReader("unstructured", _write, key="elements")
-read, document = _READER.read, _READER.document
+read = document = ElementReader("unstructured", _write, key="elements").read

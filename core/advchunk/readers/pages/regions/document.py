@@ -56,8 +56,8 @@ def find_regions(pages: Iterable[DetectedPage]) -> tuple[list[Region], WordList]
     lines that run up or down the page are found first, by what repeats, by the drawing, by fonts and by heights,
     because detectors find them badly; tables without lines by their columns, where a detector finds none. Detections
     are only approximate: of two in the same place the more confident one counts, a table or figure absorbs everything
-    inside it except its caption, and a paragraph absorbs lines just outside its box that continue it. Then `corrections`
-    correct what the lines disprove. The boxes of regions are those of their lines.
+    inside it except its caption, and a paragraph absorbs lines just outside its box that continue it. `corrections`
+    follow, of what the lines disprove. The boxes of regions are those of their lines.
 
     Pages that are read from right to left are read in a mirror.
     """

@@ -39,11 +39,7 @@ def clean(lines: Iterable[Line]) -> tuple[list[Line], int]:
 
 
 def is_unreadable(character: str) -> bool:
-    r"""Return True if a character has no meaning outside its font.
-
-    >>> is_unreadable("\uf0b7"), is_unreadable("é"), is_unreadable(" ")
-    (True, False, False)
-    """
+    """Return True if a character has no meaning outside its font."""
     return character == UNMAPPED or (category(character) in _UNREADABLE and not character.isspace())
 
 

@@ -88,21 +88,13 @@ def join_lines(lines: Iterable[str], words: WordList = UNKNOWN) -> str:
 
 
 def continues_sentence(above: str, below: str) -> bool:
-    """Return True if the first text does not end a sentence and the second begins in lower case.
-
-    >>> continues_sentence("the court of", "appeal ruled"), continues_sentence("the court.", "appeal")
-    (True, False)
-    """
+    """Return True if the first text does not end a sentence and the second begins in lower case."""
     end = above.rstrip().rstrip(_CLOSERS)[-1:]
     return bool(end) and end not in _ENDS and below.lstrip(OPENERS)[:1].islower()
 
 
 def is_right_to_left(texts: Iterable[str]) -> bool:
-    """Return True if most letters are of a script written from right to left.
-
-    >>> is_right_to_left(["שלום", "ok"]), is_right_to_left(["hello"])
-    (True, False)
-    """
+    """Return True if most letters are of a script written from right to left."""
     counts = Counter(bidirectional(c) in {"R", "AL"} for text in texts for c in text if c.isalpha())
     return counts[True] > counts[False]
 
@@ -192,20 +184,12 @@ def row_text(row: Sequence[Line]) -> str:
 
 
 def is_marker(text: str) -> bool:
-    """Return True if a text is just a bullet or a number.
-
-    >>> is_marker("•"), is_marker("2.1"), is_marker("tea")
-    (True, True, False)
-    """
+    """Return True if a text is just a bullet or a number, such as "2.1"."""
     return (_MARKER.fullmatch(text.strip() + " ") or _NUMBER.fullmatch(text.strip())) is not None
 
 
 def starts_with_bullet(text: str) -> bool:
-    """Return True if a text begins with a bullet.
-
-    >>> starts_with_bullet("• tea"), starts_with_bullet("1. tea")
-    (True, False)
-    """
+    """Return True if a text begins with a bullet, which a number is not."""
     return _BULLET.match(text) is not None
 
 

@@ -97,19 +97,15 @@ _SEPARATOR = re.compile(r"(?<=[a-z])(?=[A-Z])|[\s_-]+")
 def label_kind(label: object) -> tuple[BlockKind, int]:
     """Return the block kind of a detector's label, and the heading level if the label implies one, else 0.
 
-    >>> label_kind("Section-header"), label_kind("figure_caption"), label_kind("TableRegion"), label_kind("Advertisement")
-    (('heading', 2), ('caption', 0), ('table', 0), ('paragraph', 0))
-    """  # noqa: E501
+    >>> label_kind("Section-header"), label_kind("TableRegion"), label_kind("Advertisement")
+    (('heading', 2), ('table', 0), ('paragraph', 0))
+    """
     name = _label_name(label)
     return _kinds().get(name, "paragraph"), 2 if name in _SECTIONS else 0
 
 
 def is_label(label: object) -> bool:
-    """Return True if a detector uses a label.
-
-    >>> is_label("Text"), is_label("Times-Roman")
-    (True, False)
-    """
+    """Return True if a detector uses a label, such as "Text", but not "Times-Roman"."""
     return _label_name(label) in _kinds()
 
 
@@ -127,20 +123,12 @@ def _kinds() -> Mapping[str, BlockKind]:
 
 
 def box_area(box: Box) -> float:
-    """Return the area of a box, 0 if its sides are swapped.
-
-    >>> box_area((0, 0, 2, 3)), box_area((2, 0, 0, 3))
-    (6.0, 0.0)
-    """
+    """Return the area of a box, 0 if its sides are swapped."""
     return float(max(box[2] - box[0], 0) * max(box[3] - box[1], 0))
 
 
 def bounding_box(boxes: Iterable[Box]) -> Box:
-    """Return the smallest box that contains all boxes.
-
-    >>> bounding_box([(0, 0, 1, 1), (2, 3, 4, 5)])
-    (0, 0, 4, 5)
-    """
+    """Return the smallest box that contains all boxes."""
     lefts, tops, rights, bottoms = zip(*boxes, strict=True)
     return min(lefts), min(tops), max(rights), max(bottoms)
 
