@@ -61,49 +61,25 @@ PAGE = made(
 )
 
 
+REGIONS = ["Results\n\nCats nap. Cats purr.", "Cats eat.", "- fish\n\n- mice", "Courts rule.", "Methods\n\nJudges sit."]
+COLUMNS = ["\n\n".join(REGIONS[:3]), *REGIONS[3:]]
+
+
 @pytest.mark.parametrize(
-    ("stops", "expected"),
+    ("stops", "least", "expected"),
     [
-        (
-            "region",
-            [
-                "Results\n\nCats nap. Cats purr.",
-                "Cats eat.",
-                "- fish\n\n- mice",
-                "Courts rule.",
-                "Methods\n\nJudges sit.",
-            ],
-        ),
-        (
-            "column",
-            [
-                "Results\n\nCats nap. Cats purr.\n\nCats eat.\n\n- fish\n\n- mice",
-                "Courts rule.",
-                "Methods\n\nJudges sit.",
-            ],
-        ),
-        (
-            "section",
-            [
-                "Results\n\nCats nap. Cats purr.\n\nCats eat.\n\n- fish\n\n- mice\n\nCourts rule.",
-                "Methods\n\nJudges sit.",
-            ],
-        ),
+        ("region", 0, REGIONS),
+        ("region", 3, [REGIONS[0], "\n\n".join(REGIONS[1:3]), *REGIONS[3:]]),  # those under it share a chunk
+        ("region", 60, COLUMNS),
+        ("column", 60, COLUMNS),
+        ("section", 60, ["\n\n".join(REGIONS[:4]), REGIONS[4]]),
     ],
 )
-def test_no_chunk_crosses_a_hard_stop(stops, expected):
-    least = 0 if stops == "region" else 60  # regions under it share a chunk
+def test_no_chunk_crosses_a_hard_stop(stops, least, expected):
     assert texts(PAGE, hard_stops=stops, min_tokens=least, overlap_tokens=20) == expected
 
 
-def test_short_regions_share_a_chunk_but_not_across_headings_columns_tables_or_figures():
-    column = [
-        "Results\n\nCats nap. Cats purr.\n\nCats eat.\n\n- fish\n\n- mice",
-        "Courts rule.",
-        "Methods\n\nJudges sit.",
-    ]
-    assert texts(PAGE, min_tokens=60, overlap_tokens=20) == column
-    assert texts(PAGE, min_tokens=3)[:2] == ["Results\n\nCats nap. Cats purr.", "Cats eat.\n\n- fish\n\n- mice"]
+def test_short_regions_do_not_share_a_chunk_across_columns_tables_or_figures():
     beside = made(("paragraph", "Cats.", 1, 50, 100), ("paragraph", "Dogs.", 1, 240, 130))  # their boxes touch
     assert texts(beside, min_tokens=60) == ["Cats.", "Dogs."]
     table = made(
@@ -197,14 +173,6 @@ def test_a_table_that_is_split_repeats_its_head_as_context(context):
     assert all(counter(piece.embed_text) == piece.tokens <= 60 for piece in pieces)
 
 
-def test_a_table_head_over_half_of_a_chunk_is_shortened():
-    table = pipe_table([["very " * 20, "long"], *[["a", "b"]] * 40])
-    first, *pieces = chunked(made(("table", table, 1, 50, 50)), split_tables=True, max_tokens=30)
-    assert first.context == ""
-    assert {piece.context for piece in pieces} == {f"| {' '.join(['very'] * 11)} | long |"}
-    assert all(piece.tokens <= 30 for piece in pieces)
-
-
 def test_the_head_of_a_table_is_above_its_rule():
     def head(text):
         head = tables.head(text)
@@ -219,14 +187,6 @@ def test_the_head_of_a_table_is_above_its_rule():
     )
     for text in ("| --- |\n| c |", "leaf 7\nstem 8", "a\n---\nb"):
         assert head(text) == ("", text)
-
-
-def test_padding_does_not_keep_a_head_out_of_the_context():
-    head = "| leaf" + " " * 300 + "| n" + " " * 100 + "|\n|" + "-" * 300 + "|" + "-" * 100 + "|\n"
-    chunks = RecursiveChunker(max_tokens=60, include_context=True).chunk(head + "| tea | 7 |\n" * 60)
-    pieces = [chunk for chunk in chunks if chunk.start >= len(head)]
-    assert pieces
-    assert {piece.context for piece in pieces} == {"| leaf | n |\n| --- | --- |"}
 
 
 # What it is given.
