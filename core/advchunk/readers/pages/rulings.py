@@ -2,13 +2,14 @@
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cache
 from io import BytesIO
 from typing import Any, TypeAlias
 
 from advchunk.errors import import_extra
 from advchunk.readers.pages.regions.grids import Grid
+from advchunk.readers.pages.regions.shapes import Box
 
 FEWEST_PATHS = 4
 """Lines and other shapes of a page that may have tables."""
@@ -25,7 +26,7 @@ def open_rulings(data: bytes, password: str | None, name: str) -> Iterator[FindG
     """Open a PDF when its first grid is asked for; pages that pdfplumber cannot read have none, and a warning says
     so.
     """
-    failures = dict[int, str]()
+    failures, before = dict[int, str](), _LIBRARY.level
     with ExitStack() as stack:
 
         @cache
@@ -34,13 +35,11 @@ def open_rulings(data: bytes, password: str | None, name: str) -> Iterator[FindG
             return stack.enter_context(library.open(BytesIO(data), password=password))
 
         def find(number: int) -> list[Grid]:
-            before = _LIBRARY.level
             _LIBRARY.setLevel(logging.ERROR)  # it warns of fonts, which are not used here
             try:
-                page = opened().pages[number - 1]
-                left, top = page.bbox[:2]
-                tables = page.find_tables()
-                page.close()
+                with closing(opened().pages[number - 1]) as page:
+                    left, top = page.bbox[:2]
+                    rows = [[row.cells for row in table.rows] for table in page.find_tables()]
             except ImportError:
                 raise
             except Exception as error:  # noqa: BLE001 - it raises whatever a damaged page leads it to
@@ -48,7 +47,7 @@ def open_rulings(data: bytes, password: str | None, name: str) -> Iterator[FindG
                 return []
             finally:
                 _LIBRARY.setLevel(before)
-            return [[[_shifted(cell, left, top) for cell in row.cells] for row in table.rows] for table in tables]
+            return [[[cell and _shifted(cell, left, top) for cell in row] for row in table] for table in rows]
 
         yield find
     if failures:
@@ -56,5 +55,5 @@ def open_rulings(data: bytes, password: str | None, name: str) -> Iterator[FindG
         _log.warning("%s: tables that are drawn with lines are not recognized on pages %s: %s", name, pages, reasons)
 
 
-def _shifted(cell: Any, left: float, top: float) -> Any:
-    return cell and (cell[0] - left, cell[1] - top, cell[2] - left, cell[3] - top)
+def _shifted(cell: Box, left: float, top: float) -> Box:
+    return cell[0] - left, cell[1] - top, cell[2] - left, cell[3] - top

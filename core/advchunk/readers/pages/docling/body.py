@@ -1,18 +1,16 @@
 """Write the body of a Docling document: each item once, in its own order."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 from advchunk.errors import require
 from advchunk.readers.imrad import NumberedHeadings
 from advchunk.readers.inline import format_script
 from advchunk.readers.json import Object
-from advchunk.readers.pages.parsers.elements import ElementWriter, points_place
+from advchunk.readers.pages.parsers.elements import ElementWriter, kinds_of, points_place
 from advchunk.readers.table_layout import Cell
 from advchunk.readers.writing import squeeze
 from advchunk.records import BlockKind, Document, Place
@@ -21,9 +19,8 @@ from advchunk.records import BlockKind, Document, Place
 MAX_ITEMS = 250_000
 """Items of a document."""
 
-_LABELS = json.loads(files(__package__).joinpath("labels.json").read_text("utf-8"))
-_ITEMS: Sequence[str] = _LABELS["items"]
-_KINDS: Mapping[str, BlockKind] = _LABELS["kinds"]
+_ITEMS = ("groups", "texts", "pictures", "tables", "key_value_items", "form_items", "field_regions", "field_items")
+_KINDS = kinds_of("docling")
 _NOTES = frozenset({"text", "paragraph", "caption", "footnote"})  # labels of captions and footnotes of other items
 _CHECKBOXES = {"checkbox_selected": "[x] ", "checkbox_unselected": "[ ] "}
 _NONE = Object({})

@@ -5,7 +5,7 @@ is made of the paragraphs and tables in their order; a paragraph in a table come
 in points, those of pictures in pixels. See azure-ai-documentintelligence 1.0.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
 from operator import itemgetter
@@ -16,18 +16,13 @@ import numpy as np
 from advchunk.errors import require
 from advchunk.readers import markdown
 from advchunk.readers.json import Object
-from advchunk.readers.pages.parsers.elements import ElementReader, ElementWriter, check_keys, points_place
+from advchunk.readers.pages.parsers.elements import ElementReader, ElementWriter, check_keys, kinds_of, points_place
 from advchunk.readers.table_layout import Cell
 from advchunk.readers.writing import squeeze
 from advchunk.records import Block, BlockKind, Document, Ints, Place, Span, SpanSet
 from advchunk.text import tiling
 
-_ROLES: Mapping[str, BlockKind] = {
-    **dict.fromkeys(("title", "sectionHeading"), "heading"),
-    **dict.fromkeys(("pageHeader", "pageFooter", "pageNumber"), "furniture"),
-    "footnote": "footnote",
-    "formulaBlock": "formula",
-}
+_ROLES = kinds_of("azure")
 _KEYS = frozenset({
     "apiVersion", "modelId", "stringIndexType", "contentFormat", "content", "pages", "paragraphs", "tables", "figures", "sections",  # noqa: E501
     "keyValuePairs", "styles", "languages", "documents", "warnings",

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from typing import Any
 
 from advchunk.errors import ConfigurationError, first_line, require
@@ -12,7 +13,7 @@ from advchunk.readers.imrad import NumberedHeadings
 from advchunk.readers.json import Object, load_json
 from advchunk.readers.table_layout import Cell, filled_length, lay_out
 from advchunk.readers.writing import Furniture, Writer, pipe_table, squeeze
-from advchunk.records import BlockKind, Document, Place
+from advchunk.records import Block, BlockKind, Document, Place
 
 MAX_TABLE_LENGTH = 25_000_000
 """Characters of all tables of a document, with their spans filled."""
@@ -22,6 +23,12 @@ _EXPORTS: Mapping[str, Mapping[str, Any]] = {
     "as_dict": {}, "export_to_dict": {}, "model_dump": {"mode": "json", "by_alias": True}, "to_dict": {}, "export": {},
     "tolist": {},
 }  # fmt: skip
+
+
+def kinds_of(parser: str) -> Mapping[str, BlockKind]:
+    """Return the block kinds of the types of elements of a parser."""
+    table = json.loads(files(__package__).joinpath("kinds.json").read_text("utf-8"))[parser]
+    return {name: kind for kind, names in table.items() for name in names}
 
 
 class ElementWriter(Writer):
@@ -62,21 +69,20 @@ class ElementWriter(Writer):
 
     def add_markdown(self, text: str, places: Sequence[Place] = ()) -> None:
         """Add the blocks of a Markdown text."""
-        for block in markdown.blocks(text):
-            own = text[slice(*block.span)]
-            if block.kind == "heading":
-                own = block.title or own
-            self.add_element(block.kind, own, block.level, places=places)
+        self._add_blocks(text, markdown.blocks(text), places)
 
     def add_html(self, text: str, kind: BlockKind | None = None, places: Sequence[Place] = ()) -> None:
         """Add the blocks of an HTML fragment, or its text as one block of a kind; a table keeps its rows."""
         part = html.read(text)
-        blocks = part.blocks or ()
-        if kind is None or (kind == "table" and any(block.kind == "table" for block in blocks)):
-            for block in blocks:
-                self.add_element(block.kind, part.text[slice(*block.span)], block.level, places=places)
+        if kind is None or (kind == "table" and any(block.kind == "table" for block in part.blocks or ())):
+            self._add_blocks(part.text, part.blocks or (), places)
         else:
             self.add_element(kind, part.text, int(kind == "item"), places=places)
+
+    def _add_blocks(self, text: str, blocks: Iterable[Block], places: Sequence[Place]) -> None:
+        for block in blocks:
+            own = (block.kind == "heading" and block.title) or text[slice(*block.span)]
+            self.add_element(block.kind, own, block.level, places=places)
 
     def table_text(self, cells: Sequence[Cell], path: str) -> str:
         """Return the text of a table; `ConfigurationError` with the path if its cells are nowhere, or too large."""

@@ -6,24 +6,14 @@ beside them whose type no detector uses are paragraphs. Types must be names: pas
 are in layoutparser's unit, pixels. See layoutparser 0.3, ``Layout.to_dict``.
 """
 
-from itertools import compress
-
 from advchunk.errors import require
 from advchunk.readers.json import Object
 from advchunk.readers.pages.parsers.elements import ElementReader, ElementWriter, check_keys, points_box
+from advchunk.readers.pages.regions import shapes
 from advchunk.readers.pages.regions.corrections import Part
 from advchunk.readers.pages.regions.document import DetectedPage, read_detected
 from advchunk.readers.pages.regions.prose import join_lines
-from advchunk.readers.pages.regions.shapes import (
-    Box,
-    Detected,
-    Line,
-    Sheet,
-    bounding_box,
-    fraction_inside,
-    is_label,
-    label_kind,
-)
+from advchunk.readers.pages.regions.shapes import Box, Detected, Line, Sheet, bounding_box, fraction_inside
 from advchunk.records import Document
 
 _VERBATIM = frozenset({"table", "figure", "code", "formula"})
@@ -49,23 +39,18 @@ def _page(page: Object, number: int) -> DetectedPage:
     texts = [(block, box) for block, box in blocks if block.text("text").strip()]
     empty = [(block, box) for block, box in blocks if not block.text("text").strip()]
     inside = [any(fraction_inside(box, outer) > _INSIDE for _, outer in empty) for _, box in texts]
-    are_lines = [
-        own or (any(inside) and not is_label(block.name("type"))) for (block, _), own in zip(texts, inside, strict=True)
+    lines, parts = list[Line](), list[Part]()
+    for (block, box), is_inside in zip(texts, inside, strict=True):
+        (kind, level), text = shapes.label_kind(block.name("type")), block.text("text")
+        if is_inside or (any(inside) and not shapes.is_label(block.name("type"))):
+            lines.append(Line(text, box))
+        else:
+            own = text if kind in _VERBATIM else join_lines(text.splitlines())
+            parts.append(Part(kind, level, [Line(text, box)], own, is_whole=True))
+    detections = [
+        Detected(block.name("type"), box, block.number("score") if "score" in block else 1.0) for block, box in empty
     ]
-    lines = [Line(block.text("text"), box) for block, box in compress(texts, are_lines)]
-    detections = [Detected(block.name("type"), box, _score(block)) for block, box in empty]
-    parts = [_part(*text) for text, is_line in zip(texts, are_lines, strict=True) if not is_line]
     return DetectedPage(sheet, lines, detections, fixed=parts, is_ordered=False)
-
-
-def _part(block: Object, box: Box) -> Part:
-    (kind, level), text = label_kind(block.name("type")), block.text("text")
-    own = text if kind in _VERBATIM else join_lines(text.splitlines())
-    return Part(kind, level, [Line(text, box)], own, is_whole=True)
-
-
-def _score(block: Object) -> float:
-    return block.number("score") if "score" in block else 1.0
 
 
 def _rectangle(block: Object) -> Box | None:

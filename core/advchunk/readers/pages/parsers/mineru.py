@@ -4,23 +4,11 @@ Tables keep their captions and footnotes beside them; a picture is its descripti
 thousandths of the page.
 """
 
-from collections.abc import Mapping
-
 from advchunk.readers.json import Object
-from advchunk.readers.pages.parsers.elements import ElementReader, ElementWriter, check_keys, points_place
+from advchunk.readers.pages.parsers.elements import ElementReader, ElementWriter, check_keys, kinds_of, points_place
 from advchunk.records import BlockKind, Document, Place
 
-_FURNITURE = frozenset({"header", "footer", "page_number", "aside_text", "discarded"})
-_KINDS: Mapping[str, BlockKind] = {
-    **dict.fromkeys(_FURNITURE, "furniture"),
-    "page_footnote": "footnote",
-    "equation": "formula",
-    "interline_equation": "formula",
-    "code": "code",
-    "table": "table",
-    "chart": "table",
-    "image": "figure",
-}
+_KINDS = kinds_of("mineru")
 _BODIES = {"table": "table_body", "chart": "content", "code": "code_body", "image": "content"}
 
 

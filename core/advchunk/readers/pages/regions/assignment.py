@@ -11,16 +11,7 @@ from advchunk.readers.pages.regions.grouping import belong_together, cluster
 from advchunk.readers.pages.regions.order import reading_order
 from advchunk.readers.pages.regions.prose import group_rows, is_marker, join_rows, region_text, row_text, split_marked
 from advchunk.readers.pages.regions.setting import Setting
-from advchunk.readers.pages.regions.shapes import (
-    Box,
-    Detected,
-    Line,
-    Region,
-    Sheet,
-    box_area,
-    fraction_inside,
-    interval_overlap,
-)
+from advchunk.readers.pages.regions.shapes import Box, Detected, Line, Region, Sheet, box_area, fraction_inside
 from advchunk.readers.writing import cell_texts
 from advchunk.records import BlockKind
 
@@ -114,7 +105,7 @@ def _divide(row: Sequence[Line], detections: Sequence[Detected]) -> Iterator[lis
 
 def _is_field(row: Sequence[Line]) -> bool:
     """Return True if a row has a gap as wide as that between a label and its value, but not just one after a marker."""
-    gaps = [-interval_overlap(a.box[::2], b.box[::2]) >= _TAB * b.height for a, b in pairwise(row)]
+    gaps = [-shapes.interval_overlap(a.box[::2], b.box[::2]) >= _TAB * b.height for a, b in pairwise(row)]
     return any(gaps[1:] if is_marker(row[0].text) else gaps)
 
 

@@ -61,16 +61,16 @@ def find_regions(pages: Iterable[DetectedPage]) -> tuple[list[Region], WordList]
 
     Pages that are read from right to left are read in a mirror.
     """
-    pages = [page._replace(detections=deduplicate(page.detections)) for page in pages]
+    pages = [*pages]
     mirrored = [is_right_to_left(line.text for line in _all_lines(page)) for page in pages]
     pages = [_mirror(page) if is_mirrored else page for page, is_mirrored in zip(pages, mirrored, strict=True)]
     running = running_heads((page.sheet, _all_lines(page)) for page in pages)
-    rows, read = [_read_rows(page, running) for page in pages], list[DetectedPage]()
-    for page, page_rows in zip(pages, rows, strict=True):
-        tables = aligned_tables(page_rows) if page.is_ordered else []
-        read.append(page._replace(detections=deduplicate([*page.detections, *tables])))
-    usual, regions = _usual(read), list[Region]()
-    for page, page_rows, is_mirrored in zip(read, rows, mirrored, strict=True):
+    rows = [_read_rows(page, running) for page in pages]
+    for i, page in enumerate(pages):
+        tables = aligned_tables(rows[i]) if page.is_ordered else []
+        pages[i] = page._replace(detections=deduplicate([*page.detections, *tables]))
+    usual, regions = _usual(pages), list[Region]()
+    for page, page_rows, is_mirrored in zip(pages, rows, mirrored, strict=True):
         for region in _page_regions(page, page_rows, running, usual):
             regions.append(region._replace(box=page.sheet.mirror(region.box)) if is_mirrored else region)
     return regions, usual.words
@@ -110,7 +110,7 @@ def _page_regions(
     setting, fixed, rest = usual.on_page([line for row in rows for line in row]), [*page.fixed], rows
     for grid in page.grids:
         if table := read_grid(grid, rest, usual.words):
-            fixed.append(Part("table", 0, table.lines, table.text))
+            fixed.append(table)
             taken = {id(line) for line in table.lines}
             rest = [[line for line in row if id(line) not in taken] for row in rest]
     fixed += find_code([row for row in rest if row], setting)
@@ -254,8 +254,7 @@ def _continues_table(above: Region, places: Sequence[Place], below: Region) -> b
     return (
         above.kind == below.kind == "table"
         and below.page == places[-1].page + 1
-        and first.startswith("|")
-        and second.startswith("|")
+        and first[:1] == second[:1] == "|"
         and first.count("|") == second.count("|")
         and abs(above.box[0] - below.box[0]) <= _EDGE * (above.box[2] - above.box[0])
     )

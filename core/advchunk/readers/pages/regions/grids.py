@@ -4,10 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from statistics import median
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
+from advchunk.readers.pages.regions.corrections import Part
 from advchunk.readers.pages.regions.prose import UNKNOWN, WordList, is_marker, region_text, table_rows
 from advchunk.readers.pages.regions.shapes import Box, Detected, Line, bounding_box, box_area, fraction_inside, union
 from advchunk.readers.writing import pipe_table
@@ -28,14 +29,7 @@ _MOST_ROWS = 2  # of a grid, over which a cell of several lines may reach
 _FILLED = 1 / 3  # of the cells: those of a drawing are mostly empty
 
 
-class GridTable(NamedTuple):
-    """A table: the lines in it, and its rows as a pipe table."""
-
-    lines: list[Line]
-    text: str
-
-
-def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: WordList = UNKNOWN) -> GridTable | None:
+def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: WordList = UNKNOWN) -> Part | None:
     """Return the table in a grid on a page, given its rows; None if the grid has no two rows and columns with text.
 
     A grid that frames something else, a part of many rows, or cells that the file reads line by line, is no table.
@@ -43,10 +37,8 @@ def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: WordList = UNKN
     boxes = [box for row in grid for box in row if box]
     outer = bounding_box(boxes)
     parts = [[line for line in row if fraction_inside(line.box, outer) > 1 / 2] for row in page]
-    inside, torn = (
-        [line for part in parts for line in part],
-        [0 < len(a) < len(b) for a, b in zip(parts, page, strict=True)],
-    )
+    inside = [line for part in parts for line in part]
+    torn = [0 < len(a) < len(b) for a, b in zip(parts, page, strict=True)]
     pieces = [piece for line in inside for piece in line.cells or (line,)]
     texts, outside, order = defaultdict[Box, list[Line]](list), 0, list[tuple[int, int]]()
     places = {box: (i, j) for i, row in enumerate(grid) for j, box in enumerate(row) if box}
@@ -58,9 +50,7 @@ def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: WordList = UNKN
     jumps = [range(above + 1, below + 1) for (below, _), (above, _) in pairwise(order) if 0 < below - above <= most]
     continued = {i for jump in jumps for i in jump}
     starts = list(accumulate(i not in continued for i in range(len(grid))))
-    cells = [
-        (starts[i], j) for i, j in order
-    ]  # the file has them one after the other, unless lines between rows are missing
+    cells = [(starts[i], j) for i, j in order]  # one after the other, unless lines between rows are missing
     merged = list[list[list[Line]]]()
     for i, row in enumerate(grid):
         own = [texts[box] if box else [] for box in row]
@@ -80,7 +70,7 @@ def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: WordList = UNKN
         and sum(torn) <= _MOST_OUTSIDE * sum(map(bool, parts))
         and sum(map(len, filled)) <= _LONGEST * len(filled)
     )
-    return GridTable(inside, pipe_table(rows)) if is_table else None
+    return Part("table", 0, inside, pipe_table(rows)) if is_table else None
 
 
 def _owners(pieces: Sequence[Line], boxes: Sequence[Box]) -> Iterator[tuple[int, float]]:
