@@ -148,11 +148,6 @@ def test_an_answer_without_tei_is_an_error(answer, rule):
     ("data", "kind"),
     [
         (b"PK\x03\x04\x14\x00", "a zip archive, such as an Office document or EPUB"),
-        (b"\x1f\x8b\x08", "gzip"),
-        (b"\n<?xml version='1.0'?><TEI/>", "XML or HTML"),
-        (b"%!PS-Adobe", "PostScript"),
-        (b"\x89PNG\r\n", "a PNG image"),
-        (b"Just text", "b'Just text'"),
         (b"", "nothing"),
         (b" " * 1024 + PDF, "b'   "),
     ],
@@ -162,9 +157,8 @@ def test_files_that_are_not_pdfs_are_never_sent(tmp_path, data, kind):
     path.write_bytes(data)
     with Grobid(ANSWER) as server:
         for pdf, name in ((data, "bytes"), (path, "given.pdf")):
-            with pytest.raises(ConfigurationError) as caught:
+            with pytest.raises(ConfigurationError, match=f"^{name} must be a PDF, got {kind}"):
                 client(server).process(pdf)
-            assert str(caught.value).startswith(f"{name} must be a PDF, got {kind}")
         assert server.asked == []
 
 

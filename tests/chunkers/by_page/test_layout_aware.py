@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from advchunk.chunkers.by_page.layout_aware import LayoutAwareChunker
 from advchunk.models.counters import as_counter
 from advchunk.readers.writing import Writer, pipe_table
 from advchunk.records import Place, Segmentation
-from advchunk.text import tables
 from pdfs import Paper
 
 DATA = Path(__file__).parents[2] / "data"
@@ -173,22 +171,6 @@ def test_a_table_that_is_split_repeats_its_head_as_context(context):
     assert all(counter(piece.embed_text) == piece.tokens <= 60 for piece in pieces)
 
 
-def test_the_head_of_a_table_is_above_its_rule():
-    def head(text):
-        head = tables.head(text)
-        return head.text(), text[head.end :]
-
-    assert head("a | b\n:-- | --:\nc | d") == ("| a | b |\n| --- | --- |", "c | d")
-    assert head("> | a |\n> | - |\n> | b |") == ("| a |\n| --- |", "> | b |")
-    assert head("| a |\n| b |\n| --- |\n| c |") == ("| a |\n| b |\n| --- |", "| c |")
-    assert head("|| a \\| b |   c|\n|---|:-------:|---|\n|1|2|3|") == (
-        "|  | a \\| b | c |\n| --- | --- | --- |",
-        "|1|2|3|",
-    )
-    for text in ("| --- |\n| c |", "leaf 7\nstem 8", "a\n---\nb"):
-        assert head(text) == ("", text)
-
-
 # What it is given.
 
 
@@ -282,18 +264,3 @@ def test_a_pdf_is_chunked_column_by_column_with_its_pages(tmp_path):
     assert "Judges" in by_lines.chunk(by_lines.read_file(path))[-1].text
     with pytest.raises(ConfigurationError, match="detector must be"):
         LayoutAwareChunker(detector="doctr").read_file(path)
-
-
-def test_regions_tile_the_text_and_the_model_is_called_once():
-    class Counting:
-        asked = 0
-
-        def embed(self, texts):
-            self.asked += 1
-            return [[1.0, len(text)] for text in texts]
-
-    model = Counting()
-    chunks = LayoutAwareChunker(embedder=model, fallback=None).chunk(PAGE)
-    assert "".join(chunk.text for chunk in chunks) == PAGE.text
-    assert all(a.end == b.start for a, b in pairwise(chunks))
-    assert model.asked == 1
