@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress, pairwise
+from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -175,28 +175,25 @@ def _rename_section(chunk: Chunk) -> Chunk:
 
 
 def _drop_references(document: Document) -> Document:
-    """Return a document without its references and their headings."""
-    text, blocks = document.text, list[Block]()
-    kept, last, level = np.ones(len(text) + 1, dtype=bool), 0, 0
+    """Return a document without its references and their headings, and the white space before them."""
+    text, blocks, kept, level, last, size = document.text, list[Block](), list[Span](), 0, 0, 0
     for block in document.blocks or ():
         if block.kind == "heading" and (not level or block.level <= level):
-            title = parse_heading(heading_text(text[slice(*block.span)])).title.casefold().strip(" .:")
+            title = parse_heading(_title(document, block)).title.casefold().strip(" .:")
             level = block.level if title in _REFERENCES else 0
-        if level or block.kind == "reference":
-            kept[last : block.span.end] = False
-        else:
-            blocks.append(block)
-        last = block.span.end
-    if not kept[last - 1]:  # drop the white space at the end, too
-        kept[last:-1] = False
-    if kept.all():
-        return document
-    moved, offsets, places = (np.cumsum(kept) - 1).tolist(), document.offsets, np.flatnonzero(kept[:-1])
+        start, end = block.span
+        if not level and block.kind != "reference":
+            kept.append(Span(last, end))
+            blocks.append(replace(block, span=Span(start - last + size, end - last + size)))
+            size += end - last
+        last = end
+    if kept and kept[-1].end == last:  # else the white space at the end goes, too
+        kept.append(Span(last, len(text)))
+    offsets = document.offsets
     if offsets is not None:
-        offsets = offsets[np.append(places, places[-1:] + 1 if len(places) else 0)]
-    spans = [Span(moved[start], moved[end - 1] + 1) for start, end in (block.span for block in blocks)]
-    shifted = tuple(replace(block, span=span) for block, span in zip(blocks, spans, strict=True))
-    return replace(document, text="".join(compress(text, kept)), blocks=shifted, offsets=offsets)
+        ends = [offsets[kept[-1].end :][:1]] if kept else [offsets[:1]]
+        offsets = np.concatenate([*(offsets[slice(*span)] for span in kept), *ends])
+    return replace(document, text="".join(text[slice(*span)] for span in kept), blocks=tuple(blocks), offsets=offsets)
 
 
 def _join_whole(units: Units, blocks: Iterable[Block]) -> Units:
