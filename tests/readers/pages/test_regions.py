@@ -36,13 +36,13 @@ def prose(count, top=300.0):
     return [wide(f"{FULL}{i}", top + 12 * i) for i in range(count)]
 
 
-def found(lines, *detections, ordered=False):
+def regions_of(lines, *detections, ordered=False):
     """Return the regions of a page, whose lines have no order."""
     return find_regions([DetectedPage(SHEET, lines, detections, is_ordered=ordered)])[0]
 
 
 def outlined(lines, *detections):
-    return [(region.kind, region.text) for region in found(lines, *detections)]
+    return [(region.kind, region.text) for region in regions_of(lines, *detections)]
 
 
 # The order of a page.
@@ -139,7 +139,7 @@ FONTS = st.sampled_from([BODY, BODY, BOLD, Font("Type", mono=True), Font()])
     st.booleans(),
 )
 def test_every_letter_is_in_one_region_and_no_heading_is_long(lines, detections, ordered):
-    regions = found(lines, *detections, ordered=ordered)
+    regions = regions_of(lines, *detections, ordered=ordered)
     letters = Counter(letter for region in regions for letter in region.text if letter.isalpha())
     assert letters == Counter(letter for line in lines for letter in line.text)
     assert all(region.text or region.kind in {"table", "figure"} for region in regions)
@@ -151,8 +151,8 @@ def test_time_grows_with_the_number_of_lines_side_by_side():
     def beside(count):
         return [line(f"w{i}", 4.0 * i, 100, width=2.0) for i in range(count)]
 
-    assert sum(len(region.text.split()) for region in found(beside(500))) == 500
-    check_growth(found, beside, 500)
+    assert sum(len(region.text.split()) for region in regions_of(beside(500))) == 500
+    check_growth(regions_of, beside, 500)
 
 
 def test_a_line_goes_to_the_box_that_has_more_of_it_and_then_to_the_smaller():
@@ -160,13 +160,13 @@ def test_a_line_goes_to_the_box_that_has_more_of_it_and_then_to_the_smaller():
         Detected("Footnote", (0, 0, 300, 300)), Detected("Title", (0, 0, 300, 12)), Detected("Text", (0, 305, 300, 400))
     ]  # fmt: skip
     lines = [line("Head", 0, 0), line("body", 0, 40), line("most", 0, 293), line("below", 0, 340)]
-    kinds = {region.text: region.kind for region in found(lines, *detections)}
+    kinds = {region.text: region.kind for region in regions_of(lines, *detections)}
     assert kinds == {"Head": "heading", "body": "footnote", "most": "footnote", "below": "paragraph"}
 
 
 def test_a_box_that_is_too_short_still_has_the_paragraph_whole():
     lines = [line(f"row{i}", 50, 100 + 12 * i, width=200.0) for i in range(6)]
-    (region,) = found(lines, Detected("Text", (50, 112, 230, 150)))
+    (region,) = regions_of(lines, Detected("Text", (50, 112, 230, 150)))
     assert (region.text, region.box) == ("row0 row1 row2 row3 row4 row5", (50, 100, 250, 170))
 
 
@@ -233,7 +233,7 @@ def test_heading_number_stays_out_of_the_column_beside_it(number, title, left):
     words = ("Outlook", "tea") if left < number else ("שלום", "מים")
     lines = [line(words[1], left, 100 + 12 * i, width=255.0 if left < number else 200.0) for i in range(4)]
     lines += [line("5", number, 112, 6.0), line(words[0], title, 112, 30.0)]
-    assert {region.text for region in found(lines)} >= {" ".join([words[1]] * 4)}
+    assert {region.text for region in regions_of(lines)} >= {" ".join([words[1]] * 4)}
 
 
 @pytest.mark.parametrize("ordered", [False, True])
@@ -242,7 +242,7 @@ def test_a_page_in_hebrew_is_read_from_the_right(ordered):
         [wide(word, 100 + 12 * i, x, 200.0) for i in range(4)] for word, x in (("שלום", 350.0), ("מים", 50.0))
     )
     lines = [*right, *left] if ordered else [*left, *right]
-    regions = found(lines, ordered=ordered)
+    regions = regions_of(lines, ordered=ordered)
     assert [(region.text, region.box[0]) for region in regions] == [
         ("שלום " * 3 + "שלום", 350),
         ("מים " * 3 + "מים", 50),
@@ -256,7 +256,7 @@ def test_footnotes_are_read_after_their_page_and_furniture_around_it():
     }  # fmt: skip
     lines = [line(text, left, top) for text, (_, left, top) in places.items()]
     detections = [Detected(label, (left, top, left + 100, top + 12)) for label, left, top in places.values()]
-    assert [region.text for region in found(lines, *detections)] == ["head", "left", "right", "note", "end"]
+    assert [region.text for region in regions_of(lines, *detections)] == ["head", "left", "right", "note", "end"]
 
 
 # Corrections of detections by the lines in them.

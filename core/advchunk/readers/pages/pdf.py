@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from advchunk.errors import ConfigurationError, MissingExtra, require
-from advchunk.readers.pages import pdfium, rulings
+from advchunk.readers.pages import pdfium
 from advchunk.readers.pages.pdfium import Image, Scan
-from advchunk.readers.pages.regions import glyphs
 from advchunk.readers.pages.regions.document import DetectedPage, build_document, find_regions
+from advchunk.readers.pages.regions.grids import FEWEST_PATHS, open_grids
 from advchunk.readers.pages.regions.shapes import Detected
 from advchunk.readers.writing import Furniture, squeeze
 from advchunk.records import Document
@@ -68,19 +68,16 @@ def read(
     name = "" if isinstance(source, bytes) else fspath(source)
     find, data = _as_detector(detector), pdfium.load(source, name or id or "this")
     contents, blank, unreadable = list[DetectedPage](), list[int](), dict[int, int]()
-    with (
-        pdfium.open_pdf(data, password) as pdf,
-        rulings.open_rulings(data, password, name or id or "PDF") as find_grids,
-    ):
+    with pdfium.open_pdf(data, password) as pdf, open_grids(data, password, name or id or "PDF") as find_grids:
         numbers = pdfium.page_numbers(len(pdf), pages)
         for number in numbers:
             scan = pdfium.scan_page(pdf, number, render=find is not None)
-            lines, unreadable[number] = glyphs.clean(scan.lines)
-            blank += [] if scan.lines else [number]
-            if lines:
-                may_have_grids = rulings.FEWEST_PATHS <= scan.paths <= pdfium.MOST_PATHS
-                grids = find_grids(number) if may_have_grids else []
-                contents.append(DetectedPage(scan.sheet, lines, [*_run_detector(find, scan)], grids))
+            unreadable[number] = scan.unreadable
+            if scan.lines:
+                grids = find_grids(number) if FEWEST_PATHS <= scan.paths <= pdfium.MOST_PATHS else []
+                contents.append(DetectedPage(scan.sheet, scan.lines, [*_run_detector(find, scan)], grids))
+            elif not scan.unreadable:
+                blank.append(number)
         info = pdfium.properties(pdf)
     unread = sum(unreadable.values())
     if blank:

@@ -33,8 +33,8 @@ def _page(page: Object, writer: ElementWriter) -> DetectedPage:
         if (text := " ".join(word.text("value") for word in line.objects("words"))).strip():
             lines.append(Line(text, box_of(line)))
     layout = page.objects("layout")
-    found = layout or [item for block in blocks for item in block.objects("artifacts")]
-    detections = [Detected(item.text("type"), box_of(item), item.number("confidence")) for item in found]
+    items = layout or [item for block in blocks for item in block.objects("artifacts")]
+    detections = [Detected(item.text("type"), box_of(item), item.number("confidence")) for item in items]
     if not layout:
         detections += [Detected("text", box_of(block)) for block in blocks]
     tables = [(box_of(table), _table(table, writer)) for table in page.objects("tables")]

@@ -7,10 +7,9 @@ from statistics import median
 
 from advchunk.readers.pages.regions import shapes
 from advchunk.readers.pages.regions.corrections import Part
-from advchunk.readers.pages.regions.grouping import belong_together, cluster
+from advchunk.readers.pages.regions.grouping import Setting, belong_together, cluster
 from advchunk.readers.pages.regions.order import reading_order
 from advchunk.readers.pages.regions.prose import group_rows, is_marker, join_rows, region_text, row_text, split_marked
-from advchunk.readers.pages.regions.setting import Setting
 from advchunk.readers.pages.regions.shapes import Box, Detected, Line, Region, Sheet, box_area, fraction_inside
 from advchunk.readers.writing import cell_texts
 from advchunk.records import BlockKind

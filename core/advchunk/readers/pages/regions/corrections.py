@@ -11,9 +11,8 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple, TypeAlias, get_args
 
-from advchunk.readers.pages.regions.grouping import belong_together, cluster
+from advchunk.readers.pages.regions.grouping import Setting, belong_together, cluster
 from advchunk.readers.pages.regions.prose import group_rows, is_list, region_text, starts_with_bullet
-from advchunk.readers.pages.regions.setting import Setting
 from advchunk.readers.pages.regions.shapes import Line, bounding_box, interval_overlap
 from advchunk.records import BlockKind
 

@@ -10,6 +10,7 @@ from advchunk.errors import require
 from advchunk.readers.pages.regions.assignment import arrange, cut_rows, deduplicate, part_regions, pictures
 from advchunk.readers.pages.regions.corrections import Part, correct, find_code, fixed_part
 from advchunk.readers.pages.regions.grids import Grid, aligned_tables, read_grid
+from advchunk.readers.pages.regions.grouping import Setting
 from advchunk.readers.pages.regions.prose import (
     UNKNOWN,
     WordList,
@@ -19,7 +20,6 @@ from advchunk.readers.pages.regions.prose import (
     join_lines,
 )
 from advchunk.readers.pages.regions.running import is_in_margin, running_heads
-from advchunk.readers.pages.regions.setting import Setting
 from advchunk.readers.pages.regions.shapes import Detected, Line, Region, Sheet, bounding_box, fraction_inside
 from advchunk.readers.pages.regions.stream import read_rows
 from advchunk.readers.writing import Furniture, Writer, left_out, squeeze

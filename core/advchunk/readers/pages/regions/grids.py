@@ -1,20 +1,32 @@
 """Find and read tables without a model: those whose cells are drawn with lines, and those whose columns are apart."""
 
+import logging
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from functools import cache
+from io import BytesIO
 from itertools import accumulate, pairwise
 from statistics import median
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from advchunk.errors import import_extra
 from advchunk.readers.pages.regions.corrections import Part
 from advchunk.readers.pages.regions.prose import UNKNOWN, WordList, is_marker, region_text, table_rows
 from advchunk.readers.pages.regions.shapes import Box, Detected, Line, bounding_box, box_area, fraction_inside, union
 from advchunk.readers.writing import pipe_table
 
 Grid: TypeAlias = list[list[Box | None]]
-"""The cells of each row of a table; None where a cell of another row or column reaches over."""
+"""The cells of each row of a table, in points, origin top left; None where a cell of another row or column reaches
+over.
+"""
+FEWEST_PATHS = 4
+"""Lines and other shapes of a page that may have tables."""
+
+_LIBRARY = logging.getLogger("pdfminer")
+_log = logging.getLogger("advchunk")
 
 _LONGEST = 300  # mean characters of a cell: boxes with more are not cells but the columns of a page
 _FEWEST = 3  # rows of a table without lines that have text in two columns or more
@@ -27,6 +39,44 @@ _MOSTLY = 0.75  # of the texts of a column, or of the rows
 _MOST_OUTSIDE = 0.1  # of the texts: lines between some cells are missing
 _MOST_ROWS = 2  # of a grid, over which a cell of several lines may reach
 _FILLED = 1 / 3  # of the cells: those of a drawing are mostly empty
+
+
+@contextmanager
+def open_grids(data: bytes, password: str | None, name: str) -> Iterator[Callable[[int], list[Grid]]]:
+    """Open a PDF with pdfplumber, and yield a function that returns the grids that are drawn on a page, by its number;
+    pages that pdfplumber cannot read have none, and a warning says so.
+    """
+    failures, before = dict[int, str](), _LIBRARY.level
+    with ExitStack() as stack:
+
+        @cache
+        def opened() -> Any:
+            library = import_extra("pdfplumber", "pdf")
+            return stack.enter_context(library.open(BytesIO(data), password=password))
+
+        def find(number: int) -> list[Grid]:
+            _LIBRARY.setLevel(logging.ERROR)  # it warns of fonts, which are not used here
+            try:
+                with closing(opened().pages[number - 1]) as page:
+                    left, top = page.bbox[:2]
+                    rows = [[row.cells for row in table.rows] for table in page.find_tables()]
+            except ImportError:
+                raise
+            except Exception as error:  # noqa: BLE001 - it raises whatever a damaged page leads it to
+                failures[number] = type(error).__name__
+                return []
+            finally:
+                _LIBRARY.setLevel(before)
+            return [[[cell and _shifted(cell, left, top) for cell in row] for row in table] for table in rows]
+
+        yield find
+    if failures:
+        pages, reasons = ", ".join(map(str, failures)), ", ".join(sorted({*failures.values()}))
+        _log.warning("%s: tables that are drawn with lines are not recognized on pages %s: %s", name, pages, reasons)
+
+
+def _shifted(cell: Box, left: float, top: float) -> Box:
+    return cell[0] - left, cell[1] - top, cell[2] - left, cell[3] - top
 
 
 def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: WordList = UNKNOWN) -> Part | None:
