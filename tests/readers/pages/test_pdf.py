@@ -311,6 +311,37 @@ def test_short_columns_and_titles_are_read_in_the_order_of_the_file():
     ]
 
 
+def raised(*pieces):
+    """Return a page with a line whose pieces are in the text, or after "^" or "_" above or below it."""
+    rises = {"^": "4 Ts /F1 7 Tf", "_": "-2 Ts /F1 7 Tf"}
+    shown = (f"{rises.get(piece[0], '0 Ts /F1 11 Tf')} ({piece.lstrip('^_')}) Tj" for piece in pieces)
+    return Paper().page().raw(f"BT 60 600 Td {' '.join(shown)} ET")
+
+
+@pytest.mark.parametrize(
+    ("paper", "text"),
+    [
+        (raised("It has 2", "^30", " bytes, 10", "^-9", " m, and H", "_2", "O."), "It has 2³⁰ bytes, 10⁻⁹ m, and H2O."),
+        (
+            raised("As in our work", "^12,13", ", it is 5 km", "^2", " and 2", "_10", "."),
+            "As in our work[12,13], it is 5 km2 and 2₁₀.",
+        ),
+        (
+            raised("Up to ", "^1", "/4 inch, x", "^n+1", ", the 1", "^st", " time"),
+            "Up to 1/4 inch, x^(n+1), the 1st time",
+        ),
+        (raised("^1", " A note, in 2", "^30"), "1 A note, in 2³⁰"),
+        (
+            Paper().page().text(60, 140, "It has 2", 11).text(98, 136, "30", 7).text(108, 140, "bytes.", 11),
+            "It has 2³⁰ bytes.",
+        ),
+        (Paper().page().text(60, 140, "Of 2", 11).text(96, 136, "30", 7), "Of 2 30"),  # too far away
+    ],
+)
+def test_numbers_above_and_below_others_are_marked(paper, text):
+    assert pdf.read(paper.data(), detector=None).text == text
+
+
 def test_characters_without_meaning_are_left_out_with_a_warning(caplog):
     paper = Paper().page().lines(60, 100, wrapped(PROSE)).text(60, 300, "glyphs glyphs", font="symbols")
     paper.page().text(60, 100, "Tea").text(80, 100, "x", font="symbols").text(88, 100, "cup")

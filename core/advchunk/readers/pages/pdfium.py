@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advchunk.errors import ConfigurationError, import_extra, require
+from advchunk.readers.inline import join_scripts
 from advchunk.readers.magic import require_pdf
 from advchunk.readers.pages.regions.shapes import Box, Font, Line, Sheet, bounding_box, box_area, interval_overlap
 from advchunk.readers.writing import squeeze
@@ -57,6 +58,8 @@ _SPELT = re.compile(
 _MOSTLY = 0.7  # of the words
 _TILTED = 2.0  # times the height of its letters: a higher line runs up or down the page
 _PURE = 0.9  # of a monospaced line; the rest may be symbols
+_SMALL, _RAISED, _BESIDE = 0.92, 0.15, 0.3  # of the height of the character before: raised or lowered ones, a gap
+_SCRIPT = re.compile(r"(?:[^\W\d_][+−–-])?[+−–-]?\d[\d,.;–\s+−-]{0,12}")
 
 
 class _Characters(NamedTuple):
@@ -277,7 +280,7 @@ def _build_line(part: _Characters) -> Iterator[Line]:
     for i, (box, following) in enumerate(pairwise(boxes)):  # PDFium splits this ligature in the wrong order
         if box == following and characters[i] in _ALEFS and characters[i + 1] == _LAM:
             characters[i : i + 2] = _LAM, characters[i]
-    raw = "".join("-" if character == _HYPHEN else character for character in characters)
+    raw = _mark_scripts(["-" if character == _HYPHEN else character for character in characters], boxes)
     raw = _LIGATURES.sub(lambda match: normalize("NFKC", match[0]), _HIDDEN.sub("", raw))
     text = squeeze(raw.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))  # PDFium may split pairs
     visible = [i for i, c in enumerate(characters) if not c.isspace() and box_area(boxes[i])]
@@ -288,3 +291,32 @@ def _build_line(part: _Characters) -> Iterator[Line]:
         highest = max(boxes[i][3] - boxes[i][1] for i in visible)
         is_level = box[3] - box[1] <= _TILTED * highest
         yield Line(text + " " * raw[-1].isspace(), box, font._replace(mono=is_mono), is_level)
+
+
+def _mark_scripts(characters: Sequence[str], boxes: Sequence[Box]) -> str:
+    """Return the text of a line, in which small numbers right beside and above or below the others are marked."""
+    pieces, base, last = [("", "")], -1, -1  # the last characters: that is neither raised nor lowered, and any
+    for i, (character, box) in enumerate(zip(characters, boxes, strict=True)):
+        text, tag = pieces[-1]
+        if not character.isspace():
+            tag = _script(boxes[base], boxes[last], box) if base >= 0 else ""
+            base, last = base if tag else i, i
+        elif box_area(box) and not tag:  # a space that is in the file, as before a fraction
+            base = -1
+        pieces[-1:] = [(text + character, tag)] if tag == pieces[-1][1] else [pieces[-1], (character, tag)]
+    marked = list[tuple[str, str]]()
+    for text, tag in pieces:
+        if tag and _SCRIPT.fullmatch(own := text.rstrip()):
+            marked[-1] = marked[-1][0].rstrip(), ""
+            marked += [(own, tag), (text[len(own) :], "")]
+        else:
+            marked.append((text, ""))
+    return join_scripts(marked)
+
+
+def _script(base: Box, last: Box, box: Box) -> str:
+    """Return "sup" or "sub" for the box of a character that is raised or lowered right beside another, else ""."""
+    height = base[3] - base[1]
+    if box[3] - box[1] > _SMALL * height or abs(box[0] - last[2]) > _BESIDE * height:
+        return ""
+    return "sup" if box[3] < base[3] - _RAISED * height else "sub" if box[3] > base[3] else ""
