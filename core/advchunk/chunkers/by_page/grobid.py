@@ -104,9 +104,7 @@ class GrobidSectionChunker(GrobidSectionParams, ExperimentalChunker, SectionedCh
 
 
 class _Section(NamedTuple):
-    """The parts that a heading adds to its title; the number of the outermost heading, and the parts, of the text below
-    it.
-    """
+    """The parts that a heading adds to its title; the outermost heading, and the parts, of the text below it."""
 
     titled: tuple[str, ...]
     outermost: int

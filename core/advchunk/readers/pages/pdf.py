@@ -146,9 +146,7 @@ def _rapid() -> Any:
 
 
 def _with_metadata(document: Document, id: str, info: Mapping[str, str], metadata: dict[str, Any]) -> Document:
-    """Add the title of a file, unless it is a file name, and its authors, and empty the section title of a heading that
-    repeats the title.
-    """
+    """Add the title and authors of a file, and empty the section title of a heading that repeats the title."""
     title, authors = squeeze(info.get("Title", "")), squeeze(info.get("Author", ""))
     own = {"title": "" if _NO_TITLE.fullmatch(title) else title, "authors": authors}
     metadata = {**document.metadata, **{key: value for key, value in own.items() if value}, **metadata}

@@ -75,9 +75,7 @@ class _Characters(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """A page: its size, its lines, the numbers of its unreadable characters and of its drawn shapes, its image if there
-    is one, and the image's pixels per point.
-    """
+    """A page: its size and lines; numbers of unreadable characters and drawn shapes; its image, if any, and scale."""
 
     sheet: Sheet
     lines: list[Line]

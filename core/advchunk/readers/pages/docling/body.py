@@ -38,9 +38,7 @@ class _Run(NamedTuple):
 
 
 class Body:
-    """The tree of the items of a document of schema 1.x; `ConfigurationError` for a value of the wrong type, a dangling
-    reference, an item in itself, or too many.
-    """
+    """The items of a document; `ConfigurationError` for a dangling reference, an item in itself, or too many."""
 
     def __init__(self, root: Object, writer: ElementWriter) -> None:
         self._root, self._writer = root, writer
@@ -265,9 +263,7 @@ def _annotations(item: Object, key: str, kind: str) -> list[Object]:
 
 
 def read_places(item: Object, heights: Mapping[str, float]) -> list[Place]:
-    """Return the places of an item, measured from the top left; without a box if that needs the height of a page that
-    is not known.
-    """
+    """Return the places of an item from the top left, without boxes on pages whose height is not known."""
     places = list[Place]()
     for source in item.objects("prov"):
         page, box = source.integer("page_no"), source.object("bbox")

@@ -151,9 +151,7 @@ def _export(item: Any) -> Any:
 
 
 def check_keys(item: Object, *keys: str) -> Object:
-    """Return an object that has at least one of the keys that all of its kind have; raise `ConfigurationError` if it
-    does not.
-    """
+    """Return an object that has one of the keys that all of its kind have, or raise `ConfigurationError`."""
     rule = f"{item.path or 'the root'} must have {' or '.join(keys)}"
     require(any(key in item for key in keys), rule, [*item][:10])
     return item

@@ -47,9 +47,7 @@ def _write_item(item: Object, name: str, writer: ElementWriter, places: list[Pla
 
 
 def _notes(item: Object, name: str, part: str) -> list[str]:
-    """Return the captions or footnotes of a table, picture or listing; MinerU 1 calls those of pictures
-    ``img_caption``.
-    """
+    """Return the captions or footnotes of a table, picture or listing, also of pictures of MinerU 1."""
     keys = [f"{name}_{part}", *([f"img_{part}"] if name == "image" else [])]
     return [text for key in keys for text in item.texts(key)]
 

@@ -120,9 +120,7 @@ def contents(part: Part, _: Setting) -> Iterator[Part]:
 
 
 def headings_of_prose(part: Part, setting: Setting) -> Iterator[Part]:
-    """Read a heading as text if it is too long, breaks off in a hyphen, or looks like the text: detectors see the space
-    above it.
-    """
+    """Read a heading as text if it is too long, breaks off, or looks like the text: it has space above it."""
     text = " ".join(line.text for line in part.lines).strip()
     is_plain = bool(setting.height) and not any(_is_prominent(line, setting) for line in part.lines)
     is_prose = (
@@ -141,9 +139,7 @@ def references_of_prose(part: Part, _: Setting) -> Iterator[Part]:
 
 
 def lists(part: Part, _: Setting) -> Iterator[Part]:
-    """Read text as a list from its first bullet on, or if it begins with a number, and others follow, whatever its
-    label.
-    """
+    """Read text as a list from its first bullet on, or if it begins with a number, and others follow."""
     rows = group_rows(part.lines)
     first = next((i for i, row in enumerate(rows) if starts_with_bullet(row[0].text)), len(rows))
     if part.kind != "reference" and is_list(rows):

@@ -136,9 +136,7 @@ def _rank(page: DetectedPage, part: Part) -> int:
 
 
 def _usual(pages: Sequence[DetectedPage]) -> Setting:
-    """Return the setting of the lines outside of tables and code, which may be most of a file; of all lines if prose is
-    rare.
-    """
+    """Return the setting of lines outside of tables and code, which may be most of a file; of all if prose is rare."""
     lines, prose = [line for page in pages for line in page.lines], list[Line]()
     for page in pages:
         boxes = [detection.box for detection in page.detections if detection.kind == "table"]
@@ -208,9 +206,7 @@ def _level(region: Region, usual: float) -> int:
 
 
 def _join_regions(regions: Iterable[Region], words: WordList, counts: Counter[str]) -> list[tuple[Region, list[Place]]]:
-    """Return the regions that become blocks, and their places: paragraphs joined, and pictures as places of
-    captions.
-    """
+    """Return the regions that become blocks, joined, and their places; those of pictures are in captions."""
     parts, pictures = list[tuple[Region, list[Place]]](), list[Region]()
     last = -1  # index of the paragraph that may continue
     for region in regions:
@@ -247,9 +243,7 @@ def _continues(above: Region, below: Region) -> bool:
 
 
 def _continues_table(above: Region, places: Sequence[Place], below: Region) -> bool:
-    """Return True if a table has as many columns as the one before it, which ends the page before and begins at the
-    same edge.
-    """
+    """Return True if a table continues one of as many columns, which ends the page before, at the same edge."""
     first, second = (region.text.split("\n", 1)[0] for region in (above, below))
     return (
         above.kind == below.kind == "table"

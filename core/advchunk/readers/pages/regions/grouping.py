@@ -49,9 +49,7 @@ class Setting(NamedTuple):
 
     @property
     def reach(self) -> float:
-        """Largest distance of the lines of one paragraph, in line heights: boxes of scans vary more than those of
-        fonts.
-        """
+        """Largest distance of the lines of one paragraph, in line heights; boxes of scans vary more."""
         return self.leading + (_LOOSE if self.height else _LOOSEST)
 
     @property

@@ -248,9 +248,7 @@ def _join_wrapped(cells: Sequence[list[str]], tops: Sequence[float], words: Word
 
 
 def _split_cells(rows: Sequence[Sequence[Line]]) -> list[list[Line]]:
-    """Divide lines into cells at the gaps that run through most rows: narrow columns have gaps no wider than some
-    spaces.
-    """
+    """Divide lines into cells at the gaps that run through most rows, which may be as narrow as some spaces."""
     fine = [[cell for line in row for cell in (line.cells or (line,))] for row in rows]
     seen, split = fine[:_SEEN_ROWS], list[list[Line]]()
 

@@ -24,9 +24,7 @@ _COUNT = re.compile(
 
 
 def running_heads(pages: Iterable[tuple[Sheet, Sequence[Line]]]) -> set[int]:
-    """Return the lines, by ``id``, whose text is at the same place on three pages, apart from other text, or counts the
-    pages.
-    """
+    """Return the lines, by ``id``, that three pages have at the same place, apart from text, or that count pages."""
     groups = defaultdict[tuple[object, ...], list[tuple[int, Line]]](list)
     for sheet, lines in pages:
         for line, is_apart in _edge_lines(sheet, lines):

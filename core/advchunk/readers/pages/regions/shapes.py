@@ -115,9 +115,7 @@ def _label_name(label: object) -> str:
 
 @cache
 def _kinds() -> Mapping[str, BlockKind]:
-    """Return the kinds of the labels of PubLayNet, DocLayNet, CDLA, PRImA, Newspaper Navigator, DocStructBench,
-    PP-DocLayout.
-    """
+    """Return the kinds of the labels of PubLayNet, DocLayNet, CDLA, PRImA, DocStructBench, PP-DocLayout, and others."""
     table = json.loads(files("advchunk.readers.pages.regions").joinpath("labels.json").read_text(encoding="utf-8"))
     return {label: kind for kind, labels in table.items() for label in labels}
 

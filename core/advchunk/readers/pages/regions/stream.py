@@ -64,9 +64,7 @@ def _title_first(pieces: list[Line]) -> list[Line]:
 
 
 def _tables(pieces: Sequence[Line]) -> list[Line]:
-    """Read row by row what is read column by column, if rows are level and a column has numbers, or labels before
-    it.
-    """
+    """Read row by row what is read column by column, if rows are level and a column has numbers or labels."""
     segments, ordered = [[pieces[0]]], list[Line]()
     for a, b in pairwise(pieces):
         if (b.box[1] + b.box[3]) / 2 < a.box[1] - _UP * min(a.height, b.height):
@@ -142,9 +140,7 @@ def _gaps(row: Sequence[Line]) -> list[_Gap]:
 
 
 def _is_prose(pieces: Iterable[Line]) -> bool:
-    """Return True if texts are lines of a column of prose: they fill its width, begin in lower case, and have no
-    gaps.
-    """
+    """Return True if texts are lines of a column of prose: they fill it, begin in lower case, have no gaps."""
     rows = group_rows(pieces)
     if len(rows) < _FEWEST:
         return False
