@@ -281,15 +281,23 @@ def test_what_is_left_out_is_counted():
 FIELDS = [("Account number", "DE12"), ("Branch", "Berlin"), ("Amount due", "80.20"), ("Opened on", "3 May 2026")]
 
 
-@pytest.mark.parametrize("by_column", [False, True])
-def test_a_label_and_its_value_are_on_one_line(by_column):
-    pairs = [(f"{label}:" if by_column else label, value) for label, value in FIELDS]
+@pytest.mark.parametrize(
+    ("by_column", "colon", "bold"), [(False, "", False), (True, ":", False), (True, "", True), (True, "", False)]
+)
+def test_a_label_and_its_value_are_on_one_line(by_column, colon, bold):
+    pairs = [(label + colon, "Lee" if bold else value) for label, value in FIELDS]
     cells = [(x, 100 + 18 * i, pair[j]) for i, pair in enumerate(pairs) for j, x in enumerate((60, 220))]
     paper = Paper().page()
     for x, y, text in sorted(cells) if by_column else cells:
-        paper.text(x, y, text)
+        paper.text(x, y, text, bold=bold and x == 60)
     lines = pdf.read(paper.data(), detector=None).text.replace(" |", "").replace("| ", "").splitlines()
     assert [" ".join(pair) in lines for pair in pairs] == [True] * 4
+
+
+def test_addresses_side_by_side_are_read_one_after_the_other():
+    left, right = ["Ann Lee", "Kettle Ltd.", "12 Tea Road", "Leeds"], ["Bob Roe", "Tea House", "9 Leaf Lane", "York"]
+    paper = Paper().page().lines(60, 130, left).lines(315, 130, right)
+    assert pdf.read(paper.data(), detector=None).text.split() == " ".join([*left, *right]).split()
 
 
 def test_columns_of_prose_that_the_file_reads_across_are_read_one_after_the_other():

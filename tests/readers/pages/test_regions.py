@@ -146,13 +146,25 @@ def test_every_letter_is_in_one_region_and_no_heading_is_long(lines, detections,
     assert all(len(region.text.split()) <= 20 for region in regions if region.kind == "heading")
 
 
-@pytest.mark.slow
-def test_time_grows_with_the_number_of_lines_side_by_side():
-    def beside(count):
-        return [line(f"w{i}", 4.0 * i, 100, width=2.0) for i in range(count)]
+SHAPES = {
+    "side by side": lambda i, _: line(f"w{i}", 4.0 * i, 100, width=2.0),
+    "a paragraph": lambda i, _: line(f"words of line {i} go on", 50, 12.0 * i, 300),
+    "upward": lambda i, n: line(f"w{i}", 3.0 * i, 12.0 * (n - i), 20),
+    "many columns": lambda i, n: line(f"t{i}", 30 * (i // (n // 50)), 14 * (i % (n // 50)), 20),
+    "two columns": lambda i, _: line(f"words that fill the line and go on {i}", 50 + 300 * (i % 2), 12 * (i // 2), 250),
+    "one place": lambda i, _: line(f"w{i}", 50, 50, 20),
+}
 
-    assert sum(len(region.text.split()) for region in regions_of(beside(500))) == 500
-    check_growth(regions_of, beside, 500)
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_time_grows_with_the_number_of_lines(shape, ordered):
+    check_growth(
+        lambda lines: build_document(regions_of(lines, ordered=ordered)),
+        lambda count: [SHAPES[shape](i, count) for i in range(count)],
+        1000,
+    )
 
 
 def test_a_line_goes_to_the_box_that_has_more_of_it_and_then_to_the_smaller():

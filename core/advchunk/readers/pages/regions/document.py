@@ -207,29 +207,43 @@ def _level(region: Region, usual: float) -> int:
 
 def _join_regions(regions: Iterable[Region], words: WordList, counts: Counter[str]) -> list[tuple[Region, list[Place]]]:
     """Return the regions that become blocks, joined, and their places; those of pictures are in captions."""
-    parts, pictures = list[tuple[Region, list[Place]]](), list[Region]()
+    parts, pictures = list[list[Region]](), list[Region]()
     last = -1  # index of the paragraph that may continue
     for region in regions:
         if not region.text.strip():
             pictures.append(region)
-        elif region.kind == "paragraph" and last >= 0 and _continues(above := parts[last][0], region):
-            text, places = join_lines([above.text, region.text], words), [*parts[last][1], _place(region)]
-            counts["hyphens"] += above.text.count("-") + region.text.count("-") - text.count("-")
-            parts[last] = above._replace(text=text), places
-        elif parts and _continues_table(*parts[-1], region):
-            above, places = parts[-1]
-            joined = _join_tables(above.text, region.text)
-            counts["repeated table headers"] += joined.count("\n") < f"{above.text}\n{region.text}".count("\n") - 1
-            parts[-1] = above._replace(text=joined), [*places, _place(region)]
+        elif region.kind == "paragraph" and last >= 0 and _continues(parts[last][-1], region):
+            parts[last].append(region)
+        elif parts and _continues_table(parts[-1][-1], region):
+            parts[-1].append(region)
         else:
-            parts.append((region, [_place(region)]))
+            parts.append([region])
             if region.kind not in _FLOATING:
                 last = len(parts) - 1 if region.kind == "paragraph" else -1
+    joined = [(_join(part, words, counts), [*map(_place, part)]) for part in parts]
     for picture in pictures:
-        captions = [part for part in parts if part[0].kind == "caption" and part[0].page == picture.page]
+        captions = [part for part in joined if part[0].kind == "caption" and part[0].page == picture.page]
         if captions:
             min(captions, key=lambda part: _distance(part[0], picture))[1].append(_place(picture))
-    return parts
+    return joined
+
+
+def _join(parts: Sequence[Region], words: WordList, counts: Counter[str]) -> Region:
+    """Return the parts of a paragraph, or of a table, as one region; a header that is repeated is in it once."""
+    first, *rest = parts
+    if not rest:
+        return first
+    if first.kind == "paragraph":
+        text = join_lines([part.text for part in parts], words)
+        counts["hyphens"] += sum(part.text.count("-") for part in parts) - text.count("-")
+        return first._replace(text=text)
+    tables = [part.text.split("\n") for part in parts]
+    repeats = [table[:2] == tables[0][:2] for table in tables[1:]]
+    counts["repeated table headers"] += sum(repeats)
+    rows = [
+        table[2:] if is_same else [table[0], *table[2:]] for table, is_same in zip(tables[1:], repeats, strict=True)
+    ]
+    return first._replace(text="\n".join([first.text, *(row for own in rows for row in own)]))
 
 
 def _place(region: Region) -> Place:
@@ -242,22 +256,16 @@ def _continues(above: Region, below: Region) -> bool:
     return (not sizes[0] or sizes[1] <= 1.25 * sizes[0]) and continues_sentence(above.text, below.text)
 
 
-def _continues_table(above: Region, places: Sequence[Place], below: Region) -> bool:
+def _continues_table(above: Region, below: Region) -> bool:
     """Return True if a table continues one of as many columns, which ends the page before, at the same edge."""
     first, second = (region.text.split("\n", 1)[0] for region in (above, below))
     return (
         above.kind == below.kind == "table"
-        and below.page == places[-1].page + 1
+        and below.page == above.page + 1
         and first[:1] == second[:1] == "|"
         and first.count("|") == second.count("|")
         and abs(above.box[0] - below.box[0]) <= _EDGE * (above.box[2] - above.box[0])
     )
-
-
-def _join_tables(above: str, below: str) -> str:
-    """Join the parts of a table; a header that is repeated is in it once."""
-    head, rule, *rows = below.split("\n")
-    return "\n".join([above, *([] if above.startswith(f"{head}\n{rule}") else [head]), *rows])
 
 
 def _distance(a: Region, b: Region) -> float:

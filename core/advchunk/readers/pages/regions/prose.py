@@ -166,7 +166,8 @@ def table_rows(rows: Iterable[Sequence[Line]]) -> list[list[Line]]:
     for row in rows:
         top = min(line.box[1] for line in row)
         start = len(joined)
-        while start and top < max(line.box[3] for line in joined[start - 1]) - _ROW * row[0].height:
+        height = _ROW * row[0].height
+        while 0 < start >= len(joined) - _MOST_LINES and top < max(line.box[3] for line in joined[start - 1]) - height:
             start -= 1
         if len(joined) - start <= _MOST_LINES:
             joined[start:] = [[line for other in [*joined[start:], row] for line in other]]

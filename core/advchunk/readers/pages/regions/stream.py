@@ -4,7 +4,8 @@ Three things do:
 
 1. The file has the title last: what is above all other text goes before it.
 2. The file reads across columns of prose, line by line. They are read one after the other.
-3. The file reads a table with a column of numbers, or of labels, column by column. It is read row by row.
+3. The file reads a table with a column of numbers, or of labels, or a list of fields, column by column. It is read row
+   by row.
 """
 
 import re
@@ -93,8 +94,17 @@ def _beside(left: Sequence[Line], right: Sequence[Line]) -> list[Line]:
     level = sum(any(abs(row[0].box[3] - q.box[3]) <= _ROW * q.height for q in a) for row in group_rows(b))
     numbers = sum(_NUMBER.fullmatch(p.text) is not None for p in b)
     labels = sum(p.text.rstrip().endswith(":") for p in a)
-    is_table = numbers >= _MOSTLY * len(b) or labels >= _MOSTLY * len(a)
+    is_table = (
+        numbers >= _MOSTLY * len(b) or labels >= _MOSTLY * len(a) or (len(a) == len(b) == level and _is_fields(a, b))
+    )
     return [*a, *b] if is_table and level >= max(_FEWEST, _MOSTLY * max(len(a), len(b))) else []
+
+
+def _is_fields(labels: Sequence[Line], values: Sequence[Line]) -> bool:
+    """Return True if values are in another font than their labels, or most have digits, and no label has."""
+    digits = [sum(any(map(str.isdigit, piece.text)) for piece in column) for column in (labels, values)]
+    other = not {piece.font for piece in labels} & {piece.font for piece in values}
+    return other or (not digits[0] and 2 * digits[1] >= len(values))
 
 
 def _columns(pieces: list[Line]) -> list[Line]:
