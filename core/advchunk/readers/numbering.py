@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from advchunk.records import Block, BlockKind
+from advchunk.text.tiling import has_one
 
 Value: TypeAlias = tuple[int, ...]
 
@@ -85,20 +86,10 @@ _LEADERS = re.compile(
     r"\.{4,}|(?:\. ){3}|…{2}|·{4,}|_{4,}|\.{2}[\s.]*+[0-9]{1,4}\s*+\Z"
 )  # a table of contents, or a form
 _DOTS: Final = ("..", ". .", "…", "··", "__")  # one of them is in each
-_REFERENCES: Final = frozenset(
-    word
-    for words in _WORDS.values()
-    for single in words.split("|")
-    for word in (single, single.lower(), f"{single}s", f"{single.lower()}s")
-) | {
-    "§§",
-    "paragraph",
-    "paragraphs",
-    "Paragraph",
-    "Absatz",
-    "No.",
-    "Nr.",
-}  # at the end of a line, with the number in the next
+# Words at the end of a line, with the number in the next.
+_REFERENCES: Final = {"§§", "paragraph", "paragraphs", "Paragraph", "Absatz", "No.", "Nr."} | {
+    form + plural for word in _KINDS for form in (word, word.lower()) for plural in ("", "s")
+}
 EDGES = " \t\u3000\xa0*_.:–—-"
 TITLE_LENGTH: Final = 100  # most characters of a title
 _TITLE_WORDS: Final = 14
@@ -109,22 +100,14 @@ _SCANNED: frozenset[BlockKind] = frozenset({"paragraph", "item", "heading"})
 
 
 class Mark(NamedTuple):
-    """The beginning of a line that may begin a unit.
-
-    Parameters
-    ----------
-    line, start, end : offsets of the line, of its label, and of the end of the label.
-    readings : style and value of each way in which the label can be read: "(i)" is a letter or a Roman number.
-    number : the number as it is written, without punctuation.
-    in_heading : True if the line is a heading of the text's format.
-    """
+    """The beginning of a line that may begin a unit: offsets of the line, and of the start and the end of its label."""
 
     line: int
     start: int
     end: int
-    readings: tuple[tuple[str, Value], ...]
-    number: str
-    in_heading: bool
+    readings: tuple[tuple[str, Value], ...]  # style and value of each: "(i)" is a letter or a Roman number
+    number: str  # as it is written, without punctuation
+    in_heading: bool  # the line is a heading of the text's format
 
 
 def find_marks(flat: str, blocks: Sequence[Block]) -> list[Mark]:
@@ -137,17 +120,14 @@ def find_marks(flat: str, blocks: Sequence[Block]) -> list[Mark]:
     marks = list[Mark]()
     for match in matches:
         line, start, end = match.start(), match.start("label") - 1, match.end("label") - 1
-        kind: BlockKind = "paragraph"
-        if blocks:
-            place = bisect_left(ends, start + 1)
-            inside = place < len(blocks) and blocks[place].span.start <= start
-            kind = blocks[place].kind if inside else "code"
+        place = bisect_left(ends, start + 1)
+        inside = place < len(blocks) and blocks[place].span.start <= start
+        kind: BlockKind = "paragraph" if not blocks else blocks[place].kind if inside else "code"
         in_heading = kind == "heading"
         if kind not in _SCANNED or (match["hash"] and not in_heading):
             continue
         rest = flat[end : end_of_line(flat, end)]
-        tail = rest[-200:]
-        if (any(dots in tail for dots in _DOTS) and _LEADERS.search(tail)) or _is_reference(flat, line):
+        if (has_one(rest[-200:], _DOTS) and _LEADERS.search(rest[-200:])) or _is_reference(flat, line):
             continue
         if (readings := tuple(_read_label(match, rest, in_heading))) and (number := _number(match)):
             marks.append(Mark(line, start, end, readings, number, in_heading))
@@ -283,12 +263,10 @@ def is_title(rest: str) -> bool:
 
 def is_capitalized(title: str) -> bool:
     """Return True if most longer words of a title begin with a capital."""
-    words = [word.lstrip("\"“„«'’‘([") for word in title.split()]
-    words = [word for word in words if word[:1].isalpha()]
+    words = [word for word in (word.lstrip("\"“„«'’‘([") for word in title.split()) if word[:1].isalpha()]
     long = [word for word in words if len(word) > 3] or words
-    return (
-        bool(words) and not words[0][0].islower() and 5 * sum(not word[0].islower() for word in long) >= 3 * len(long)
-    )
+    is_first = bool(words) and not words[0][0].islower()
+    return is_first and 5 * sum(not word[0].islower() for word in long) >= 3 * len(long)
 
 
 def end_of_line(flat: str, offset: int) -> int:

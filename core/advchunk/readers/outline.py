@@ -49,22 +49,20 @@ _MAX_STEP: Final = 3  # of a number that skips others
 
 @dataclass(eq=False, slots=True)
 class _Run:
-    """Members of one style that are numbered on under one parent.
-
-    Parameters
-    ----------
-    outer : the open run of the same style in which this one began at its first number again.
-    continues : True if it goes on from a run under another parent, as articles do across chapters.
-    skips : members that do not have the next number.
-    """
+    """Members of one style that are numbered on under one parent."""
 
     style: str
     parent: _Unit | None
-    outer: _Run | None = None
-    continues: bool = False
-    skips: int = 0
+    outer: _Run | None = None  # the open run of the same style in which this one began at its first number again
+    continues: bool = False  # a run under another parent, as articles do across chapters
+    skips: int = 0  # members that do not have the next number
     members: list[_Unit] = field(default_factory=list)
     accepted: bool = False
+
+    @property
+    def is_named(self) -> bool:
+        """True if its units have a word, as in "Article 5"."""
+        return self.style.split(" ")[0] in RANKS
 
     @property
     def form(self) -> tuple[str, int]:
@@ -74,23 +72,15 @@ class _Run:
 
 @dataclass(eq=False, slots=True)
 class _Unit:
-    """A numbered unit.
-
-    Parameters
-    ----------
-    index : its place among the marks.
-    title : its label and its title, as one line.
-    body : where its text begins, after the lines of its title; its own start if its title is run in.
-    """
+    """A numbered unit."""
 
     mark: Mark
     style: str
     value: Value
     run: _Run
-    index: int
-    title: str = ""
-    body: int = 0
-    level: int = 0
+    index: int  # its place among the marks
+    title: str = ""  # its label and its title, as one line
+    body: int = 0  # where its text begins, after the lines of its title; 0 if its title is run in
     clause: str = ""
 
 
@@ -197,8 +187,8 @@ def _read_runs(marks: Sequence[Mark]) -> list[_Run]:
     runs, stack = list[_Run](), list[_Run]()  # the stack has the open runs, outermost first
     last = dict[str, Value]()  # of each style
     for index, mark in enumerate(marks):
-        place = _continued(mark, stack, skipping=False) or _begun(mark, stack, last)
-        if (place := place or _continued(mark, stack, skipping=True)) is None:
+        place = _continued(mark, stack) or _begun(mark, stack, last) or _continued(mark, stack, skipping=True)
+        if place is None:
             continue
         run, depth, style, value = place
         del stack[depth:]
@@ -222,15 +212,13 @@ class _Place(NamedTuple):
     value: Value
 
 
-def _continued(mark: Mark, stack: Sequence[_Run], *, skipping: bool) -> _Place | None:
+def _continued(mark: Mark, stack: Sequence[_Run], *, skipping: bool = False) -> _Place | None:
     """Return the place of a mark in the innermost open run that it continues, or with ``skipping`` nearly continues.
 
     Headings of the text's format first continue runs of such headings, and other lines those of other lines.
     """
-    alike = [i for i in reversed(range(len(stack))) if stack[i].members[-1].mark.in_heading == mark.in_heading]
-    for i in dict.fromkeys([*alike, *reversed(range(len(stack)))]):
-        run = stack[i]
-        before = run.members[-1].value
+    for i in sorted(range(len(stack)), key=lambda i: (stack[i].members[-1].mark.in_heading != mark.in_heading, -i)):
+        run, before = stack[i], stack[i].members[-1].value
         for style, value in mark.readings:
             if style != run.style or len(value) != len(before):
                 continue
@@ -274,11 +262,8 @@ def _begun(mark: Mark, stack: Sequence[_Run], last: Mapping[str, Value]) -> _Pla
 
 def _outer(style: str, value: Value, stack: Sequence[_Run]) -> _Run | None:
     """Return the open run of the style that a new run may be inside of, or take the place of."""
-    return next((run for run in reversed(stack) if _is_alike(run, style, value)), None)
-
-
-def _is_alike(run: _Run, style: str, value: Value) -> bool:
-    return run.style == style and len(run.members[-1].value) == len(value)
+    alike = (run for run in reversed(stack) if (run.style, len(run.members[-1].value)) == (style, len(value)))
+    return next(alike, None)
 
 
 def _depth(style: str, stack: Sequence[_Run]) -> int:
@@ -288,9 +273,8 @@ def _depth(style: str, stack: Sequence[_Run]) -> int:
         most = RANKS[style] if style in WIDE else RANKS["item"]
         while depth and RANKS.get(stack[depth - 1].style.split(" ")[0], len(RANKS)) > most:
             depth -= 1
-    same = [
-        i for i in range(depth) if stack[i].style == style and (style in RANKS or len(stack[i].members[-1].value) == 1)
-    ]
+    same = [i for i, run in enumerate(stack[:depth]) if run.style == style]
+    same = same if style in RANKS else [i for i in same if len(stack[i].members[-1].value) == 1]
     return same[1] if len(same) > 1 else depth
 
 
@@ -316,12 +300,10 @@ def _decimal_depth(style: str, value: Value, stack: Sequence[_Run], is_free: boo
 
 
 def _accept(flat: str, runs: Sequence[_Run], marks: Sequence[Mark], blocks: Sequence[Block]) -> list[_Unit]:
-    """Return the units of those runs that are an outline, in reading order.
+    """Return the units of those runs that are an outline, in reading order; trees of titles alone are contents.
 
-    A run at the top is one if its units have a word ("Article 5") or several parts ("2.3"), or if it is plainly not a
-    list: it numbers most of the text, and most of its units have titles or several paragraphs. A run below needs an
-    accepted parent and two units. At most one number in eight may be missing. A tree of titles without text is a table
-    of contents.
+    At the top, units have a word ("Article 5") or several parts ("2.3"), or are plainly no list: they number most of
+    the text, and most have titles or several paragraphs. A run below needs an accepted parent and two units.
     """
     for run in runs:
         if run.outer is not None and run.outer.members[-1].index < run.members[0].index:
@@ -351,16 +333,13 @@ def _admit(flat: str, runs: Sequence[_Run], blocks: Sequence[Block]) -> None:
             below.setdefault(run.parent.run, Counter())[kind] += len(run.members)
     parts = sum(len(run.members) for run in runs if run.style == "1.1" and len(run.members[0].value) > 1)
     for run in runs:
-        is_explicit = run.style.split(" ")[0] in RANKS or run.form[1] > 1
+        is_explicit = run.is_named or run.form[1] > 1
         of, among = (skips[run.form], sizes[run.form]) if is_explicit else (run.skips, len(run.members))
         if run.skips and _MISSING * of > among:
             continue
         while run.parent is not None and not run.parent.run.accepted:
             run.parent = run.parent.run.parent
-        if run.parent is None:
-            run.accepted = _is_root(flat, run, below, parts, blocks)
-        else:
-            run.accepted = _is_below(run, run.parent)
+        run.accepted = _is_below(run, run.parent) if run.parent else _is_root(flat, run, below, parts, blocks)
 
 
 def _contents(flat: str, trees: Mapping[_Run, Sequence[_Unit]]) -> set[_Run]:
@@ -378,7 +357,7 @@ def _contents(flat: str, trees: Mapping[_Run, Sequence[_Unit]]) -> set[_Run]:
 
 def _is_root(flat: str, run: _Run, below: Mapping[_Run, Counter[str]], parts: int, blocks: Sequence[Block]) -> bool:
     """Return True if a run without a parent is an outline."""
-    if run.style.split(" ")[0] in RANKS:
+    if run.is_named:
         return len(run.members) > 1 or run.continues or any(style in RANKS for style in below.get(run, ()))
     if run.style == "1.1" and parts >= FEWEST:
         return len(run.members[0].value) > 1 or below.get(run, Counter())["1.1"] > 1 or _is_plain(flat, run, blocks)
@@ -387,7 +366,7 @@ def _is_root(flat: str, run: _Run, below: Mapping[_Run, Counter[str]], parts: in
 
 def _is_below(run: _Run, parent: _Unit) -> bool:
     """Return True if a run below an accepted unit belongs to the outline: "1." in a section named 2.3 is a list."""
-    if run.style.split(" ")[0] in RANKS or len(run.members[0].value) > 1:
+    if run.is_named or run.form[1] > 1:
         return True
     above = parent.style.split(" ")[0]
     is_list = run.style in {"1.1", "1)"} and (above in WIDE or (above == "1.1" and run.style == "1.1"))
@@ -407,33 +386,24 @@ def _is_plain(flat: str, run: _Run, blocks: Sequence[Block]) -> bool:
     if 4 * headings > n or length < _PLAIN_LENGTH * (n - 1):
         return False
     titled = sum(unit.mark.in_heading or bool(_title(flat, unit.mark)[0]) for unit in units)
-    rich = sum(
-        b - a + second.index - first.index > 2
-        for (a, b), (first, second) in zip(pairwise(places), pairwise(units), strict=True)
-    )
-    return 2 * titled >= n or 2 * rich >= n
+    rich = sum(b - a > 2 for a, b in pairwise(place + unit.index for place, unit in zip(places, units, strict=True)))
+    return 2 * max(titled, rich) >= n
 
 
 def _root(unit: _Unit) -> _Run:
-    while unit.run.parent is not None:
-        unit = unit.run.parent
-    return unit.run
+    return unit.run if unit.run.parent is None else _root(unit.run.parent)
 
 
 def _has_text(flat: str, tree: Sequence[_Unit]) -> bool:
     """Return True if a tree of units has enough of them, with text, and is not what the headings of the format say."""
-    main = [unit for unit in tree if unit.style.split(" ")[0] in RANKS or unit.style in _WEAK]
+    main = [unit for unit in tree if unit.run.is_named or unit.style in _WEAK]
     ends = [*(unit.mark.line for unit in main[1:]), len(flat)]
-    leaves = [
-        (unit, end)
-        for unit, end, later in zip(main, ends, [*main[1:], None], strict=True)
-        if later is None or later.run.parent is not unit
-    ]
+    parents = [*(unit.run.parent for unit in main[1:]), None]
+    leaves = [(unit, end) for unit, end, parent in zip(main, ends, parents, strict=True) if parent is not unit]
     bare = sum(_is_bare(flat, unit, end) for unit, end in leaves)
-    named = any(unit.style.split(" ")[0] in RANKS for unit in main)
+    is_named = any(unit.run.is_named for unit in main)
     inside = sum(not unit.mark.in_heading for unit in tree)
-    fewest = 2 if named else FEWEST
-    return len(tree) >= fewest and 2 * bare <= len(leaves) and (named or 3 * inside > len(tree))
+    return len(tree) >= (2 if is_named else FEWEST) and 2 * bare <= len(leaves) and (is_named or 3 * inside > len(tree))
 
 
 def _is_bare(flat: str, unit: _Unit, end: int) -> bool:
@@ -448,12 +418,7 @@ def _is_bare(flat: str, unit: _Unit, end: int) -> bool:
 
 
 def _read_titles(flat: str, units: Sequence[_Unit], blocks: Sequence[Block], lines: Set[int]) -> None:
-    """Set the title of each unit, and where its text begins: behind the lines of its title, or with it if it is run in.
-
-    Parameters
-    ----------
-    lines : the starts of the lines of all marks.
-    """
+    """Set the title of each unit and where its text begins, given the starts of the lines of all marks."""
     ends = [block.span.end for block in blocks]
     for unit, later in zip(units, [*units[1:], None], strict=False):
         mark, place = unit.mark, bisect_left(ends, unit.mark.start + 1)
@@ -496,14 +461,12 @@ def _continues(flat: str, line_end: int, block: Block) -> bool:
 
 def _end_of_title_below(flat: str, line_end: int, blocks: Sequence[Block], place: int, lines: Set[int]) -> int:
     """Return the end of the line below a label if that is its title, as in the laws of the European Union; else 0."""
-    if line_end < blocks[place].span.end:
-        start = line_end + 1
-    elif place + 2 < len(blocks) and blocks[place + 1].kind == "paragraph":
-        start = blocks[place + 1].span.start
-        if end_of_line(flat, start) < blocks[place + 1].span.end:
+    start = line_end + 1
+    if line_end >= blocks[place].span.end:  # in the next block, which is a line
+        below = blocks[place + 1] if place + 2 < len(blocks) else None
+        if below is None or below.kind != "paragraph" or end_of_line(flat, below.span.start) < below.span.end:
             return 0
-    else:
-        return 0
+        start = below.span.start
     end = end_of_line(flat, start)
     is_whole = start not in lines and is_title(flat[start:end]) and flat[start:end].strip()[-1:] not in ".:："
     return end if is_whole and next_non_space(flat, end) < len(flat) else 0
@@ -519,8 +482,7 @@ def _one_line(source: str) -> str:
 
 
 def _clauses(units: Sequence[_Unit], blocks: Sequence[Block]) -> None:
-    """Set the clause of each unit: its number with those of the units that it is in, as in 5(1)(a), or II.3 for a
-    scene.
+    """Set the clause of each unit, its number with those of the units that it is in, as in 5(1)(a), or II.3 in a play.
 
     Numbers that begin again under the same unit and the same heading are ambiguous, so they have none.
     """
@@ -582,16 +544,14 @@ class _Layout:
 
     def _level(self, unit: _Unit) -> int:
         """Return the level of a unit: that of the unit before in its run, or one below the heading that it is under."""
-        if unit.run not in self._levels:
-            above = (level for level, other in reversed(self._open) if other is None or other is unit.run.parent)
-            self._levels[unit.run] = next(above, 0) + 1
-        return self._levels[unit.run]
+        above = (level for level, other in reversed(self._open) if other is None or other is unit.run.parent)
+        return self._levels.get(unit.run) or self._levels.setdefault(unit.run, next(above, 0) + 1)
 
     def _enter(self, level: int, unit: _Unit | None) -> None:
         while self._open and self._open[-1][0] >= level:
             self._open.pop()
         self._open.append((level, unit))
-        self._clause = next((unit.clause for _, unit in reversed(self._open) if unit is not None), "")
+        self._clause = next((own.clause for _, own in reversed(self._open) if own is not None), "")
         if unit is not None:
             self._levels.setdefault(unit.run, level)
 
