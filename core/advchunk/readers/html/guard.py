@@ -42,10 +42,9 @@ _SVG = frozenset("circle ellipse g image line path polygon polyline rect stop te
 
 
 def make_safe(text: str) -> str:
-    """Return a page that can be parsed in linear time, with formatting tags renamed (`restore_tags` undoes it).
+    """Return a page that is parsed in linear time: formatting has other names (`restore_tags`), what is too deep no tags.
 
-    Self-closing tags of XHTML become pairs of tags. Elements nested too deep lose their tags; one with too many
-    attributes raises `ConfigurationError`.
+    Self-closing tags of XHTML become pairs. An element with too many attributes raises `ConfigurationError`.
     """
     if _XHTML.search(text, 0, _START):
         text = _SELF_CLOSING.sub(r"<\g<name>\g<rest>></\g<name>>", text)
