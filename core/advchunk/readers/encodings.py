@@ -6,7 +6,6 @@ import codecs
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -139,11 +138,9 @@ def find_unicode(data: bytes) -> str:
         text = head.decode(name, "replace").removesuffix("\ufffd")
         if len(text) >= _LEAST and _is_prose(text) and "\ufffd" not in text:
             blocks = Counter(ord(letter) >> 8 for letter in text)
-            most = sum(count for _, count in Counter({**blocks, 0: 0}).most_common(1)) + blocks[0]
+            most = max(Counter({**blocks, 0: 0}).values()) + blocks[0]
             if most >= _ONE_SCRIPT * len(text) or not is_utf8:
-                spaces[name] = sum(map(text.count, _SPACES)) - sum(
-                    text.count(chr(ord(space) << 8)) for space in _SPACES
-                )
+                spaces[name] = sum(text.count(space) - text.count(chr(ord(space) << 8)) for space in _SPACES)
     return max(spaces, key=spaces.__getitem__, default="")
 
 
@@ -181,36 +178,22 @@ def _is_utf8(head: bytes) -> bool:
 
 
 def _likely(data: bytes, *, is_sure: bool = False) -> str:
-    """Return the encoding that the lines with letters outside ASCII are most likely in; "" if none, or if they are
-    damaged UTF-8.
-
-    Parameters
-    ----------
-    is_sure : return none that is not certain.
-    """
+    """Return the likely, or sure, encoding of lines with letters outside ASCII; "" if none, or for damaged UTF-8."""
     chardet = _chardet()
-    if chardet is None or b"\0" in data:
-        return ""
-    sample = b"".join(islice(_foreign_lines(data), _LINES))
-    if not sample:
+    firsts = ((line, _FOREIGN.search(line)) for line in BytesIO(data))
+    near = (line[max(at.start() - _BEFORE, 0) : at.start() + _LONGEST] for line, at in firsts if at)
+    if chardet is None or b"\0" in data or not (sample := b"".join(islice(near, _LINES))):
         return ""
     valid, every = sample.decode(UTF_8, "ignore"), sample.decode(UTF_8, "replace")
     if sum(not letter.isascii() for letter in valid) > every.count("\ufffd"):
         return ""
     answer = chardet.detect(sample, include_encodings=_CANDIDATES)
-    number = sum(byte > 127 for byte in sample)
-    if not answer["encoding"] or (is_sure and answer["confidence"] < _UNSURE):
+    is_unsure, number = answer["confidence"] < _UNSURE, sum(byte > 127 for byte in sample)
+    if not answer["encoding"] or (is_sure and is_unsure):
         return ""
-    if number <= _FEW and answer["confidence"] < _UNSURE:
+    if number <= _FEW and is_unsure:
         return "cp1252" if 2 * number < len(sample) else ""
     return codecs.lookup(answer["encoding"]).name
-
-
-def _foreign_lines(data: bytes) -> Iterator[bytes]:
-    """Yield the lines with letters outside ASCII, each from a little before its first one on."""
-    for line in BytesIO(data):
-        if first := _FOREIGN.search(line):
-            yield line[max(first.start() - _BEFORE, 0) : first.start() + _LONGEST]
 
 
 @cache
