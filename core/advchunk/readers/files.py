@@ -124,7 +124,7 @@ def read_text(
 def read_record(
     line: bytes, encoding: str | None = None, metadata: Mapping[str, Any] | None = None, *, name: str = ""
 ) -> Document:
-    """Return the document of a line of JSON: its ``id``, else ``name``, and ``text``; the rest is metadata, NaN is null.
+    """Return the document of a line of JSON: its ``id`` or ``name``, and ``text``; the rest is metadata, NaN null.
 
     A line without "text" is a record, which is read as JSON is (`readers.data.objects`). Its metadata override others.
     """

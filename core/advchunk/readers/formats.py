@@ -36,8 +36,7 @@ def detect_format(text: str) -> str:
 
 
 def detect_document_format(document: Document) -> str:
-    """Detect the format of a document from its text, and source code from the name of its file and the like
-    (`readers.code.languages.detect_language`); without the extra "code", that is "plain", which is logged once.
+    """Detect the format of a document from its text, and source code from the name of its file and the like.
 
     >>> detect_document_format(Document("# Tea", metadata={"source": "tea.md"}))
     'markdown'
@@ -47,11 +46,9 @@ def detect_document_format(document: Document) -> str:
 
 
 def detect_file_format(name: str, text: str) -> str:
-    """Detect the format of a file from its suffix, or from its text if several formats share the suffix; default
-    "plain".
+    """Detect the format of a file from its suffix, or from its text if several share that; the default is "plain".
 
-    Source code without a suffix is detected by its first line. Without the extra "code" it is "plain", which is logged
-    once.
+    Source code without a suffix is detected by its first line; without the extra "code", it is "plain".
 
     >>> detect_file_format("notes.md", "Tea."), detect_file_format("notes.txt", "# Tea")
     ('markdown', 'plain')

@@ -42,7 +42,7 @@ _SVG = frozenset("circle ellipse g image line path polygon polyline rect stop te
 
 
 def make_safe(text: str) -> str:
-    """Return a page that is parsed in linear time: formatting is renamed (`restore_tags`), and tags too deep are left out.
+    """Return a page that is parsed in linear time: formatting is renamed (`restore_tags`), tags too deep are left out.
 
     Self-closing tags of XHTML become pairs. An element with too many attributes raises `ConfigurationError`.
     """
