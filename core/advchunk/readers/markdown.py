@@ -342,7 +342,7 @@ def _ranges(flat: str, begin: int, insets: Sequence[Inset]) -> list[tuple[int, i
     opens, lasts = _patterns(RULES)
     lasting, opening = lasts.search(text), opens.search(text)
     limit = lasting.start() if lasting else len(text)
-    ends = [inset.end - begin + 1 for inset in insets]
+    ends = [inset.end - begin + 1 for inset in insets] if insets else []
     edges = [1]
     for blank in _BLANK.finditer(text, 1):
         edges += blank.span()

@@ -7,54 +7,34 @@ A mark is the beginning of a line that may begin a unit: "Article 5", "§ 12", "
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from advchunk.records import Block, BlockKind
 from advchunk.text.tiling import has_one
 
 Value: TypeAlias = tuple[int, ...]
 
+_DATA: Final[dict[str, Any]] = json.loads(files("advchunk.readers").joinpath("numbering.json").read_text("utf-8"))
 # The words before a number, by kind, from the widest to the narrowest.
-_WORDS: Final[Mapping[str, str]] = {
-    "part": "Part|PART|Partie|PARTIE|Teil|TEIL|Parte|PARTE|Book|BOOK|Buch|BUCH|Livre|LIVRE|Часть|ЧАСТЬ",
-    "annex": "Annex|ANNEX|Annexe|ANNEXE|Appendix|APPENDIX|Schedule|SCHEDULE|Exhibit|EXHIBIT|Anhang|ANHANG|Anlage|ANLAGE",  # noqa: E501
-    "act": "Act|ACT|Acte|ACTE|Akt|AKT|Aufzug|AUFZUG",
-    "title": "Title|TITLE|Titre|TITRE|Titel|TITEL|Título|TÍTULO|Titolo|TITOLO",
-    "chapter": "Chapter|CHAPTER|Kapitel|KAPITEL|Chapitre|CHAPITRE|Capítulo|CAPÍTULO|Capitolo|CAPITOLO|Глава|ГЛАВА",
-    "scene": "Scene|SCENE|Scène|SCÈNE|Szene|SZENE|Auftritt|AUFTRITT",
-    "section": "Section|SECTION|Sec.|SEC.|Abschnitt|ABSCHNITT|Sección|SECCIÓN|Sezione|SEZIONE|Раздел|РАЗДЕЛ",
-    "article": "Article|ARTICLE|Art.|ART.|Artikel|ARTIKEL|Artículo|ARTÍCULO|Articolo|ARTICOLO|Artigo|ARTIGO|Статья|СТАТЬЯ",  # noqa: E501
-    "clause": "Clause|CLAUSE|Klausel|KLAUSEL",
-    "paragraph": "§",
-    "rule": "Rule|RULE|Regel|REGEL|Règle|RÈGLE",
-    "item": "Item|ITEM|Agenda item|Agenda Item|AGENDA ITEM|Tagesordnungspunkt|TOP|Point|POINT",
-}  # fmt: skip
-_KINDS: Final = {word: kind for kind, words in _WORDS.items() for word in words.split("|")}
-RANKS: Final = {kind: rank for rank, kind in enumerate(_WORDS)}
+_KINDS: Final = {word: kind for kind, words in _DATA["words"].items() for word in words.split("|")}
+RANKS: Final = {kind: rank for rank, kind in enumerate(_DATA["words"])}
 WIDE: Final = frozenset({"part", "annex", "act", "title", "chapter", "scene"})
-_HAN_KINDS: Final = {
-    **dict.fromkeys("编編篇部편", "part"), **dict.fromkeys("章장", "chapter"), **dict.fromkeys("节節절", "section"),
-    **dict.fromkeys("条條조", "article"), **dict.fromkeys("款项項", "clause"), "幕": "act", "场": "scene", "場": "scene",  # noqa: E501
-}  # fmt: skip
-
-_HAN: Final = {
-    digit: value for value, digits in enumerate(("〇零", "一", "二两", *"三四五六七八九")) for digit in digits
-}
+_HAN_KINDS: Final = {sign: kind for kind, signs in _DATA["han"].items() for sign in signs}
+_HAN: Final = {sign: value for value, signs in enumerate(("〇零", "一", "二两", *"三四五六七八九")) for sign in signs}
 _HAN_TENS: Final = {"十": 10, "百": 100, "千": 1000}
-_HAN_DIGITS: Final = "〇零一二两三四五六七八九十百千"
+_HAN_DIGITS: Final = "".join([*_HAN, *_HAN_TENS])
 _ROMAN: Final = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 _NUMBER_WORDS: Final = {
-    word: value
-    for value, words in enumerate(
-        ("One|First|Premier|Première|Ier|Iᵉʳ|1er|1ᵉʳ|1re", "Two|Second|Deuxième", "Three|Third|Troisième", "Four|Fourth",  # noqa: E501
-         "Five|Fifth", "Six|Sixth", "Seven|Seventh", "Eight|Eighth", "Nine|Ninth", "Ten|Tenth", "Eleven", "Twelve"), 1,
-    )
-    for form in words.split("|")
-    for word in (form, form.upper(), *([form.lower()] if form.startswith("Premi") else ()))
-}  # fmt: skip
+    form: value
+    for value, words in enumerate(_DATA["numbers"], 1)
+    for word in words.split("|")
+    for form in (word, word.upper(), *([word.lower()] if word.startswith("Premi") else ()))
+}
 
 _WORD_NUMBER = "|".join(sorted(map(re.escape, _NUMBER_WORDS), key=len, reverse=True))
 _COUNT = rf"(?:(?:{_WORD_NUMBER})|[0-9]{{1,4}}+(?:\.[0-9]{{1,3}}+){{0,5}}+[a-z]?|[IVXLC]{{1,7}}+[a-z]?|[A-Z])"

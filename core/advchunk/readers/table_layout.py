@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import NamedTuple, TypeAlias
 
 from advchunk.readers.writing import TextBlock, Writer, cell_texts, pipe_table, squeeze
@@ -19,9 +19,7 @@ _PROSE = 500  # characters of a cell that are no data if they are several paragr
 
 
 class Cell(NamedTuple):
-    """The text of a cell, its first row and column (from 0), the number of rows and columns it spans, and whether it is
-    a header.
-    """
+    """The text of a cell, its first row and column, from 0, and the number of rows and columns that it spans."""
 
     text: str
     row: int = 0
@@ -92,10 +90,9 @@ def spanned_table(groups: Sequence[Rows], heads: int = 1) -> str:
     rows = [row for group in groups for row in group]
     longest = max(_SHORTEST, _LONGER * sum(1 + len(cell.text) for row in rows for cell in row))
     cells = _place(groups, longest)
-    width = max((cell.column + cell.columns for cell in cells), default=0)
-    copies = (cell.rows * (1 if cell.columns == width else cell.columns) for cell in cells)
-    length = len(rows) * width + sum(len(cell.text) * n for cell, n in zip(cells, copies, strict=True))
-    if length > longest:
+    width = _size(cells)[1]
+    copies = (len(cell.text) * cell.rows * (1 if cell.columns == width else cell.columns) for cell in cells)
+    if len(rows) * width + sum(copies) > longest:
         return "\n".join(squeeze(" ".join(cell.text for cell in row)) for row in rows)
     reached = {i for cell in cells for i in range(cell.row, cell.row + cell.rows)}
     lines = lay_out(cells)[0]
@@ -174,17 +171,16 @@ def add_table(
 ) -> None:
     """Write a table of data (`spanned_table`), or, if it is layout, the blocks of its cells.
 
-    ``heads`` and ``least`` are the header rows that are declared, and those that a table has at least (`count_heads`).
-    It is layout if it says so, has one column, furniture, or no header cells and many cells with more than data.
+    ``heads`` are declared, ``least`` the fewest header rows (`count_heads`). It is layout if it says so, has one
+    column, furniture, or no header cells and many cells with more than data.
     """
     writer.finish()
     cells = [cell for group in groups for row in group for cell in row]
     if is_layout or not _is_data([row for group in groups for row in group if row], cells, heads):
         writer.blocks += (block for cell in cells for block in cell.blocks)
-        return
-    filled = [[[cell.cell() for cell in row] for row in group] for group in groups]
-    rows = [row for group in filled for row in group]
-    writer.add("table", spanned_table(filled, count_heads(rows, heads, least)))
+    else:
+        filled = [[[cell.cell() for cell in row] for row in group] for group in groups]
+        writer.add("table", spanned_table(filled, count_heads([*chain(*filled)], heads, least)))
 
 
 def _is_data(rows: Sequence[Sequence[TableCell]], cells: Sequence[TableCell], heads: int) -> bool:

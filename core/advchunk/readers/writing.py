@@ -88,9 +88,7 @@ class Writer:
         self.blocks = outer
 
     def begin(self, prefix: str, kind: BlockKind = "item", level: int = 0, *, keep: bool = True) -> None:
-        """Put a `Prefix`, such as the marker of a list item, before the next paragraph, and change its kind and
-        level.
-        """
+        """Put a `Prefix`, such as the marker of a list item, before the next paragraph, with its kind and level."""
         self.finish()
         self.prefix = Prefix(prefix, kind, level, keep) if prefix else None
 

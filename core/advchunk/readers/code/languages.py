@@ -22,18 +22,11 @@ _log = logging.getLogger("advchunk")
 
 
 class Language(NamedTuple):
-    """A programming language.
+    """A programming language."""
 
-    Parameters
-    ----------
-    grammar : module with its Tree-sitter grammar.
-    definitions : types of the nodes that may be definitions (see `is_definition`).
-    function : function of the module that returns the grammar.
-    """
-
-    grammar: str
-    definitions: str
-    function: str = "language"
+    grammar: str  # module with its Tree-sitter grammar
+    definitions: str  # types of the nodes that may be definitions (see `is_definition`)
+    function: str = "language"  # of the module, which returns the grammar
 
 
 _DATA = json.loads(files(__package__).joinpath("languages.json").read_text("utf-8"))
