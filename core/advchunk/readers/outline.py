@@ -17,13 +17,11 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain, pairwise
 from typing import Any, Final, NamedTuple
 
+from advchunk.readers import numbering
 from advchunk.readers.markdown import heading_text, trim
 from advchunk.readers.numbering import (
     EDGES,
-    FEWEST,
     RANKS,
-    RUN_IN_WORDS,
-    TITLE_LENGTH,
     WIDE,
     Mark,
     Value,
@@ -101,7 +99,7 @@ def outlined(document: Document) -> Document:
     flat = flatten(document.text) if "\r" in document.text else document.text
     blocks = document.blocks or ()
     marks = find_marks(flat, blocks)
-    if len(marks) < FEWEST:
+    if len(marks) < numbering.FEWEST:
         return document
     blocks = blocks or _paragraphs(flat)
     runs = _read_runs(marks)
@@ -319,7 +317,7 @@ def _accept(flat: str, runs: Sequence[_Run], marks: Sequence[Mark], blocks: Sequ
         trees.setdefault(root, []).append(unit)
     contents = _contents(flat, trees)
     kept = [tree for root, tree in trees.items() if root not in contents and _has_text(flat, tree)]
-    return list(chain.from_iterable(kept)) if sum(map(len, kept)) >= FEWEST else []
+    return list(chain.from_iterable(kept)) if sum(map(len, kept)) >= numbering.FEWEST else []
 
 
 def _admit(flat: str, runs: Sequence[_Run], blocks: Sequence[Block]) -> None:
@@ -359,7 +357,7 @@ def _is_root(flat: str, run: _Run, below: Mapping[_Run, Counter[str]], parts: in
     """Return True if a run without a parent is an outline."""
     if run.is_named:
         return len(run.members) > 1 or run.continues or any(style in RANKS for style in below.get(run, ()))
-    if run.style == "1.1" and parts >= FEWEST:
+    if run.style == "1.1" and parts >= numbering.FEWEST:
         return len(run.members[0].value) > 1 or below.get(run, Counter())["1.1"] > 1 or _is_plain(flat, run, blocks)
     return run.style in _WEAK and _is_plain(flat, run, blocks)
 
@@ -377,7 +375,7 @@ def _is_plain(flat: str, run: _Run, blocks: Sequence[Block]) -> bool:
     """Return True if a run without words or parts is plainly not a list."""
     units, n = run.members, len(run.members)
     length = units[-1].mark.line - units[0].mark.line
-    if n < FEWEST or run.skips or 5 * length < 2 * len(flat):
+    if n < numbering.FEWEST or run.skips or 5 * length < 2 * len(flat):
         return False
     starts = [block.span.start for block in blocks]
     places = [bisect_left(starts, unit.mark.start) for unit in units]
@@ -403,7 +401,11 @@ def _has_text(flat: str, tree: Sequence[_Unit]) -> bool:
     bare = sum(_is_bare(flat, unit, end) for unit, end in leaves)
     is_named = any(unit.run.is_named for unit in main)
     inside = sum(not unit.mark.in_heading for unit in tree)
-    return len(tree) >= (2 if is_named else FEWEST) and 2 * bare <= len(leaves) and (is_named or 3 * inside > len(tree))
+    return (
+        len(tree) >= (2 if is_named else numbering.FEWEST)
+        and 2 * bare <= len(leaves)
+        and (is_named or 3 * inside > len(tree))
+    )
 
 
 def _is_bare(flat: str, unit: _Unit, end: int) -> bool:
@@ -411,7 +413,7 @@ def _is_bare(flat: str, unit: _Unit, end: int) -> bool:
     text = flat[unit.mark.start : end].rstrip("\n \t\xa0*_")
     if unit.body:
         return not flat[unit.body : end].strip(EDGES + "\n")
-    return len(text) <= 2 * TITLE_LENGTH and "\n" not in text and text[-1:] not in ".:;,。：；，)"
+    return len(text) <= 2 * numbering.TITLE_LENGTH and "\n" not in text and text[-1:] not in ".:;,。：；，)"
 
 
 # Titles.
@@ -449,7 +451,7 @@ def _title(flat: str, mark: Mark) -> tuple[str, bool]:
     if is_title(rest):
         return rest, True
     run_in = _RUN_IN.match(rest, len(rest) - len(rest.lstrip(EDGES)))
-    is_short = run_in is not None and len(run_in[0].split()) <= RUN_IN_WORDS and is_capitalized(run_in[0])
+    is_short = run_in is not None and len(run_in[0].split()) <= numbering.RUN_IN_WORDS and is_capitalized(run_in[0])
     return (rest[: run_in.end()] if run_in and is_short else "", False)
 
 

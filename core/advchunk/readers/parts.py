@@ -61,11 +61,7 @@ def _has(part: Document, key: str, value: Any) -> bool:
 
 
 def _page_of(metadata: Mapping[str, Any], *, from_zero: bool) -> int | None:
-    """Return the page of a part, from 1; None if it is unknown.
-
-    >>> _page_of({"page": 0, "page_label": "iv"}, from_zero=True), _page_of({"page_label": "4"}, from_zero=False)
-    (1, 4)
-    """
+    """Return the page of a part, from 1; None if it is unknown."""
     for key in _PAGES:
         value = metadata.get(key)
         number = int(value) if isinstance(value, str) and re.fullmatch("[0-9]{1,9}", value) else value

@@ -306,11 +306,7 @@ def _head_of_table(part: Sequence[bytes]) -> bytes:
 
 
 def _part_name(name: str, first: int, last: int) -> str:
-    """Return the name of a part, whose suffix still says the format.
-
-    >>> _part_name("tea.csv", 2, 9)
-    'tea (records 2-9).csv'
-    """
+    """Return the name of a part, "tea (records 2-9).csv", whose suffix still says the format."""
     path = PurePath(name)
     return str(path.with_name(f"{path.stem} (records {first}-{last}){path.suffix}"))
 

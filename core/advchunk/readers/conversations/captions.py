@@ -54,10 +54,6 @@ class _Cue:
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     r"""Read captions with the times and the speakers of their blocks, and the offset of each character in the file.
 
-    Raises
-    ------
-    ConfigurationError : there are no cues, or the times of one are damaged; the message has the line.
-
     >>> document = read("WEBVTT\n\n00:01.000 --> 00:02.500\n<v Ann>Is there tea?\n\n00:03.000 --> 00:04.000\n<v Bob>Yes.")
     >>> document.text, [block.metadata["start_time"] for block in document.blocks]
     ('Ann: Is there tea?\n\nBob: Yes.', [1.0, 3.0])
@@ -158,11 +154,7 @@ def _drop_repeated(flat: str, cues: Sequence[_Cue]) -> None:
 
 
 def _overlap(before: Sequence[tuple[str, int]], after: Sequence[tuple[str, int]]) -> int:
-    """Return the number of words with which ``after`` begins and ``before`` ends; it takes time linear in both.
-
-    >>> _overlap([("a", 0), ("b", 2)], [("b", 0), ("c", 2)])
-    1
-    """
+    """Return the number of words with which ``after`` begins and ``before`` ends, in time linear in both."""
     joined = [word for word, _ in after] + [None] + [word for word, _ in before][-len(after) :]
     borders, k = [0] * len(joined), 0
     for i in range(1, len(joined)):

@@ -38,10 +38,6 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     """Read the JSON of a chat: each message is "Name: text", with ``speakers``, ``start_time`` and ``end_time`` (ISO
     8601).
 
-    Raises
-    ------
-    ConfigurationError : it is no JSON, or of another shape; the message has the path.
-
     >>> message = '{"user": "U1", "user_profile": {"real_name": "Ann"}, "ts": "1710238533.000100", "text": "Tea, <@U1>?"}'
     >>> document = read(f"[{message}]")
     >>> document.text, document.blocks[0].metadata["start_time"]

@@ -21,10 +21,6 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     Outputs are texts of up to 1,000 characters, of which longer ones are cut off, with "..."; pictures and HTML are
     left out. Places in the file are not kept.
 
-    Raises
-    ------
-    ConfigurationError : it is not the JSON of a notebook.
-
     >>> cells = '[{"cell_type": "markdown", "source": ["# Tea\\n", "Green."]}, {"cell_type": "code", "source": "brew()"}]'
     >>> print(read('{"cells": %s, "metadata": {"kernelspec": {"language": "python"}}}' % cells).text)
     # Tea

@@ -30,10 +30,6 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     A record is as a definition of source code: it stays whole while it fits, and chunks have its path as ``section``
     and ``json_path``, such as "orders[3]", "" for the root.
 
-    Raises
-    ------
-    ConfigurationError : it is not JSON, has too many values, or is nested too deeply.
-
     >>> document = read('{"shop": "Tea & Co", "orders": [{"id": 1, "items": [{"tea": "green"}]}]}')
     >>> print(document.text)
     shop: Tea & Co
@@ -49,13 +45,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
 
 
 def read_yaml(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    """Read YAML, also several documents, as JSON (`read`); values stay as they are written, such as "1.10" and "on".
-
-    Raises
-    ------
-    ConfigurationError : it is not YAML, has too many values, or is nested too deeply.
-    MissingExtra : pyyaml is not installed.
-    """
+    """Read YAML, also several documents, as JSON (`read`); values stay as they are written, such as "1.10" and "on"."""
     yaml = import_extra("yaml", "yaml")
     try:
         values = list(yaml.load_all(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader)))

@@ -46,10 +46,6 @@ def page_metadata(tree: LexborHTMLParser) -> dict[str, str]:
 
 
 def _parse_date(text: str) -> str:
-    """Return a date in ISO 8601, as precise as the text.
-
-    >>> _parse_date("2020-06-01T10:00:00Z"), _parse_date("2020/6"), _parse_date("June 1")
-    ('2020-06-01', '2020-06', '')
-    """
+    """Return a date in ISO 8601, as precise as the text; "" if it is none."""
     match = _DATE.match(text)
     return "-".join(part.zfill(2) for part in match.groups() if part) if match else ""
