@@ -169,11 +169,7 @@ def _details(flat: str) -> Iterator[Inset]:
 
 
 def details_summary(block: str) -> str | None:
-    r"""Return the summary of details, as it is written, "" if they have none; None for another block.
-
-    >>> details_summary("<details>\n<summary>More <b>tea</b></summary>\nGreen.\n</details>")
-    'More <b>tea</b>'
-    """
+    """Return the summary of details, as it is written, "" if they have none; None for another block."""
     match = _SUMMARY.match(block)
     return (match["title"] or "") if match else None
 

@@ -60,16 +60,9 @@ class Decoded(NamedTuple):
 def decode(data: bytes, name: str = "", encoding: str | None = None, declared: str = "") -> Decoded:
     """Decode the bytes of a text, dropping the byte order mark and keeping line endings, so that spans fit the file.
 
-    Without ``encoding``, it is that of the byte order mark; ISO-2022-JP, if its escape sequences are there; UTF-8, or
-    UTF-16 without a mark, if the bytes can be that; the one that is declared, if they can be that; or the one that is
-    most likely, which the log says and needs chardet (the extra "encodings"). A text in UTF-8 with damaged characters
-    is an error.
-
-    Parameters
-    ----------
-    name : of the file, for messages; HTML is known by it.
-    encoding : of the text; None finds it.
-    declared : encoding that a message declares; XML and HTML declare theirs within.
+    Without ``encoding``, it is that of the byte order mark, ISO-2022-JP by its escapes, UTF-8, UTF-16, or the
+    ``declared`` one (XML and HTML declare theirs within), the first that fits; else the most likely one, which the log
+    says and needs chardet (the extra "encodings"). ``name`` is that of the file. Damaged UTF-8 is an error.
 
     Raises
     ------
@@ -113,11 +106,7 @@ def decode_text(data: bytes, name: str = "", encoding: str | None = None) -> str
 
 
 def contradicts(data: bytes, declared: str) -> bool:
-    r"""Return True if bytes tell another encoding than the declared one: UTF-8, or ISO-2022-JP, which looks like ASCII.
-
-    >>> contradicts("Thé".encode(), "iso-8859-1"), contradicts("Thé.".encode("cp1252"), "iso-8859-1")
-    (True, False)
-    """
+    """Return True if bytes tell another encoding than the declared one: UTF-8, or ISO-2022-JP, which looks ASCII."""
     if _ISO_2022.search(data):
         return "2022" not in declared
     return not (data.isascii() or declared.lower().startswith("utf")) and _is_utf8(data)

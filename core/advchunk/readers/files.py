@@ -45,8 +45,8 @@ def read_file(
     MissingExtra : the parser for the format is not installed.
     """
     check_content(content)
-    given = {"content": content, "hidden": hidden}
-    return only(read_documents(path, markup=markup, metadata=metadata, encoding=encoding, options=given))
+    options = {"content": content, "hidden": hidden}
+    return only(read_documents(path, markup=markup, metadata=metadata, encoding=encoding, options=options))
 
 
 def read_documents(

@@ -36,11 +36,7 @@ def detect_format(text: str) -> str:
 
 
 def detect_document_format(document: Document) -> str:
-    """Detect the format of a document from its text, and source code from the name of its file and the like.
-
-    >>> detect_document_format(Document("# Tea", metadata={"source": "tea.md"}))
-    'markdown'
-    """
+    """Detect the format of a document from its text, and source code from the name of its file and the like."""
     markup = detect_format(document.text)
     return (markup == "markdown" and _ask(document.text, document.source, document.metadata)) or markup
 
@@ -68,42 +64,26 @@ def detect_file_format(name: str, text: str) -> str:
 
 
 def is_supported(name: str) -> bool:
-    """Return True if the suffix of a file is that of a format.
-
-    >>> is_supported("tea.html"), is_supported("tea.txt"), is_supported("tea.png")
-    (True, True, False)
-    """
+    """Return True if the suffix of a file is that of a format."""
     suffix = PurePath(name).suffix.lower()
     return suffix in _by_suffix() or suffix in _shared_suffixes()
 
 
 def tells_format(name: str) -> bool:
-    """Return True if the suffix of a file tells its format, alone or with the beginning of the text.
-
-    >>> tells_format("tea.html"), tells_format("tea.txt"), tells_format("tea")
-    (True, False, False)
-    """
+    """Return True if the suffix of a file tells its format, alone or with the beginning of the text."""
     suffix = PurePath(name).suffix.lower()
     row = _by_suffix().get(suffix)
     return row.name != "plain" if row else suffix in _shared_suffixes()
 
 
 def unchanged_format(name: str) -> str:
-    """Return the format of a file, by its suffix, if its reader adds a layout to the text as it is; "" for others.
-
-    >>> unchanged_format("tea.csv"), unchanged_format("tea.html")
-    ('csv', '')
-    """
+    """Return the format of a file, by its suffix, if its reader adds a layout to the text as it is; "" for others."""
     row = _by_suffix().get(PurePath(name).suffix.lower())
     return row.name if row and hasattr(row.load(), "blocks") else ""
 
 
 def binary_format(path: str | Path) -> str:
-    """Return the format of a file whose reader takes bytes, by its suffix; "" if it is text.
-
-    >>> binary_format("tea.txt")
-    ''
-    """
+    """Return the format of a file whose reader takes bytes, by its suffix; "" if it is text."""
     row = _by_suffix().get(PurePath(path).suffix.lower())
     return row.name if row and takes_bytes(row) else ""
 

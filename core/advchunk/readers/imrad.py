@@ -35,11 +35,7 @@ class SectionHeading(NamedTuple):
 
     @property
     def depth(self) -> int:
-        """Components of the number; 0 without a number.
-
-        >>> parse_heading("2.1 Participants").depth, parse_heading("Appendix").depth
-        (2, 0)
-        """
+        """Components of the number; 0 without a number."""
         return len(self.number.split(".")) if self.number else 0
 
 

@@ -1,15 +1,11 @@
 """Read the layout of Markdown: CommonMark with tables, display formulas and front matter, and what parsers of PDFs add.
 
 That is HTML and LaTeX (`readers.embedded`), tables drawn with lines, footnotes, admonitions, captions, and the marks of
-pages. markdown-it parses the blocks; its inline parser, for links and emphasis, never runs. Two deviations from it:
-link definitions stay paragraphs (a chunker must not lose them), and markers nested deeper than `_DEEPEST` are prose,
-where markdown-it would drop the rest of the text.
+pages. markdown-it parses the blocks, but no links or emphasis, of the ranges in which a line has the pattern of a row
+of `RULES`; other text is paragraphs. A row is all that a new kind of block needs. Two deviations: link definitions stay
+paragraphs (a chunker must not lose them), and so do markers nested deeper than `_DEEPEST`, not to lose what follows.
 
-The parser knows the rows of `RULES`, and reads only the ranges in which a line has the pattern of a row: other text is
-paragraphs. A row is all that a new kind of block needs.
-
-Every character that is not white space is in a block, except thematic breaks, a byte order mark, and the markers of
-quotes and list items on a line of their own.
+Only thematic breaks, a byte order mark, and bare markers of quotes and items are in no block.
 """
 
 from __future__ import annotations
@@ -123,9 +119,8 @@ _INLINE = re.compile(
 def blocks(text: str, *, is_start: bool = True, page: int | None = None) -> tuple[Block, ...]:
     r"""Return the blocks of a Markdown text, disjoint and in reading order; those of plain prose are its paragraphs.
 
-    A block consists of whole lines, with its indentation, its marker (``#``, ``-``, the fence) and those of enclosing
-    quotes and list items, but without the last line end. A nested item is a block of its own. Only the start of a
-    document can have front matter. A text that is a part of another may begin on a ``page``.
+    A block is whole lines, with its indentation and all markers, but without the last line end. A nested item is a
+    block of its own. Only the start of a document can have front matter. A part of one may begin on a ``page``.
 
     >>> text = "# Tea\n\n- green\n- black\n"
     >>> [(b.kind, b.level, text[slice(*b.span)]) for b in blocks(text)]
@@ -154,32 +149,20 @@ def blocks(text: str, *, is_start: bool = True, page: int | None = None) -> tupl
 
 
 def front_matter_end(text: str) -> int:
-    r"""Return the end of the front matter of a text; 0 if it has none.
-
-    >>> front_matter_end("---\ntitle: Tea\n---\n"), front_matter_end("Tea"), front_matter_end("---\ntitle: Tea\n\n")
-    (18, 0, 0)
-    """
+    """Return the end of the front matter of a text; 0 if it has none."""
     flat = flatten(text)
     front = _FRONT_MATTER.match(flat, int(flat.startswith("\ufeff")))
     return front.end() if front else 0
 
 
 def read_metadata(text: str) -> dict[str, str]:
-    r"""Return the metadata in the front matter of a text (`front_matter.front_matter_metadata`).
-
-    >>> read_metadata("---\ntitle: Tea\n---\n\nGreen."), read_metadata("Tea.")
-    ({'title': 'Tea'}, {})
-    """
+    """Return the metadata in the front matter of a text (`front_matter.front_matter_metadata`)."""
     end = front_matter_end(text)
     return front_matter_metadata(text[:end]) if end else {}
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    """Read a Markdown text with its layout.
-
-    >>> read("Hello.", id="greeting").blocks
-    (Block(kind='paragraph', span=Span(start=0, end=6), level=0, title=None, places=(), metadata=None),)
-    """
+    """Read a Markdown text with its layout."""
     return Document(text, id=id, blocks=blocks(text), metadata={**read_metadata(text), **(metadata or {})})
 
 

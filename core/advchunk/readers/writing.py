@@ -128,11 +128,7 @@ def left_out(counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def squeeze(text: str) -> str:
-    r"""Replace each run of white space with one space, and strip the ends.
-
-    >>> squeeze(" a \n b ")
-    'a b'
-    """
+    """Replace each run of white space with one space, and strip the ends."""
     return " ".join(text.split())
 
 

@@ -70,21 +70,12 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, 
 
 
 def code_blocks(text: str, language: str) -> tuple[Block, ...]:
-    r"""Return the blocks of source code, which cover it, except for white space between them.
+    """Return the blocks of source code, which cover it, except for white space between them.
 
     A definition is a block of code with its name as title and its depth as level. One that contains others is a
     heading, which ends where its first statement or definition begins. Comments, decorators and attributes above a
     definition are a heading without title, which stays with it. Other statements are blocks of code, which end at blank
     lines; the first has the title "", because it is in no definition but those around it.
-
-    >>> text = "import re\n\n# A pot.\nclass Pot:\n    size = 1\n\n    def boil(self):\n        ...\n"
-    >>> [(b.kind, b.level, b.title, text[slice(*b.span)]) for b in code_blocks(text, "python")]
-    ... # doctest: +NORMALIZE_WHITESPACE
-    [('code', 1, '', 'import re'),
-     ('heading', 1, '', '# A pot.'),
-     ('heading', 1, 'Pot', 'class Pot:'),
-     ('code', 2, '', '    size = 1'),
-     ('code', 2, 'boil', '    def boil(self):\n        ...')]
     """
     grammar = load_grammar(language)
     from tree_sitter import Parser

@@ -121,11 +121,7 @@ def _label_end(text: str, start: int, end: int) -> int:
 
 
 def seconds(clock: str) -> float:
-    """Return the seconds of a time stamp.
-
-    >>> seconds("1:02:03.5"), seconds("02:03")
-    (3723.5, 123.0)
-    """
+    """Return the seconds of a time stamp."""
     total = 0.0
     for part in clock.replace(",", ".").split(":"):
         total = total * 60 + float(part)

@@ -57,11 +57,7 @@ def make_safe(text: str) -> str:
 
 
 def restore_tags(text: str) -> str:
-    """Restore the original tags in text of the page, where they may not be markup.
-
-    >>> restore_tags(make_safe("The <b> tag"))
-    'The <b> tag'
-    """
+    """Restore the original tags in text of the page, where they may not be markup."""
     return _RENAMED.sub(r"\1", text) if "-plain" in text else text
 
 
