@@ -20,51 +20,15 @@ from advchunk.text.sentences import sentences
 from growing import check_growth, repeated
 
 MARKS = [
-    "# ",
-    "## ",
-    "#",
-    "- ",
-    "* ",
-    "-",
-    "1. ",
-    "2) ",
-    "> ",
-    ">",
-    "```",
-    "~~~",
-    "|",
-    "|-|",
-    "a|b",
-    "---",
-    "===",
-    "***",
-]
+    "# ", "## ", "#", "- ", "* ", "-", "1. ", "2) ", "> ", ">", "```", "~~~", "|", "|-|", "a|b", "---", "===", "***",
+]  # fmt: skip
 FORMULAS = ["$$", "\\[", "\\]", "\\begin{align}", "\\end{align}", "$$ (1)"]
 HTML = ["<div>", "</div>", "<!--", "-->", "<unk>", "<pre>", "</pre>"]
 PARSERS = [
-    "<table>",
-    "<tr><td>",
-    "</table>",
-    "\\begin{tabular}",
-    "\\end{tabular}",
-    "a & b \\\\",
-    "<h1>a</h1>",
-    "\\section{a}",
-]
-PARSERS += [
-    "+--+--+",
-    "-- --",
-    "[^1]: ",
-    "!!! note",
-    "    ",
-    "::: a",
-    ":::",
-    "<!-- page 2 -->",
-    "{1}----------",
-    "Table 1. A",
-    "\f",
-]
-PARSERS += ["\\begin{verbatim}", "\\end{verbatim}", "![a](b)", "| a |", "|--|", "</tr>"]
+    "<table>", "<tr><td>", "</table>", "\\begin{tabular}", "\\end{tabular}", "a & b \\\\", "<h1>a</h1>",
+    "\\section{a}", "+--+--+", "-- --", "[^1]: ", "!!! note", "    ", "::: a", ":::", "<!-- page 2 -->",
+    "{1}----------", "Table 1. A", "\f", "\\begin{verbatim}", "\\end{verbatim}", "![a](b)", "| a |", "|--|", "</tr>",
+]  # fmt: skip
 WHITE = [" ", "  ", "    ", "\t", "\n", "\n", "\n\n", "\r\n", "\r", "\xa0", "\x0b", "\x0c", "\u2028"]
 WORDS = ["word", "Word two.", "[a]: /url", "key: value", "\0", "\ud800", "\ufeff", "é", "1999."]
 
@@ -231,36 +195,11 @@ def with_rules(rules, text):
 
 
 LINES = [
-    "> a\n> =",
-    "> > a\n>> -",
-    "> a|b\n> -|-",
-    "a|b\n:- | -:",
-    "a\n:-:",
-    "###### a",
-    "#\ta",
-    "a\n\n\tb",
-    "a\n\n    b",
-    "[^0]:\n2. b",
-]
-LINES += [
-    "_ _ _",
-    "***\t",
-    "999999999) a",
-    "+\ta",
-    "   >a",
-    "<DIV>",
-    "</p>",
-    "<a b>",
-    "<!-- a\n\nb\n\n-->",
-    "<?a\n\nb?>",
-]
-LINES += [
-    "<PRE>\n\nb\n\n</PRE>",
-    "   ~~~\n\na\n\n~~~",
-    "```\n\n    a\n\n```",
-    "$$a$$",
+    "> a\n> =", "> > a\n>> -", "> a|b\n> -|-", "a|b\n:- | -:", "a\n:-:", "###### a", "#\ta", "a\n\n\tb", "a\n\n    b",
+    "[^0]:\n2. b", "_ _ _", "***\t", "999999999) a", "+\ta", "   >a", "<DIV>", "</p>", "<a b>", "<!-- a\n\nb\n\n-->",
+    "<?a\n\nb?>", "<PRE>\n\nb\n\n</PRE>", "   ~~~\n\na\n\n~~~", "```\n\n    a\n\n```", "$$a$$",
     "\\begin{pmatrix*}\na\n\\end{pmatrix*}",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", [*LINES, *(text for text, _ in LAYOUTS)])

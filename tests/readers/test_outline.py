@@ -69,16 +69,10 @@ UNITS = {
                          "agua moja.", "1 2 3"),
     "Russian articles": ("Статья 1. Чай горячий.\n\nСтатья 2. Молоко холодное.\n\nСтатья 3. Вода мокрая.", "1 2 3"),
     "Chinese articles": ("第一条 茶是热的。\n\n第二条 牛奶是冷的。\n\n第三条 水是湿的。", "1 2 3"),
-    "Chinese numbers above ten": (
-        "第十二条 茶是热的。\n\n第十三条 牛奶是冷的。\n\n第十四条 水是湿的。", "12 13 14",
-    ),
+    "Chinese numbers above ten": ("第十二条 茶是热的。\n\n第十三条 牛奶是冷的。\n\n第十四条 水是湿的。", "12 13 14"),
     "Chinese digits": ("第3章 茶\n\n茶是热的。\n\n第4章 牛奶\n\n牛奶是冷的。\n\n第5章 水\n\n水是湿的。", "3 4 5"),
-    "Chinese chapters": (
-        "第一章 总则\n\n第一条 茶是热的。\n\n第二条 牛奶是冷的。\n\n第二章 附则\n\n第三条 水是湿的。", "1 1 2 2 3",
-    ),
-    "Chinese items": (
-        "第一条 饮料：\n（一）茶；\n（二）牛奶。\n\n第二条 水是湿的。", "1 1(1) 1(2) 2",
-    ),
+    "Chinese chapters": ("第一章 总则\n\n第一条 茶是热的。\n\n第二条 牛奶是冷的。\n\n第二章 附则\n\n第三条 水是湿的。", "1 1 2 2 3"),
+    "Chinese items": ("第一条 饮料：\n（一）茶；\n（二）牛奶。\n\n第二条 水是湿的。", "1 1(1) 1(2) 2"),
     "Japanese articles": ("第1条（目的）\n\n茶は熱い。\n\n第2条（定義）\n\n牛乳は冷たい。\n\n第3条（附則）\n\n水。", "1 2 3"),
     "Korean articles": ("제1조(목적) 차는 뜨겁다.\n\n제2조(정의) 우유는 차다.\n\n제3조(기타) 물은 젖는다.", "1 2 3"),
     "decimals": ("1. Tea\n1.1 It is hot.\n1.2 It is green.\n2. Milk\n2.1 It is cold.\n2.2 It "

@@ -185,20 +185,9 @@ def test_any_text_is_read_or_refused(text):
 
 
 TOKENS = [
-    "00:01.000 --> 00:02.000\na\n\n",
-    "00:01.000 --> 00:02.000\na b a b\n\n",
-    "<v A>a",
-    "<",
-    "a",
-    "-->",
-    "\n",
-    " ",
-    "&",
-    "1\n",
-    "a ",
-    ">>",
-    "{\\",
-]
+    "00:01.000 --> 00:02.000\na\n\n", "00:01.000 --> 00:02.000\na b a b\n\n", "<v A>a", "<", "a", "-->", "\n", " ",
+    "&", "1\n", "a ", ">>", "{\\",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("token", TOKENS, ids=json.dumps)

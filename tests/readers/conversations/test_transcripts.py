@@ -154,23 +154,9 @@ def test_any_text_is_read_with_all_its_letters(text):
 
 
 HOSTILE = [
-    "Ann: ",
-    "Ann: a\n",
-    "[00:01] ",
-    "(",
-    "Ann (",
-    " ",
-    "**",
-    "Q. ",
-    "\t",
-    "00:01 A\n",
-    ":",
-    "Ann\n\n",
-    "1  ",
-    ">>",
-    "Ann: a?\n\nBob: b.\n\n",
-    "A B ",
-]
+    "Ann: ", "Ann: a\n", "[00:01] ", "(", "Ann (", " ", "**", "Q. ", "\t", "00:01 A\n", ":", "Ann\n\n", "1  ", ">>",
+    "Ann: a?\n\nBob: b.\n\n", "A B ",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("token", HOSTILE, ids=json.dumps)
@@ -193,19 +179,9 @@ def test_ten_megabytes_are_read():
 
 
 LINES = [
-    "Ann:",
-    "Bob Lee (Chair): Tea?",
-    "Q. Why",
-    "A.",
-    "[00:01] Cy:",
-    "Di  1:03",
-    "0:05 Eve",
-    "x" * 600 + ":",
-    "no sign",
-    "一：",
-    " ",
-    "",
-]
+    "Ann:", "Bob Lee (Chair): Tea?", "Q. Why", "A.", "[00:01] Cy:", "Di  1:03", "0:05 Eve", "x" * 600 + ":",
+    "no sign", "一：", " ", "",
+]  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(LINES)), st.data())

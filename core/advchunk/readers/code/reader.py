@@ -60,11 +60,9 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, 
     """  # noqa: E501
     name = language or detect_language(id, text, metadata)
     if name not in LANGUAGES:
-        known = (
-            "known from the name of its file (the document's id, or source in its metadata) or language in its metadata"
-        )
+        places = "the name of its file (the document's id, or source in its metadata) or language in its metadata"
         got = f"got {name or id!r}{did_you_mean(name, LANGUAGES)}"
-        msg = f"the language of code must be {known}, one of {', '.join(LANGUAGES)}, {got}"
+        msg = f"the language of code must be known from {places}, one of {', '.join(LANGUAGES)}, {got}"
         raise ConfigurationError(msg)
     return Document(text, id, code_blocks(text, name), metadata or {}, markup="code")
 
