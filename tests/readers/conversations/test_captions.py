@@ -197,11 +197,3 @@ def test_time_grows_with_the_length(token):
             captions.read("WEBVTT\n\n00:01.000 --> 00:02.000\n" + text)
 
     check_growth(read, lambda length: token * (length // len(token)), 20_000)
-
-
-@pytest.mark.long
-def test_ten_megabytes_are_read():
-    cue = "00:00:01.000 --> 00:00:02.000\n<v Ann>Tea number {0} is in the pot, or is there none left?\n\n"
-    number = 10_000_000 // len(cue)
-    text = "WEBVTT\n\n" + "".join(cue.format(i) for i in range(number))
-    assert captions.read(text).text.count("in the pot") == number
