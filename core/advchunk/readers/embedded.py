@@ -110,7 +110,9 @@ def insets(flat: str) -> list[Inset]:
         return []
     all_insets = [*_html_insets(flat)] if has_html else []
     if has_latex:
-        all_insets += _latex_insets(flat)
+        headings = (match for match in _SECTION.finditer(flat) if _begins_line(flat, match.start()))
+        all_insets += (Inset(*match.span(), "heading", SECTION_LEVELS[match["name"]]) for match in headings)
+        all_insets += _environments(flat) if "\\begin{" in flat else ()
     all_insets += _page_insets(flat)
     all_insets.sort(key=lambda inset: (inset.start, -inset.end))
     outermost, last = list[Inset](), 0
@@ -221,14 +223,6 @@ def _stripped(flat: str, start: int, end: int) -> int:
 
 
 # LaTeX.
-
-
-def _latex_insets(flat: str) -> Iterator[Inset]:
-    for match in _SECTION.finditer(flat):
-        if _begins_line(flat, match.start()):
-            yield Inset(*match.span(), "heading", SECTION_LEVELS[match["name"]])
-    if "\\begin{" in flat:
-        yield from _environments(flat)
 
 
 def _environments(flat: str) -> Iterator[Inset]:

@@ -86,7 +86,8 @@ def decode(data: bytes, name: str = "", encoding: str | None = None, declared: s
                 codec = _ALIASES.get(declaration.lower(), declaration)
                 return Decoded(data.decode(codec), codecs.lookup(codec).name)
     kind = magic.file_type(data)
-    is_html = not own and not kind and _is_html(data, name)
+    head = data[:_HEAD].decode("latin-1")
+    is_html = not own and not kind and "html" in {formats.detect_format(head), formats.detect_file_format(name, head)}
     if not kind and (likely := _likely(data, is_sure=is_html)):
         with suppress(UnicodeDecodeError):
             decoded = Decoded(data.decode(likely), likely)
@@ -98,11 +99,6 @@ def decode(data: bytes, name: str = "", encoding: str | None = None, declared: s
     hint = "" if kind or _chardet() else "; pip install 'advchunk[encodings]' finds others"
     msg = f"text files must be UTF-8 unless encoding is given, got {got}{hint}"
     raise ConfigurationError(msg) from None
-
-
-def decode_text(data: bytes, name: str = "", encoding: str | None = None) -> str:
-    """Return the text of bytes (`decode`)."""
-    return decode(data, name, encoding).text
 
 
 def contradicts(data: bytes, declared: str) -> bool:
@@ -211,8 +207,3 @@ def _iso_2022(data: bytes) -> str:
             data.decode("iso2022_jp_ext")
             return "iso2022_jp_ext"
     return ""
-
-
-def _is_html(data: bytes, name: str) -> bool:
-    head = data[:_HEAD].decode("latin-1")
-    return not magic.file_type(data) and "html" in {formats.detect_format(head), formats.detect_file_format(name, head)}

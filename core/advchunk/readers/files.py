@@ -9,7 +9,7 @@ from typing import Any
 from advchunk import registry
 from advchunk.errors import ConfigurationError, require
 from advchunk.readers import formats
-from advchunk.readers.encodings import decode, decode_text
+from advchunk.readers.encodings import decode
 from advchunk.readers.noise import without_controls
 from advchunk.readers.writing import Content, check_content
 from advchunk.records import Document
@@ -128,7 +128,7 @@ def read_record(
 
     A line without "text" is a record, which is read as JSON is (`readers.data.objects`). Its metadata override others.
     """
-    text = decode_text(line, encoding=encoding)
+    text = decode(line, encoding=encoding).text
     try:
         record = json.loads(text, parse_constant=lambda _: None)
     except (ValueError, RecursionError) as error:

@@ -109,7 +109,10 @@ def find_marks(flat: str, blocks: Sequence[Block]) -> list[Mark]:
         rest = flat[end : end_of_line(flat, end)]
         if (has_one(rest[-200:], _DOTS) and _LEADERS.search(rest[-200:])) or _is_reference(flat, line):
             continue
-        if (readings := tuple(_read_label(match, rest, in_heading))) and (number := _number(match)):
+        if readings := tuple(_read_label(match, rest, in_heading)):
+            number = match["count"] if match["word"] else match["label"].strip("().、")
+            if match["han"] or match["item"] or number in _NUMBER_WORDS:
+                number = str(readings[0][1][0])
             marks.append(Mark(line, start, end, readings, number, in_heading))
     return marks
 
@@ -118,17 +121,6 @@ def _is_reference(flat: str, line: int) -> bool:
     """Return True if the line before ends with a word that the number in this one belongs to: "under Section / 5."."""
     before = flat[max(line - 24, 0) : max(line - 1, 0)].rsplit(None, 1)
     return bool(before) and before[-1] in _REFERENCES
-
-
-def _number(match: re.Match[str]) -> str:
-    """Return the number of a label as it is written, or in digits if it is a word or Chinese."""
-    if match["han"]:
-        return str(_han_value(match["ordinal"]))
-    if match["item"]:
-        return str(_han_value(match["item"].strip("()（）、")))
-    if match["word"]:
-        return str(_NUMBER_WORDS.get(match["count"], match["count"]))
-    return match["label"].strip("().、")
 
 
 def _read_label(match: re.Match[str], rest: str, in_heading: bool) -> Iterator[tuple[str, Value]]:

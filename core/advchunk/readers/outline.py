@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain, pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, TypeAlias
 
 from advchunk.readers import numbering
 from advchunk.readers.markdown import heading_text, trim
@@ -68,6 +68,10 @@ class _Run:
         return self.style, len(self.members[0].value)
 
 
+# The place of a mark: its run, the depth of that on the stack, and its style and value.
+_Place: TypeAlias = tuple[_Run, int, str, Value]
+
+
 @dataclass(eq=False, slots=True)
 class _Unit:
     """A numbered unit."""
@@ -109,13 +113,9 @@ def outlined(document: Document) -> Document:
 
 
 def with_headings(document: Document, headings: Patterns) -> Document:
-    r"""Return a document with the units that match the user's patterns as blocks, or the document itself if there are
-    none.
+    r"""Return a document with the units that match the user's patterns as blocks, or the document itself without any.
 
-    Parameters
-    ----------
-    headings : see `chunkers.params.Params`. Where several match, the outermost counts. There are no matches in code,
-        tables and the like.
+    Where several patterns (`chunkers.params.Params`) match, the outermost counts; in code, tables and the like, none.
 
     >>> document = with_headings(Document("Art 1\nTea.\nArt 2\nMilk."), {"art": r"^Art (\d)"})
     >>> [(block.kind, block.title, block.metadata["clause"]) for block in document.blocks][:2]
@@ -201,15 +201,6 @@ def _read_runs(marks: Sequence[Mark]) -> list[_Run]:
     return runs
 
 
-class _Place(NamedTuple):
-    """The place of a mark: its run, the depth of that on the stack, and its style and value."""
-
-    run: _Run
-    depth: int
-    style: str
-    value: Value
-
-
 def _continued(mark: Mark, stack: Sequence[_Run], *, skipping: bool = False) -> _Place | None:
     """Return the place of a mark in the innermost open run that it continues, or with ``skipping`` nearly continues.
 
@@ -221,14 +212,14 @@ def _continued(mark: Mark, stack: Sequence[_Run], *, skipping: bool = False) -> 
             if style != run.style or len(value) != len(before):
                 continue
             if not skipping and _is_next(style, before, value):
-                return _Place(run, i, style, value)
+                return run, i, style, value
             at = 0 if style in RANKS else -1  # a letter is after the number of an article
             step = value[at] - before[at]
             is_near = value[:at] == before[:at] or at == 0
             is_code = mark.in_heading and value[at] >= _CODE  # the sections of a code are numbered with gaps
             if skipping and is_near and step > 0 and (is_code or 1 < step <= _MAX_STEP):
                 run.skips += not is_code
-                return _Place(run, i, style, value)
+                return run, i, style, value
     return None
 
 
@@ -243,18 +234,18 @@ def _begun(mark: Mark, stack: Sequence[_Run], last: Mapping[str, Value]) -> _Pla
     """Return the place of a mark in a run that it begins."""
     for style, value in mark.readings:
         if style in RANKS and style in last and _is_next(style, last[style], value):
-            return _Place(_Run(style, None, continues=True), _depth(style, stack), style, value)
+            return _Run(style, None, continues=True), _depth(style, stack), style, value
     for style, value in mark.readings:
         if style.endswith("1.1"):
             depth = _decimal_depth(style, value, stack, mark.in_heading and style not in last)
             if depth is not None:
-                return _Place(_Run(style, None, _outer(style, value, stack[:depth])), depth, style, value)
+                return _Run(style, None, _outer(style, value, stack[:depth])), depth, style, value
         elif value == ((1, 0) if style in RANKS else (1,)):
             depth = _depth(style, stack)
-            return _Place(_Run(style, None, _outer(style, value, stack[:depth])), depth, style, value)
+            return _Run(style, None, _outer(style, value, stack[:depth])), depth, style, value
     for style, value in mark.readings:
         if style in RANKS and style not in last:  # a part of a document begins with any article
-            return _Place(_Run(style, None), _depth(style, stack), style, value)
+            return _Run(style, None), _depth(style, stack), style, value
     return None
 
 

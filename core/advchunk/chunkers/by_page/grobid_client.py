@@ -19,7 +19,7 @@ from advchunk.errors import BadModelOutput, ModelUnavailable, first_line, import
 from advchunk.models.atomic import open_atomic
 from advchunk.models.connection import is_plain_url
 from advchunk.models.retrying import TransientError, retry_after, retrying
-from advchunk.readers.encodings import decode_text
+from advchunk.readers.encodings import decode
 from advchunk.readers.magic import require_pdf
 from advchunk.readers.papers import tei
 from advchunk.readers.writing import squeeze
@@ -162,7 +162,7 @@ def _read_kept(pdf: str | os.PathLike[str]) -> str | None:
     """Return the kept TEI of a PDF, unless the PDF is newer."""
     path = kept_at(pdf)
     fresh = path.is_file() and path.stat().st_mtime_ns >= Path(pdf).stat().st_mtime_ns
-    return decode_text(path.read_bytes()) if fresh else None
+    return decode(path.read_bytes()).text if fresh else None
 
 
 def _write_kept(pdf: str | os.PathLike[str], text: str) -> None:

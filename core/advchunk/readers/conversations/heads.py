@@ -51,31 +51,19 @@ _SHARE, _SHARE_STAMPED = 0.5, 0.3  # of the paragraphs, or of the lines, that be
 
 
 class TurnHead(NamedTuple):
-    """The beginning of a turn, up to its first word.
-
-    Parameters
-    ----------
-    start, end : its span in the text, with white space at its end.
-    name : of the speaker, at ``name_start``; ``label_end`` is the end of the name with a role in parentheses.
-    stamps : the seconds of its time stamps, none, one, or two.
-    has_label : whether it has the form "Name: ...", and no time stamps.
-    """
+    """The beginning of a turn, up to its first word."""
 
     start: int
-    end: int
-    name: str
+    end: int  # with white space
+    name: str  # of the speaker
     name_start: int
-    label_end: int
-    stamps: tuple[float, ...] = ()
-    has_label: bool = True
+    label_end: int  # of the name with a role in parentheses
+    stamps: tuple[float, ...] = ()  # seconds of its time stamps, none, one, or two
+    has_label: bool = True  # has the form "Name: ...", and no time stamps
 
 
 def find_heads(text: str, spans: Sequence[tuple[int, int]] | None = None) -> list[TurnHead]:
-    r"""Return the possible heads of turns in a text whose lines end with "\\n" (`tiling.flatten`).
-
-    Parameters
-    ----------
-    spans : the parts of the text that may have heads, ascending and disjoint; None for the whole text.
+    r"""Return the possible heads of turns in ascending, disjoint spans of a text (`tiling.flatten`), or in all of it.
 
     >>> [(head.name, head.stamps) for head in find_heads("Ann Lee (Chair): Tea?\n[00:01:02] Bob: Yes.\nCy  1:03\nMilk.")]
     [('Ann Lee', ()), ('Bob', (62.0,)), ('Cy', (63.0,))]
