@@ -65,19 +65,16 @@ def read(
 
     The metadata has ``title``, ``authors``, ``description``, ``keywords``, ``published_at``, ``language`` and ``url``
     (the canonical one), where the page has them, and ``left_out`` with the number of menus and the like that were. A
-    heading that repeats the title is not repeated in the context of chunks. The cells of a table used for layout are
-    running text: one with a single column, or without header cells and with headings, code or other tables in over a
-    quarter of its cells.
+    heading that repeats the title is not repeated in the context of chunks. Tables for layout are running text
+    (`table_layout.add_table`).
 
     Parameters
     ----------
     metadata : values that override those of the page.
-    furniture : "drop" leaves out navigation, banners that ask for consent to cookies, and the page's own header (unless
-        it has headings), footer and asides, except if nothing else would be left. "keep" makes them blocks of the kind
-        "furniture".
+    furniture : "drop" leaves out navigation, banners about cookies, and the page's own header (unless it has headings),
+        footer and asides, except if nothing else would be left; "keep" makes them blocks of this kind.
     links : write links as in Markdown, with their targets, outside headings and code; else just their text.
-    content : "main" keeps only what the page is about (`readers.html.main_content`), without teasers, forms, and menus
-        that are not marked up as such.
+    content : "main" keeps only what the page is about (`main_content`), without teasers, forms, and unmarked menus.
 
     Raises
     ------
