@@ -47,7 +47,7 @@ class _Cue:
     start: float
     end: float
     speaker: Span | None = None  # of the name in the file
-    opens: bool = False  # what somebody else says, who has no name
+    opens: bool = False  # begins the words of somebody without a name
     pieces: list[tuple[int, int, str | None]] = field(default_factory=list)
 
 
