@@ -91,9 +91,7 @@ class Writer:
         self.blocks = outer
 
     def begin(self, prefix: str, kind: BlockKind = "item", level: int = 0, *, keep: bool = True) -> None:
-        """Put a `Prefix`, such as the marker of a list item, before the next paragraph, and change its kind and
-        level.
-        """
+        """Put a `Prefix`, such as the marker of a list item, before the next paragraph, with its kind and level."""
         self.finish()
         self.prefix = Prefix(prefix, kind, level, keep) if prefix else None
 
@@ -133,11 +131,7 @@ def left_out(counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def squeeze(text: str) -> str:
-    r"""Replace each run of white space with one space, and strip the ends.
-
-    >>> squeeze(" a \n b ")
-    'a b'
-    """
+    """Replace each run of white space with one space, and strip the ends."""
     return " ".join(text.split())
 
 

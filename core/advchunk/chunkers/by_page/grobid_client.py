@@ -17,7 +17,7 @@ from advchunk.errors import BadModelOutput, ModelUnavailable, first_line, import
 from advchunk.models.atomic import open_atomic
 from advchunk.models.connection import is_plain_url
 from advchunk.models.retrying import TransientError, retry_after, retrying
-from advchunk.readers.encodings import decode_text
+from advchunk.readers.encodings import decode
 from advchunk.readers.magic import require_pdf
 from advchunk.readers.papers import tei
 from advchunk.readers.writing import squeeze
@@ -84,7 +84,7 @@ class GrobidClient:
         path = None if isinstance(pdf, bytes) else Path(pdf)
         kept = kept_at(path) if path and keep else None
         if path and kept and kept.is_file() and kept.stat().st_mtime_ns >= path.stat().st_mtime_ns:
-            return decode_text(kept.read_bytes())
+            return decode(kept.read_bytes()).text
         data, name = pdf if isinstance(pdf, bytes) else Path(pdf).read_bytes(), path.name if path else "bytes"
         require_pdf(data, name)
         text: str = run_coroutine(retrying(self, "grobid")(self._post, name, data))
