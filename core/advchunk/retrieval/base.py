@@ -254,8 +254,9 @@ class BaseRetriever(ABC):
         search = fit_to_language(search, query, chunks.languages, self._model, self._warnings)
         depth = min(depth, max(len(chunks), self._depth, DEPTH_TO_CUT))  # without more chunks than there are
         most = depth if chunks.hierarchy.is_flat else None  # of each level, so all
-        is_dense = vector is not None and chunks.vectors is not None and search.mode != "lexical"
-        dense = chunks.vectors.search(vector, most) if is_dense else None
+        dense = None
+        if vector is not None and chunks.vectors is not None and search.mode != "lexical":
+            dense = chunks.vectors.search(vector, most)
         return chunks.rank(query, dense, search, depth)
 
     @cached_property

@@ -236,10 +236,9 @@ class IndexReader(Sequence[Chunk]):
 
     def _row(self, table: str, condition: str = "", *values: Any) -> list[Any]:
         """Return the row of a table, which must be there."""
-        row = next(self._rows(table, condition, *values), None)
-        if row is None:
-            raise self._index.damage(f"its {table} are not complete")
-        return row
+        rows = [*self._rows(table, condition, *values)]
+        self._index.check(len(rows) == 1, f"its {table} are not complete")
+        return rows[0]
 
     def __len__(self) -> int:
         return len(self.places.numbers)

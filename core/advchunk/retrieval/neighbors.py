@@ -4,7 +4,7 @@ import numpy as np
 
 from advchunk.building.positions import ChunkPositions
 from advchunk.errors import require
-from advchunk.records import Floats
+from advchunk.retrieval.evidence import soften
 from advchunk.retrieval.rankings import DEPTH, Ranking
 
 TEMPERATURE = 0.2
@@ -72,7 +72,7 @@ def rerank_by_neighbors(
     hits = ranking.first(depth)
     if not len(hits):
         return ranking
-    evidence = _soften(hits, temperature, depth)
+    evidence = soften(hits.scores, hits.padded_scores(depth)[-1], temperature)
     others = np.arange(0) if hits_only else np.setdiff1d(positions.near(hits.chunks, _REACHES * reach), hits.chunks)
     chunks = np.concatenate([hits.chunks, others])
     distances = np.abs(positions.line[chunks][:, None] - positions.line[hits.chunks])
@@ -83,12 +83,3 @@ def rerank_by_neighbors(
     rest = ranking.chunks[depth:]
     rest = rest[~np.isin(rest, others)]
     return Ranking(np.concatenate([chunks[best.chunks], rest]), np.concatenate([best.scores, np.zeros(len(rest))]))
-
-
-def _soften(hits: Ranking, temperature: float, depth: int) -> Floats:
-    scores = hits.padded_scores(depth)
-    first, last = scores[0], scores[-1]
-    if first == last:
-        return np.ones(len(hits))
-    evidence: Floats = np.exp((hits.scores - first) / (temperature * (first - last)))
-    return evidence

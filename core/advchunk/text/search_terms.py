@@ -226,7 +226,7 @@ class SearchVocabulary:
     def __init__(self) -> None:
         self._numbers, self._lock = _WordNumbers(self._learn), Lock()
         self._having = defaultdict[str, list[int]](list)  # the words that have a term
-        self._stems, self._counted = list[str](), list[bool]()  # of each word
+        self._stems, self._counted = list[str](), bytearray()  # of each word
 
     def __len__(self) -> int:
         return len(self._stems)
@@ -262,7 +262,7 @@ class SearchVocabulary:
     @property
     def counted(self) -> NDArray[np.bool_]:
         """True for each word that counts in the length of a text."""
-        return np.array(self._counted, dtype=bool)
+        return np.frombuffer(bytes(self._counted), dtype=bool)
 
     def words_with(self, terms: Iterable[str], size: int) -> csr_array:
         """Return a matrix with 1 where one of the first ``size`` words has one of t terms: (size, t)."""
