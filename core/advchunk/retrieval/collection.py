@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,32 +220,18 @@ class Collection(Generic[_Item]):
         ----------
         merge : see `Search.merge`, of as many chunks as fill the budget.
         """
-        if cutter is not None and self.hierarchy.is_flat:
-            return self.cut(question, ranking, budget, cutter, order)
-        if merge is not None and not self.hierarchy.is_flat:
-            tokens = np.array([chunk.tokens for chunk in self.chunks])
-            ranking = merge_within(ranking, self.hierarchy, self._sizes, merge, tokens, budget)
-        passages = assemble_passages(self.hits(ranking), budget, counter, order=order, texts=self.texts)
-        return list(map(self._cited, passages))
-
-    def cut(
-        self,
-        question: str,
-        ranking: Ranking,
-        budget: int,
-        cutter: PassageCutter,
-        order: PassageOrder = "rank",
-    ) -> list[Passage]:
-        """Return passages that are cut for a question from the first chunks of a ranking and those beside them."""
+        if cutter is None or not self.hierarchy.is_flat:
+            if merge is not None and not self.hierarchy.is_flat:
+                tokens = np.array([chunk.tokens for chunk in self.chunks])
+                ranking = merge_within(ranking, self.hierarchy, self._sizes, merge, tokens, budget)
+            passages = assemble_passages(self.hits(ranking), budget, counter, order=order, texts=self.texts)
+            return list(map(self._cited, passages))
         first = ranking.first(DEPTH_TO_CUT)
         near = self.positions.near(first.chunks, _MARGIN * cutter.around) if len(first) else np.arange(0)
         near = np.setdiff1d(near[self.allowed[near]], first.chunks)
-        beside = self.hits(Ranking(near, np.zeros(len(near))))
-        hits = self.hits(first)
-        values = {key: self.texts.get(key) for key in dict.fromkeys(hit.document for hit in hits)}
-        texts = {key: text for key, text in values.items() if text is not None}
-        options: dict[str, Any] = {"texts": texts or None, "order": order, "files": self.names}
-        passages = cutter.cut(question, hits, budget, beside=beside, **options)
+        beside, hits = self.hits(Ranking(near, np.zeros(len(near)))), self.hits(first)
+        texts = {key: text for key in {hit.document for hit in hits} if (text := self.texts.get(key)) is not None}
+        passages = cutter.cut(question, hits, budget, beside=beside, texts=texts or None, order=order, files=self.names)
         return list(map(self._cited, passages))
 
     def hits(self, ranking: Ranking) -> list[Hit]:

@@ -46,10 +46,10 @@ class ChunkHierarchy:
         ids = {chunk.id: number for number, chunk in enumerate(chunks) if chunk.id}
         places = {place: number for number, place in enumerate(zip(documents, (c.index for c in chunks), strict=True))}
         parents = np.full(len(chunks), -1, dtype=np.int64)
-        for number, (name, chunk) in enumerate(zip(documents, chunks, strict=True)):
+        for number, chunk in enumerate(chunks):
             if chunk.parent is not None:
                 own_id = written_metadata(chunk.metadata).get("parent_id")
-                parents[number] = ids.get(own_id, -1) if own_id else places.get((name, chunk.parent), -1)
+                parents[number] = ids.get(own_id, -1) if own_id else places.get((documents[number], chunk.parent), -1)
         return cls(parents)
 
     @classmethod
