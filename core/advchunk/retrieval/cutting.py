@@ -22,8 +22,8 @@ from advchunk.retrieval.neighbors import TEMPERATURE
 from advchunk.retrieval.passage_units import (
     AskedTerms,
     Excerpt,
-    Piece,
     Reading,
+    Run,
     UnitReader,
     UnitTable,
     runs_in_text,
@@ -250,9 +250,7 @@ class PassageCutter:
         reader = self._reader(hits)
         pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in around.beside)]
         sources = [*self._sources(pairs, around.texts, partial(reader.read, budget=budget), files)]
-        numbers = [number for number, source in enumerate(sources) for _ in source.runs]
-        runs = reader.read_runs([run for source in sources for run in source.runs], budget)
-        table = UnitTable([*zip(numbers, runs, strict=True)])
+        table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])
         postings = table.postings(AskedTerms.of(question, reader.vocabulary))
         scores = self.scoring.score(postings, table.regions, table.tokens, table.own_words)
         scores += self.hit_weight * _spread(sources, table)
@@ -289,10 +287,10 @@ class PassageCutter:
                 spans = [span for chunk in chunks for span in chunk.spans]
                 yield _Source(document, placed, runs_in_text(whole, spans, self.around))
             elif chunks:
-                yield _Source(document, placed, runs_of_chunks(chunks, name))
+                yield _Source(document, placed, runs_of_chunks(chunks, read, name))
             for hit, evidence in alone:
                 chunk = replace(hit.chunk, spans=(Span(0, len(hit.chunk.text)),))
-                yield _Source(document, [(hit, evidence)], runs_of_chunks([chunk], name), is_placed=False)
+                yield _Source(document, [(hit, evidence)], runs_of_chunks([chunk], read, name), is_placed=False)
 
     def _fill(self, evidence: _Evidence, budget: int) -> list[_Run]:
         """Return the runs of units that fill a budget, in their order."""
@@ -313,7 +311,7 @@ class _Source:
 
     document: str
     hits: Sequence[tuple[Hit, float]]
-    runs: Sequence[Sequence[Piece | Excerpt]]
+    runs: Sequence[Run]
     is_placed: bool = True
 
 

@@ -167,13 +167,6 @@ class UnitReader:
         """
         return self._remembered(excerpt._replace(offset=min(excerpt.offset, 1)), budget)
 
-    def read_runs(self, runs: Iterable[Sequence[Piece | Excerpt]], budget: int = 0) -> list[Run]:
-        """Return runs with the readings of their excerpts; see `read`."""
-        return [
-            [Piece(self.read(part, budget), part.offset) if isinstance(part, Excerpt) else part for part in run]
-            for run in runs
-        ]
-
     def _read(self, excerpt: Excerpt, budget: int) -> Reading:
         layout = _Layout.of(excerpt, self.counter)
         edges, tokens = self._tile(layout.document, budget)
@@ -202,14 +195,6 @@ class UnitReader:
         units = _divide_tables(units, document).with_sizes(partial(counts_of_distinct, self.counter))
         units = sizes.fit(units, replace(limits, atomic=_rows_and_records(units, document, budget)))
         return units.edges, units.token_counts()
-
-
-class _TableHead(NamedTuple):
-    """The head of a table, and its end in the text of the document."""
-
-    table: Span
-    end: int
-    text: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,18 +232,19 @@ class _Layout:
         """Yield the texts of units, each after the head of the table of which it is a row, or after ""."""
         text, heads = self.document.text, [*self._heads]
         for start, end in pairwise(edges):
-            while heads and heads[0].table.end <= start:
+            while heads and heads[0][1] <= start:
                 heads.pop(0)
-            yield heads[0].text if heads and heads[0].end <= start else "", text[start:end]
+            yield heads[0][2] if heads and heads[0][0] <= start else "", text[start:end]
 
     @property
-    def _heads(self) -> Iterator[_TableHead]:
+    def _heads(self) -> Iterator[tuple[int, int, str]]:
+        """The start and the end of the rows of each table, and its head."""
         for block in self.document.blocks or ():
             if block.kind == "table" and block.title == _PIECE:
-                yield _TableHead(block.span, block.span.start, self.excerpt.head)
+                yield *block.span, self.excerpt.head
             elif block.kind == "table":
                 head = tables.head(self.document.text[slice(*block.span)])
-                yield _TableHead(block.span, block.span.start + head.end, head.text())
+                yield block.span.start + head.end, block.span.end, head.text()
 
     def context(self, offset: int) -> tuple[str, int]:
         """Return the headings above an offset, with the head of the table that it is in, and their tokens."""
@@ -528,7 +514,7 @@ def _joined(arrays: Sequence[Ints]) -> Ints:
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
 
 
-def runs_of_chunks(chunks: Sequence[Chunk], source: str = "") -> list[list[Excerpt]]:
+def runs_of_chunks(chunks: Sequence[Chunk], read: Callable[[Excerpt], Reading], source: str = "") -> list[Run]:
     """Return the text of chunks of one document, as far as they have it, in runs; text that several have is there once.
 
     Chunks that contradict each other where they overlap, as those of two versions of a text, are in runs of their own.
@@ -539,17 +525,16 @@ def runs_of_chunks(chunks: Sequence[Chunk], source: str = "") -> list[list[Excer
     """
     pieces = [(*span, text, chunk) for chunk in chunks for span, text in zip(chunk.spans, chunk.passages, strict=True)]
     pieces.sort(key=lambda piece: (piece[0], -piece[1]))
-    runs, first, last, before = list[list[Excerpt]](), 0, -_MAX_GAP - 1, ""  # the span and the text of the last piece
+    runs, first, last, before = list[Run](), 0, -_MAX_GAP - 1, ""  # the span and the text of the last piece
     for start, end, text, chunk in pieces:
         overlap = max(last - start, 0)
         agrees = not overlap or before[start - first :][: len(text)] == text[:overlap]
         if agrees and end <= last:
             continue
         excerpt = Excerpt.of(chunk, text, Span(start, end), start + overlap if agrees else start, source)
-        if agrees and start - last <= _MAX_GAP:
-            runs[-1].append(excerpt)
-        else:
-            runs.append([excerpt])
+        if not (agrees and start - last <= _MAX_GAP):
+            runs.append([])
+        runs[-1].append(Piece(read(excerpt), excerpt.offset))
         first, last, before = start, end, text
     return runs
 
