@@ -23,6 +23,7 @@ from advchunk.records import Chunk, Floats, evolve
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
 from advchunk.retrieval.index_file import IndexedDocument
+from advchunk.retrieval.locating import is_verbatim
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_sizes
 from advchunk.retrieval.query_language import fit_to_language
 from advchunk.retrieval.rankings import Ranking
@@ -124,22 +125,19 @@ class BaseRetriever(ABC):
 
     def _checked(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str]) -> dict[str, list[Chunk]]:
         """Return the chunks of each document that can be found, with their tokens."""
-        require(
-            isinstance(chunks, Mapping), "chunks must be a mapping from the name of a document to its chunks", chunks
-        )
-        wrong_names = [name for name in chunks if not isinstance(name, str)]
-        require(not wrong_names, "names of documents must be strings", wrong_names[:1])
-        rule = "the chunks of a document must be a list of chunks of the core"
-        for group in chunks.values():
-            require(isinstance(group, Iterable), rule, group)
-        groups = {name: list(group) for name, group in chunks.items()}
-        others: list[Any] = [chunk for group in groups.values() for chunk in group if not isinstance(chunk, Chunk)]
-        require(not others, rule, *others[:1] or [None])
+        rule = "chunks must be a mapping from the name of a document to its chunks"
+        require(isinstance(chunks, Mapping), rule, chunks)
+        wrong: list[Any] = [name for name in chunks if not isinstance(name, str)]
+        require(not wrong, "names of documents must be strings", wrong[:1])
+        wrong = [group for group in chunks.values() if not isinstance(group, Iterable)]
+        groups = {name: list(group) for name, group in chunks.items() if not wrong}
+        wrong += [chunk for group in groups.values() for chunk in group if not isinstance(chunk, Chunk)]
+        require(not wrong, "the chunks of a document must be a list of chunks of the core", *wrong[:1] or [None])
         is_mapping = isinstance(texts, Mapping) and all(isinstance(text, str) for text in texts.values())
         require(is_mapping, "texts must be a mapping from the name of a document to its text", texts)
         groups = {name: [chunk for chunk in group if chunk.embed_text] for name, group in groups.items()}
         for name, text in texts.items():
-            wrong = [chunk.text for chunk in groups.get(name, []) if chunk.spans and not _is_verbatim(chunk, text)]
+            wrong = [chunk.text for chunk in groups.get(name, []) if chunk.spans and not is_verbatim(chunk, text)]
             require(not wrong, f"texts must be those of the spans of chunks; in {name!r} they are not", wrong[:1])
         counted = iter(count_tokens([chunk for group in groups.values() for chunk in group], self._counter))
         return {name: list(islice(counted, len(group))) for name, group in groups.items()}
@@ -289,11 +287,5 @@ class BaseRetriever(ABC):
 
     def _check_embedder(self, made_by: str) -> None:
         """Raise `ConfigurationError` if the embedder has another name than the one that an index was made with."""
-        name = self._model_name
-        require(
-            name == made_by or not (name and made_by), f"embedder must be {made_by!r}, as when the index was made", name
-        )
-
-
-def _is_verbatim(chunk: Chunk, text: str) -> bool:
-    return "".join(text[start:end] for start, end in chunk.spans) == chunk.text
+        name, rule = self._model_name, f"embedder must be {made_by!r}, as when the index was made"
+        require(name == made_by or not (name and made_by), rule, name)

@@ -227,12 +227,7 @@ def expand_downward(ranking: Ranking, hierarchy: ChunkHierarchy, leaves: Ranking
     """Put the leaves right below each section behind it, best first, for a budget into which it does not fit.
 
     Their score is that of the section; those that are not in ``leaves`` follow in their order.
-
-    >>> hierarchy = ChunkHierarchy(np.array([-1, 0, 0, -1, 3]))
-    >>> sections, leaves = Ranking(np.array([3, 0]), np.array([0.9, 0.8])), Ranking(np.array([2, 4]), np.array([0.9, 0.8]))
-    >>> expand_downward(sections, hierarchy, leaves).chunks.tolist()
-    [3, 4, 0, 2, 1]
-    """  # noqa: E501
+    """
     places = np.full(len(hierarchy), len(leaves))
     places[leaves.chunks] = np.arange(len(leaves))
     members = np.flatnonzero(hierarchy.leaves & np.isin(hierarchy.parents, ranking.chunks))
@@ -243,12 +238,7 @@ def expand_downward(ranking: Ranking, hierarchy: ChunkHierarchy, leaves: Ranking
 
 
 def without_parts(ranking: Ranking, hierarchy: ChunkHierarchy) -> Ranking:
-    """Return a ranking without the chunks of sections that come before them.
-
-    >>> hierarchy = ChunkHierarchy(np.array([-1, 0, 0, -1]))
-    >>> without_parts(Ranking(np.array([1, 0, 2, 3]), np.arange(4)[::-1] / 4), hierarchy).chunks.tolist()
-    [1, 0, 3]
-    """
+    """Return a ranking without the chunks of sections that come before them."""
     seen, kept = set[int](), np.ones(len(ranking), dtype=bool)
     for i, chunk in enumerate(ranking.chunks.tolist()):
         kept[i] = seen.isdisjoint(hierarchy.above(chunk))

@@ -18,6 +18,7 @@ from advchunk.errors import require
 from advchunk.readers.sources import Inventory
 from advchunk.readers.writing import Content
 from advchunk.records import Chunk, Document
+from advchunk.retrieval.locating import is_verbatim
 from advchunk.retrieval.retriever import Retriever
 from advchunk.retrieval.stored import StoredRetriever
 
@@ -73,9 +74,8 @@ def _keep(document: Document, chunks: list[Chunk], _: float) -> tuple[list[Chunk
     """Return the chunks of a document, and its text if its headings and tables can be read in it, and chunks are of
     it.
     """
-    text = document.text
-    are_verbatim = all("".join(text[slice(*span)] for span in chunk.spans) == chunk.text for chunk in chunks)
-    return chunks, text if are_verbatim and not document.markup else None
+    is_source = not document.markup and all(is_verbatim(chunk, document.text) for chunk in chunks)
+    return chunks, document.text if is_source else None
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,9 @@ class Finder:
     def find(self, part: str) -> Span | None:
         """Return the span of a part, without white space around it; None if it is blank or not found."""
         places, squeezed = self._squeezed
-        content, end = "".join(part.split()), int(places.searchsorted(self._end))
-        is_next = squeezed.startswith(content, end)
-        place = end if is_next else squeezed.find(content, int(places.searchsorted(self._start, "right")))
+        content, place = "".join(part.split()), int(places.searchsorted(self._end))
+        if not squeezed.startswith(content, place):
+            place = squeezed.find(content, int(places.searchsorted(self._start, "right")))
         if span := self._span(place, content):
             self._start, self._end = span
         return span
@@ -128,6 +128,11 @@ def locate_chunks(text: str, chunks: Iterable[Chunk]) -> list[Chunk]:
     return located
 
 
+def is_verbatim(chunk: Chunk, text: str) -> bool:
+    """Return True if a chunk is the text of its spans."""
+    return "".join(text[start:end] for start, end in chunk.spans) == chunk.text
+
+
 def is_whole(chunk: Chunk) -> bool:
     """Return True if a chunk is as long as its spans."""
     return sum(end - start for start, end in chunk.spans) == len(chunk.text)
@@ -140,7 +145,7 @@ def place_in_text(chunk: Chunk, finder: Finder) -> Chunk:
     (Span(start=6, end=14),)
     """
     text = finder.text
-    if "".join(text[start:end] for start, end in chunk.spans) == chunk.text:
+    if is_verbatim(chunk, text):
         return chunk
     span = finder.find_anywhere(chunk.text, chunk.start)
     own = text[slice(*span)] if span else chunk.text

@@ -161,11 +161,7 @@ def _items(values: Any, kind: type[Any] = str) -> list[Any]:
 
 
 def _numbered(name: str, ranges: Sequence[tuple[int, int]]) -> str:
-    """Return ranges as text.
-
-    >>> _numbered("line", [(3, 3), (7, 9)]), _numbered("page", [(4, 4)]), _numbered("line", [])
-    ('lines 3, 7-9', 'page 4', '')
-    """
+    """Return ranges as text, such as "lines 3, 7-9"; "" for none."""
     plural = "s" if len(ranges) > 1 or any(first < last for first, last in ranges) else ""
     places = ", ".join(f"{first}-{last}" if first < last else str(first) for first, last in ranges)
     return f"{name}{plural} {places}" if places else ""
