@@ -134,22 +134,6 @@ def test_a_chunk_above_itself_is_refused():
         ChunkHierarchy(np.array([1, 0, -1]))
 
 
-@pytest.mark.parametrize(
-    ("parameters", "rule"),
-    [
-        ({"levels": "up"}, "levels must be one of"),
-        ({"answer": "medium"}, "answer must be one of"),
-        ({"section_weight": -1}, "section_weight must be finite and >= 0"),
-        ({"merge": 1}, "merge must be between 0 and 1"),
-    ],
-)
-def test_bad_parameters_are_refused(parameters, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        Retriever(guide(), **parameters)
-    with pytest.raises(ConfigurationError, match="answer must be one of"):
-        Retriever(guide()).search("tea", answer="medium")
-
-
 def test_the_parts_of_an_index_are_as_indexes_of_their_own():
     words = ["Green tea.", "Tea and rum. Tea.", "Green tea. Tea and rum. Tea."]
     parts = [np.array([True, True, False]), np.array([False, False, True])]

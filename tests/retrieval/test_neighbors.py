@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import Chunk, ConfigurationError, Span
+from advchunk import Chunk, Span
 from advchunk.retrieval import ChunkPositions, Ranking, rerank_by_neighbors
 
 
@@ -94,26 +94,6 @@ def test_duplicates_do_not_support_each_other():
 def test_without_weight_the_order_stays():
     positions = ChunkPositions(np.zeros(4, dtype=int), 10.0 * np.arange(4))
     assert rerank_by_neighbors(ranked([2, 0, 3], [3.0, 2.0, 1.0]), positions, weight=0).chunks.tolist() == [2, 0, 3, 1]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "rule"),
-    [
-        ({"temperature": 0}, "temperature must be > 0"),
-        ({"reach": 0}, "reach must be > 0"),
-        ({"reach": float("inf")}, "reach must be > 0 and <= 100,000"),
-        ({"weight": -1}, "weight must be finite and >= 0"),
-        ({"depth": 0}, "depth must be >= 1"),
-    ],
-)
-def test_bad_parameters_are_refused(parameters, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        rerank_by_neighbors(ranked([0], [1.0]), ChunkPositions(np.zeros(1, dtype=int), np.zeros(1)), **parameters)
-
-
-def test_a_ranking_of_chunks_without_places_is_refused():
-    with pytest.raises(ConfigurationError, match="must be of the 1 chunks with positions"):
-        rerank_by_neighbors(ranked([1], [1.0]), ChunkPositions(np.zeros(1, dtype=int), np.zeros(1)))
 
 
 def test_places_count_tokens_of_the_document():

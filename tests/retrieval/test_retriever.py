@@ -146,12 +146,6 @@ def test_metadata_that_json_would_change_is_refused_and_the_file_stays(value, tm
     assert [item.name for item in tmp_path.iterdir()] == ["index"]
 
 
-@pytest.mark.parametrize("name", [("a", 1), 7, None])
-def test_names_of_documents_are_strings(name):
-    with pytest.raises(ConfigurationError, match="names of documents must be strings"):
-        Retriever().add(name, RecursiveChunker().chunk("Tea."))
-
-
 def test_more_chunks_than_there_are_cost_nothing():
     assert len(Retriever(chunks()).search("tea", 10**12)) <= 20
 
@@ -316,18 +310,3 @@ def test_a_text_that_is_not_that_of_the_chunks_is_refused():
     ):
         retriever.add("tea.txt", chunks()["law.txt"], text=TEXTS["tea.txt"])
     assert retriever.search("hot tea", 1)[0].document == "tea.txt"
-
-
-@pytest.mark.parametrize(
-    ("options", "rule"),
-    [({"mode": "words"}, "mode must be one of"), ({"lexical_weight": -1}, "lexical_weight must be finite and >= 0")],
-)
-def test_bad_options_are_refused(options, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        Retriever(chunks(), **options)
-    with pytest.raises(ConfigurationError, match="chunks must be a mapping"):
-        Retriever([])
-    with pytest.raises(ConfigurationError, match="k must be a whole number >= 1"):
-        Retriever(chunks()).search("tea", 0)
-    with pytest.raises(ConfigurationError, match="query must be a string"):
-        Retriever(chunks()).search(None)
