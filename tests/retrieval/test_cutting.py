@@ -110,14 +110,6 @@ def test_a_heading_is_never_without_the_sentence_below_it():
             assert not passage.text.splitlines()[-1].startswith("#")
 
 
-@pytest.mark.parametrize("budget", [1, 5, 20, 60, 1000])
-def test_passages_are_exact_and_within_the_budget(budget):
-    for question in ("How long should I wait?", "rum", "the of", "", "price of green tea", "xylophone"):
-        for texts in (None, {"tea.md": TEXT}):
-            passages = CUTTER.cut(question, hits_of(TEXT), budget, texts=texts)
-            check(passages, budget, WORDS, {"tea.md": TEXT})
-
-
 def test_counts_that_do_not_add_up_are_within_the_budget():
     counter = CallableCounter(lambda text: 3 * len(text.split()) + 10 * text.count("\n"))
     passages = PassageCutter(tokenizer=counter).cut("tea price rum", hits_of(TEXT), 120)
@@ -220,13 +212,6 @@ def test_headings_that_do_not_fit_are_left_out():
     assert passages[0].context.startswith("Long heading")
 
 
-def test_passages_over_the_budget_are_never_returned():
-    text = "是。" * 50
-    hits = [Hit(Chunk(text, (Span(0, len(text)),), 25), "a", 1.0)]
-    passages = PassageCutter(tokenizer=lambda own: len(own) // 4).cut("是", hits, 5)
-    assert sum(passage.tokens for passage in passages) <= 5
-
-
 def test_a_passage_of_min_tokens_takes_no_more_than_the_budget():
     hits = hits_of(TEXT, 200)
     (passage, *_) = PassageCutter(tokenizer="words", min_tokens=50).cut("Who kept the key?", hits, 20)
@@ -259,12 +244,6 @@ def test_the_suffix_of_a_file_says_that_a_text_is_source_code():
     (passage,) = CUTTER.cut("return factor", hits, 50, files={"7": "area.py"})
     assert passage.text == code.rstrip()
     assert passage.heading != "Area"  # a comment is no heading
-
-
-def test_very_long_questions_are_answered():
-    words = " ".join(f"word{i}" for i in range(10_000))
-    (passage,) = CUTTER.cut(f"{words} captain key {TEXT * 20}", hits_of(TEXT), 6)
-    assert passage.text
 
 
 def test_no_hit_and_blank_hits_give_no_passage():

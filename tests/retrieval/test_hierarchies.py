@@ -203,12 +203,6 @@ def test_flat_chunks_are_searched_as_before():
         assert Retriever(chunks, **how).search("Who kept the key?") == expected
 
 
-def test_leaves_alone_have_no_sections():
-    leaves = {"guide.md": [chunk for chunk in guide()["guide.md"] if chunk.level == 1]}
-    local = Retriever(guide(), levels="local").search("Who kept the key?")
-    assert texts(Retriever(leaves).search("Who kept the key?")) == texts(local)
-
-
 def test_settings_are_saved(tmp_path):
     settings = {"levels": "global", "answer": "long", "section_weight": 0.7, "merge": 0.4}
     retriever = Retriever(guide(), **settings)

@@ -49,12 +49,6 @@ def test_fusion_equals_its_definition(lists, method, has_floor):
     )
 
 
-def test_scale_and_shift_of_scores_change_nothing():
-    words, vectors = ranking(c7=9.0, c3=4.0, c1=1.0), ranking(c3=0.9, c5=0.8, c7=0.1)
-    moved = Ranking(vectors.chunks, 1000 * vectors.scores - 5)
-    assert fuse([words, vectors]).chunks.tolist() == fuse([words, moved]).chunks.tolist()
-
-
 def test_only_the_first_chunks_are_used():
     assert sorted(fuse([ranking(c1=3.0, c2=2.0, c3=1.0), ranking(c4=1.0)], depth=2).chunks.tolist()) == [1, 2, 4]
 
@@ -72,10 +66,6 @@ def test_vectors_rank_by_the_best_row_of_each_chunk():
     best = VectorIndex(rows).search(query)
     assert best.chunks.tolist() == np.argsort(cosines)[::-1].tolist()
     assert best.scores == pytest.approx(sorted(cosines, reverse=True), abs=2e-6)
-
-
-def test_an_index_of_nothing_finds_nothing():
-    assert not len(VectorIndex([]).search(np.ones(3)))
 
 
 @pytest.mark.parametrize("sign", [1, -1], ids=["similarities", "distances"])

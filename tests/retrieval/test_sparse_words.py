@@ -67,14 +67,6 @@ def test_indices_are_distinct_ascending_and_in_range_even_if_words_share_them(te
         assert min(values, default=1) > 0
 
 
-def test_words_that_share_an_index_count_as_one_word():
-    texts = ["tea rum", "tea", "boat"]
-    words = SparseWords(2, dimensions=1)
-    words.add(texts)
-    assert words.embed(["tea rum"]) == words.embed(["rum tea"])
-    assert words._frequencies == Counter({0: 3})
-
-
 def test_about_as_many_words_share_an_index_as_is_said():
     count, dimensions = 10_000, 1_000_000
     words = SparseWords(1, dimensions=dimensions)

@@ -251,25 +251,6 @@ def test_a_full_disk_is_an_error_and_changes_nothing(tmp_path, monkeypatch):
     assert Path(stored.path).is_file()
 
 
-def test_an_index_of_several_languages_is_searched_by_the_words_of_each(tmp_path):
-    texts = {
-        "en": "The houses of the town are old, and the people who live in them are proud of that.",
-        "de": "Die alten Häuser der Stadt sind schön, und die Leute, die in ihnen wohnen, sind stolz auf sie.",
-        "ru": "Старые дома в городе очень красивы, и люди, которые в них живут, гордятся ими, но не всегда.",
-    }
-    groups = {name: RecursiveChunker().chunk(text) for name, text in texts.items()}
-    stored, fresh = StoredRetriever(tmp_path / "a.index", mode="lexical"), Retriever(groups, mode="lexical")
-    stored.add_many(groups)
-    for query, name in (("a house", "en"), ("Haus", "de"), ("дом", "ru")):
-        hits = stored.search(query)
-        assert [hit.document for hit in hits] == [name]
-        assert [(hit.document, round(hit.score, 4)) for hit in fresh.search(query)] == [(name, round(hits[0].score, 4))]
-    stored.remove("de")
-    assert stored.search("Haus") == []
-    Retriever({"ru": groups["ru"]}, mode="lexical").save(tmp_path / "b.index")
-    assert StoredRetriever(tmp_path / "b.index").search("дом")[0].document == "ru"
-
-
 def test_an_index_without_chunks_says_once_that_it_finds_nothing(tmp_path, caplog):
     for retriever, name in (
         (StoredRetriever(tmp_path / "new.index"), f"the index in {str(tmp_path / 'new.index')!r}"),
