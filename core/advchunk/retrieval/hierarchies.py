@@ -43,14 +43,13 @@ class ChunkHierarchy:
 
         The parent of a chunk is the one with its index in the document or, of a corpus, the one with its id.
         """
-        ids = {chunk.id: number for number, chunk in enumerate(chunks) if chunk.id}
-        places = {place: number for number, place in enumerate(zip(documents, (c.index for c in chunks), strict=True))}
-        parents = np.full(len(chunks), -1, dtype=np.int64)
-        for number, chunk in enumerate(chunks):
-            if chunk.parent is not None:
-                own_id = written_metadata(chunk.metadata).get("parent_id")
-                parents[number] = ids.get(own_id, -1) if own_id else places.get((documents[number], chunk.parent), -1)
-        return cls(parents)
+        numbers: dict[Hashable, int] = {(documents[n], chunk.index): n for n, chunk in enumerate(chunks)}
+        numbers |= {chunk.id: n for n, chunk in enumerate(chunks) if chunk.id}
+        above = [
+            None if chunk.parent is None else written_metadata(chunk.metadata).get("parent_id") or (name, chunk.parent)
+            for chunk, name in zip(chunks, documents, strict=True)
+        ]
+        return cls(np.array([-1 if key is None else numbers.get(key, -1) for key in above], dtype=np.int64))
 
     @classmethod
     def of(cls, ids: Sequence[str], parent_ids: Sequence[str | None]) -> Self:

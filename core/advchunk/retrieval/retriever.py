@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from functools import cache, cached_property
+from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.hierarchies import ChunkHierarchy
 from advchunk.retrieval.index_file import IndexedDocument, IndexFile
 from advchunk.retrieval.lexical_index import LexicalIndex
-from advchunk.retrieval.query_language import languages_of
+from advchunk.retrieval.query_language import Languages
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
 from advchunk.retrieval.vector_index import VectorIndex
@@ -111,7 +111,8 @@ class Retriever(BaseRetriever):
             groups = dict[str, _Group]()
             for name, document in added.items():
                 texts = [chunk.embed_text for chunk in document.chunks]
-                groups[name] = _Group(document, self._lexical.encode(texts) if has_words else [], self._language)
+                words = self._lexical.encode(texts) if has_words else []
+                groups[name] = _Group(document, words, Languages(texts, self._language))
             for name in [*removed, *added]:
                 self._groups.pop(name, None)
             self._groups |= groups
@@ -137,7 +138,7 @@ class Retriever(BaseRetriever):
             hierarchy=ChunkHierarchy.of_chunks(chunks, names),
         ).with_words(
             self._lexical.holding(words for _, group in groups for words in group.words),
-            cache(lambda: sorted({code for _, group in groups for code in group.languages})),
+            cache(lambda: sorted({code for _, group in groups for code in group.languages()})),
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -188,15 +189,9 @@ class Retriever(BaseRetriever):
         return retriever
 
 
-@dataclass(frozen=True)
-class _Group:
-    """A document, the words of its chunks, none in a search by vectors alone, and the language."""
+class _Group(NamedTuple):
+    """A document, the words of its chunks, none in a search by vectors alone, and the languages of these."""
 
     document: IndexedDocument
     words: list[NDArray[np.int32]]
-    language: str
-
-    @cached_property
-    def languages(self) -> list[str]:
-        """The codes of the languages of the chunks."""
-        return languages_of([chunk.embed_text for chunk in self.document.chunks], self.language)
+    languages: Languages
