@@ -69,15 +69,14 @@ class ScoredSentence(NamedTuple):
 class PassageCutter:
     r"""Cuts passages from retrieved chunks, whatever retriever and splitter they are from, when the question is known.
 
-    Where a splitter cuts hardly matters once search is good, and no size is right for every question. So the text of
-    the first hits, and the text around them, is cut again: windows of several lengths start at every sentence, and are
-    scored by BM25 for the words of the question, and for pairs of them that follow each other; a sentence has the mean
-    score of the windows that contain it; sentences nearby support each other (`WindowScoring`). The best sentences fill
-    the budget, and those that touch are one passage.
+    The text of the first hits, and the text around them, is cut again: windows of several lengths start at every
+    sentence, and are scored by BM25 for the words of the question, and for pairs of them that follow each other; a
+    sentence has the mean score of the windows that contain it; sentences nearby support each other (`WindowScoring`).
+    The best sentences fill the budget, and those that touch are one passage.
 
-    Needs no model and no index: frequencies of words are those in the hits, which is as good. Ours; it joins passages
-    of arbitrary place and length (Callan 1994; Kaszkiel and Zobel 2001, Effective ranking with arbitrary passages) with
-    the spread of evidence to its neighbors (Lv and Zhai 2009, Positional language models). See benchmarks/RETRIEVAL.md.
+    Needs no model and no index: frequencies of words are those in the hits. Ours (benchmarks/RETRIEVAL.md); it joins
+    passages of arbitrary place and length (Kaszkiel and Zobel 2001, Effective ranking with arbitrary passages) with the
+    spread of evidence to its neighbors (Lv and Zhai 2009, Positional language models).
 
     Units are sentences, table rows, records of JSON and YAML, code blocks and, in source code, definitions. A row or a
     record that fits in the budget is taken whole or not at all; blocks and definitions have up to a third of the budget
@@ -202,9 +201,10 @@ class PassageCutter:
         They have at least half of the evidence of their hit's best sentence. Hits without a place, and those in which
         nothing matters, have none.
         """
-        hits = check_hits(hits, "hits")
-        evidence = self._evidence(question, hits, Neighborhood())
-        return [replace(hit, highlights=evidence.highlights(hit)) for hit in hits]
+        hits, sentences = check_hits(hits, "hits"), defaultdict[str, list[tuple[Span, float]]](list)
+        for own in self.sentences(question, hits):
+            sentences[own.document] += [(span, own.score) for span in own.spans]
+        return [replace(hit, highlights=_highlights(hit, sentences[hit.document])) for hit in hits]
 
     @cached_property
     def _warnings(self) -> WarningLog:
@@ -350,19 +350,6 @@ class _Evidence:
         own_spans = (span,) if source.is_placed else ()
         return ScoredSentence(text, source.document, own_spans, float(self.scores[unit]), int(self.table.tokens[unit]))
 
-    def highlights(self, hit: Hit) -> tuple[Span, ...]:
-        """Return the spans of the sentences of a hit that matter most, as far as they are in it."""
-        numbers = [n for n, source in enumerate(self.sources) if source.is_placed and source.document == hit.document]
-        pairs = [(span, self.table.overlapping(n, span)) for n in numbers for span in hit.chunk.spans]
-        least = max((float(self.scores[units].max(initial=0)) for _, units in pairs), default=0.0) / 2
-        best = list[Span]()
-        for span, units in pairs:
-            for unit in range(len(self.scores))[units]:
-                if self.scores[unit] >= least > 0:
-                    own = self.table.text(unit, unit + 1)[1]
-                    best.append(Span(max(own.start, span.start), min(own.end, span.end)))
-        return tuple(sorted({own for own in best if own.start < own.end}))
-
 
 class _Run(NamedTuple):
     """Units ``start`` to ``end``, which are one passage, and their tokens, with those of its context if it has one."""
@@ -483,6 +470,18 @@ def _spread(sources: Sequence[_Source], table: UnitTable) -> Floats:
                 units = table.overlapping(number, span)
                 spread[units] = np.maximum(spread[units], evidence)
     return spread
+
+
+def _highlights(hit: Hit, sentences: Iterable[tuple[Span, float]]) -> tuple[Span, ...]:
+    """Return the parts of sentences in a hit that have at least half of the score of the best."""
+    parts = {
+        Span(max(own.start, span.start), min(own.end, span.end)): score
+        for span in hit.chunk.spans
+        for own, score in sentences
+        if own.start < span.end and span.start < own.end
+    }
+    least = max(parts.values(), default=0.0) / 2
+    return tuple(sorted(part for part, score in parts.items() if score >= least > 0))
 
 
 def _distance(spans: Sequence[Span], other: Span) -> int:

@@ -129,10 +129,8 @@ def add_sections(
 
         y_i = z(s_i) + weight * sum of z(s_a) over all sections a above i
 
-    So a leaf in a section about the question comes before one that matches as well elsewhere. Nothing takes the place
-    of anything, so no threshold has to fit both long and short answers. Ours; see benchmarks/STRUCTURE.md.
-
-    Raises `ConfigurationError` for a weight out of range.
+    So a leaf in a section about the question comes before one that matches as well elsewhere. Ours; see
+    benchmarks/STRUCTURE.md. Raises `ConfigurationError` for a weight out of range.
 
     Parameters
     ----------

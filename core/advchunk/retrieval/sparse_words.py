@@ -49,10 +49,10 @@ class SparseWords:
     (``rarity="store"``, such as Qdrant's ``Modifier.IDF``). Use one of them: both would square it.
 
     Texts that are stored later without `add` are found; only the rarities are those of before. ``mean`` never changes
-    by itself, since vectors by different means are not comparable; benchmarks/RETRIEVAL.md says what a wrong one costs.
+    by itself, since vectors by different means are not comparable.
 
-    The index of a term is a hash, the same in every process and version of Python. Of n different terms,
-    about n² / (2 · ``dimensions``) pairs share an index, such as 233 of a million terms, and count as one term.
+    The index of a term is a hash, the same in every process. Of n different terms, about n² / (2 · ``dimensions``)
+    pairs share an index, such as 233 of a million terms, and count as one term.
 
     Parameters
     ----------
