@@ -10,14 +10,17 @@ such as "tea^2". Every other row ends with its checksum.
 from __future__ import annotations
 
 import json
+import logging
+import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import count, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import Any, Final, NamedTuple, TypeAlias
 from zlib import crc32
 
@@ -33,6 +36,7 @@ from advchunk.retrieval.vector_index import similarity
 from advchunk.text.detection import AUTO
 from advchunk.text.search_terms import query_terms, term_counts
 
+_log = logging.getLogger("advchunk")
 _FORMAT: Final = 3
 _TIMEOUT = 60.0  # seconds to wait for another process that writes
 _APPLICATION: Final = 0x61647663  # "advc", in the header of the file
@@ -126,12 +130,13 @@ class IndexFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.latest: Places | None = None  # that were read
+        self.whole_vectors: int | None = None  # the latest state in which all were read
 
     def create(self, settings: Mapping[str, Any], documents: Mapping[str, IndexedDocument] | None = None) -> None:
         """Make the file, which must be absent or empty, with its first documents."""
         require(not self.path.is_dir(), _NO_FOLDER, str(self.path))
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self._opened("rwc") as file:
+        with self._opened("mode=rwc") as file:
             file.execute("PRAGMA journal_mode = WAL")
             file.execute("BEGIN IMMEDIATE")
             if not file.execute("SELECT 1 FROM sqlite_master").fetchone():  # else another process has made it
@@ -142,13 +147,26 @@ class IndexFile:
             file.execute("COMMIT")
 
     def replace(self, settings: Mapping[str, Any], documents: Mapping[str, IndexedDocument]) -> None:
-        """Make the file again in place of one that is there, when it is complete."""
+        """Make the file again in place of an index that is there, when it is complete.
+
+        Processes that have the index open go on with the old one, and find the new one when they open it again.
+        """
+        require(not self.path.is_dir(), _NO_FOLDER, str(self.path))
+        self.check(not self.exists or is_index(self.path), "it is no index, and is not overwritten")
         with TemporaryDirectory(prefix=".advchunk-", dir=self.path.absolute().parent) as folder:
             new = IndexFile(Path(folder, "index"))
             new.create(settings, documents)
-            with new._opened("rw") as file:
-                file.execute("PRAGMA journal_mode = DELETE")  # all in one file
-            require(not self.path.is_dir(), _NO_FOLDER, str(self.path))
+            with new._opened() as source:
+                source.execute("PRAGMA journal_mode = DELETE")  # all in one file
+                if self.exists:
+                    try:
+                        with self._opened() as file:  # in one transaction, after those of killed processes
+                            source.backup(file, progress=_time_limit(), sleep=0.01)
+                        return
+                    except ConfigurationError:
+                        _log.warning("the index %r was damaged, and is replaced", str(self.path))
+            for suffix in ("-wal", "-shm", "-journal"):  # of a file that is gone, which would be read into the new one
+                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
             new.path.replace(self.path)
 
     @property
@@ -159,7 +177,9 @@ class IndexFile:
     @contextmanager
     def reading(self) -> Iterator[IndexReader]:
         """Return the file as it is now, whatever others write meanwhile."""
-        with self._opened("rw") as file:
+        is_writable = os.access(self.path, os.W_OK) and os.access(self.path.absolute().parent, os.W_OK)
+        has_changes = Path(f"{self.path}-wal").exists()
+        with self._opened("mode=rw" if is_writable else "mode=ro" if has_changes else "immutable=1") as file:
             file.execute("BEGIN")
             self._check_header(file)
             yield IndexReader(self, file)
@@ -170,7 +190,7 @@ class IndexFile:
 
         Notes are JSON by name; None removes one.
         """
-        with self._opened("rw") as file:
+        with self._opened() as file:
             file.execute("BEGIN IMMEDIATE")
             self._check_header(file)
             reader = IndexReader(self, file)
@@ -187,9 +207,9 @@ class IndexFile:
             file.execute("COMMIT")
 
     @contextmanager
-    def _opened(self, mode: str) -> Iterator[Connection]:
+    def _opened(self, mode: str = "mode=rw") -> Iterator[Connection]:
         try:
-            address = f"{self.path.absolute().as_uri()}?mode={mode}"
+            address = f"{self.path.absolute().as_uri()}?{mode}"
             file = sqlite3.connect(address, timeout=_TIMEOUT, isolation_level=None, uri=True)
             with closing(file):
                 file.execute("PRAGMA synchronous = NORMAL")
@@ -228,10 +248,10 @@ class IndexReader(Sequence[Chunk]):
     def __init__(self, index: IndexFile, file: Connection) -> None:
         self._index, self._file, self._chunks = index, file, dict[int, Chunk]()
 
-    def _rows(self, table: str, condition: str = "", *values: Any) -> Iterator[list[Any]]:
-        """Yield rows of a table, as they were written."""
+    def _rows(self, table: str, condition: str = "", *values: Any, is_whole: bool = False) -> Iterator[list[Any]]:
+        """Yield rows of a table, as they were written; their checksums count unless it is known to be whole."""
         for *row, checksum in self._file.execute(f"SELECT * FROM {table} {condition}", values):
-            self._index.check(_checksum(row) == checksum, f"its {table} are damaged")
+            self._index.check(is_whole or _checksum(row) == checksum, f"its {table} are damaged")
             yield row
 
     def _row(self, table: str, condition: str = "", *values: Any) -> list[Any]:
@@ -332,7 +352,8 @@ class IndexReader(Sequence[Chunk]):
     def _vectors(self) -> Iterator[tuple[Ints, Floats]]:
         """Yield the number of rows of each chunk, and the rows, in blocks of whole documents."""
         counts, rows, size = list[bytes](), list[bytes](), 0
-        for _, own_counts, own_rows in self._rows("vectors", "ORDER BY document"):
+        is_whole = self._index.whole_vectors == self.places.state  # so each process pays for their checksums once
+        for _, own_counts, own_rows in self._rows("vectors", "ORDER BY document", is_whole=is_whole):
             counts.append(own_counts)
             rows.append(own_rows)
             size += len(own_rows)
@@ -341,6 +362,7 @@ class IndexReader(Sequence[Chunk]):
                 counts, rows, size = [], [], 0
         if counts:
             yield _block(counts, rows)
+        self._index.whole_vectors = self.places.state
 
     @property
     def width(self) -> int:
@@ -359,14 +381,42 @@ class IndexReader(Sequence[Chunk]):
             for name, (start, end) in zip(places.names, pairwise(edges), strict=True)
         }
 
+    def damages(self) -> Iterator[tuple[str, str]]:
+        """Yield what is damaged, each as the name of a document, "" for what is of none, and the reason."""
+        for table in ("settings", "notes", "documents"):
+            rows = [*self._file.execute(f"SELECT * FROM {table}")]
+            if broken := sum(_checksum(row[:-1]) != row[-1] for row in rows):
+                yield "", f"{broken} of {len(rows)} rows of its {table} are damaged"
+        has_words, has_vectors = self.settings["mode"] != "dense", self.settings["mode"] != "lexical"
+        expected, is_whole = 0, True
+        for *row, checksum in self._file.execute("SELECT * FROM documents ORDER BY number").fetchall():
+            number, name, first, length, *_ = row
+            if _checksum(row) != checksum:
+                is_whole = False
+                continue
+            try:
+                chunks = [self._row("chunks", "WHERE number = ?", own) for own in range(first, first + length)]
+                self.text(_text(name))
+                counts = self._row("vectors", "WHERE document = ?", number)[1] if has_vectors and length else b""
+                self._index.check(len(counts) == 4 * length * has_vectors, "its vectors are not complete")
+            except ConfigurationError:
+                is_whole = False
+                yield _text(name), "its chunks, text, or vectors are damaged"
+            else:
+                expected += sum(_sum_of(own, _entries_of(value)) for own, value in chunks if has_words)
+        self._file.execute("CREATE VIRTUAL TABLE temp.entries USING fts5vocab(main, words, instance)")
+        places = self._file.execute("SELECT doc, term FROM temp.entries")
+        if is_whole and sum(_sum_of(own, [entry]) for own, entry in places if has_words) != expected:
+            yield "", "its words are damaged"
+
     def remove(self, name: str) -> None:
         """Remove a document from the file, which must be open to write."""
         for number, _, first, length, *_ in self._rows("documents", "WHERE name = ?", _bytes(name)):
             span = first, first + length - 1
             if self.settings["mode"] != "dense":
                 for own, value in self._rows("chunks", "WHERE number BETWEEN ? AND ?", *span):
-                    terms = _entries(term_counts(chunk_from_dict(json.loads(value)).embed_text)[0])
-                    self._file.execute("INSERT INTO words (words, rowid, terms) VALUES ('delete', ?, ?)", (own, terms))
+                    row = own, " ".join(_entries_of(value))
+                    self._file.execute("INSERT INTO words (words, rowid, terms) VALUES ('delete', ?, ?)", row)
             self._file.execute("DELETE FROM chunks WHERE number BETWEEN ? AND ?", span)
             for table, key in (("texts", "document"), ("vectors", "document"), ("documents", "number")):
                 self._file.execute(f"DELETE FROM {table} WHERE {key} = ?", (number,))
@@ -409,7 +459,7 @@ def _add(file: Connection, settings: Mapping[str, Any], documents: Mapping[str, 
         values = [_bytes(json.dumps(chunk_to_dict(chunk), ensure_ascii=False)) for chunk in chunks]
         for own, value, (counts, _) in zip(count(free), values, terms, strict=False):
             _insert(file, "chunks", own, value)
-            file.execute("INSERT INTO words (rowid, terms) VALUES (?, ?)", (own, _entries(counts)))
+            file.execute("INSERT INTO words (rowid, terms) VALUES (?, ?)", (own, " ".join(_entries(counts))))
         sums = sum(chunk.tokens for chunk in chunks), sum(len(chunk.text) for chunk in chunks)
         middles = np.array([chunk.middle for chunk in chunks], np.float64).tobytes()
         words = np.array([length for _, length in terms], np.int32).tobytes()
@@ -434,12 +484,30 @@ def _checksum(row: Iterable[Any]) -> int:
     return reduce(lambda checksum, value: crc32(value, crc32(b"|", checksum)), values, 0)
 
 
-def _entries(counts: Mapping[str, int]) -> str:
-    """Return the entries of the terms of a chunk: as many as it has each, the second and later ones with their
-    numbers.
-    """
-    later = (f"{term}^{number}" for term, many in counts.items() for number in range(2, many + 1))
-    return " ".join([*counts, *later])
+def _time_limit() -> Callable[[int, int, int], None]:
+    """Return a function that raises once another process has had the file too long."""
+    end = monotonic() + _TIMEOUT
+
+    def check(status: int, *_: int) -> None:
+        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and monotonic() > end:
+            msg = "database is locked"
+            raise sqlite3.OperationalError(msg)
+
+    return check
+
+
+def _entries(counts: Mapping[str, int]) -> list[str]:
+    """Return the entries of the terms of a chunk: as many as it has each, the later ones with their numbers."""
+    return [*counts, *(f"{term}^{number}" for term, many in counts.items() for number in range(2, many + 1))]
+
+
+def _entries_of(chunk: bytes) -> list[str]:
+    return _entries(term_counts(chunk_from_dict(json.loads(chunk)).embed_text)[0])
+
+
+def _sum_of(chunk: int, entries: Iterable[str]) -> int:
+    """Return a number that tells the entries of a chunk from others, whatever their order."""
+    return sum(crc32(f"{entry} {chunk}".encode()) for entry in entries)
 
 
 def _bytes(text: str) -> bytes:
