@@ -282,7 +282,6 @@ def test_an_index_is_read_instead_of_files_that_have_not_changed(folder, reads):
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.usefixtures("folder")
 def test_an_index_is_checked():
     run("index", "docs", "--into", "my.index", "--mode", "lexical", command=())
     result = run("index", "check", "my.index", command=())
@@ -296,6 +295,7 @@ def test_an_index_is_checked():
     assert "--into must name the file of the index" in run("index", "docs", command=()).stderr
 
 
+@pytest.mark.usefixtures("folder")
 def test_files_of_several_calls_are_in_one_index(reads):
     run("index", "docs/more", "--into", "my.index", command=())
     result = run("index", "docs/tea.md", "--into", "my.index", command=())

@@ -92,6 +92,8 @@ CASES = [
     (lambda: search().search("tea", 0), "k must be a whole number >= 1"),
     (lambda: search().search(None), "query must be a string"),
     (lambda: search().add(("a", 1), CHUNKS), "names of documents must be strings"),
+    (lambda: search().remove(["a"]), "names of documents to remove must be a collection of strings"),
+    (lambda: search().remove(5), "names of documents to remove must be a collection of strings"),
     (lambda: search().add_many({"b": [Chunk("Tea.", (Span(0, 4),), 1), 3]}), "must be a list of chunks of the core"),
     (lambda: Retriever([]), "chunks must be a mapping from the name of a document to its chunks"),
     (lambda: sparse(mean=0), "mean must be a number of terms > 0, got 0"),

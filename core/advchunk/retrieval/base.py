@@ -104,7 +104,7 @@ class BaseRetriever(ABC):
 
     def remove(self, *documents: str) -> None:
         """Remove documents, those that are there."""
-        self._change({}, documents, {})
+        self._change({}, _names_of(documents), {})
 
     def _adding(
         self,
@@ -121,7 +121,7 @@ class BaseRetriever(ABC):
             )
             for name, group in groups.items()
         }
-        self._change(added, removed, notes or {})
+        self._change(added, _names_of(removed), notes or {})
 
     def _checked(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str]) -> dict[str, list[Chunk]]:
         """Return the chunks of each document that can be found, with their tokens."""
@@ -289,3 +289,11 @@ class BaseRetriever(ABC):
         """Raise `ConfigurationError` if the embedder has another name than the one that an index was made with."""
         name, rule = self._model_name, f"embedder must be {made_by!r}, as when the index was made"
         require(name == made_by or not (name and made_by), rule, name)
+
+
+def _names_of(documents: Iterable[str]) -> list[str]:
+    """Return names of documents as a list; raise `ConfigurationError` for a name in place of a list, or for no name."""
+    names = [documents] if isinstance(documents, str) or not isinstance(documents, Iterable) else [*documents]
+    is_list = names != [documents] and all(isinstance(name, str) for name in names)
+    require(is_list, "names of documents to remove must be a collection of strings", documents)
+    return names
