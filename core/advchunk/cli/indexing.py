@@ -40,8 +40,8 @@ _MAX_TOKENS = 100  # of a chunk of this method
 @chunker_options(context=True)
 def index_command(
     files: tuple[str, ...], into: str | None, mode: SearchMode | None, method: str, estimate: bool,
-    pairs: tuple[str, ...], fallback: str | None, experimental: bool, encoding: str | None, content: Content, hidden: bool,
-    **options: Any,
+    pairs: tuple[str, ...], fallback: str | None, experimental: bool, encoding: str | None, content: Content,
+    hidden: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Keep the chunks of files in an index, which 'advchunk ask --index' and StoredRetriever search.
 
