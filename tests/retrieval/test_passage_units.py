@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import Chunk, RecursiveChunker, Span
+from advchunk.retrieval import Hit, PassageCutter
 from advchunk.retrieval.evidence import LACKING, PAIR, PIECE
 from advchunk.retrieval.passage_units import AskedTerms, Excerpt, UnitReader, UnitTable, runs_in_text, runs_of_chunks
 from advchunk.text.counters import CHARACTERS, WORDS
@@ -161,3 +162,19 @@ def test_the_suffix_of_a_file_tells_its_layout():
     text = "Tea\n===\n\nBoil the water.\n\nRum\n---\n\nDrink it.\n"
     read = UnitReader(WORDS).read(Excerpt(text, "tea.rst"))
     assert read.path(text.index("Drink")) == ("Tea", "Rum")
+
+
+CONTRACT = "ARTICLE I\nSECRETS\n\nEach party keeps secrets.\n\nARTICLE II\nTHE END\n\nNotice is in writing.\n\nARTICLE III\nLAW\n\nOhio.\n"
+PAGE = "<h2>Secrets</h2><p>Each party keeps secrets.</p><h2>The end</h2><p>Notice is in writing.</p><h2>Law</h2><p>Ohio.</p>"
+
+
+@pytest.mark.parametrize(("text", "markup"), [(CONTRACT, "markdown"), (PAGE, "html")])
+def test_the_heading_of_a_passage_is_that_of_its_place_and_is_there_once(text, markup):
+    (chunk,) = RecursiveChunker(max_tokens=300, markup=markup).chunk(text)
+    hits = [Hit(chunk, "terms", 1.0)]
+    own, first = (PassageCutter().cut(question, hits, 14)[0] for question in ("Is notice in writing?", "Secrets?"))
+    assert own.heading.casefold().endswith("the end")
+    assert own.prompt_text.casefold().count("the end") == 1
+    assert "Each party" not in own.prompt_text
+    assert first.heading.casefold().endswith("secrets")
+    assert first.prompt_text.casefold().count("secrets") == 2  # of the heading, and of the sentence below it

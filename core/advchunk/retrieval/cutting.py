@@ -26,6 +26,7 @@ from advchunk.retrieval.passage_units import (
     Run,
     UnitReader,
     UnitTable,
+    headings_of,
     runs_in_text,
     runs_of_chunks,
 )
@@ -340,7 +341,7 @@ class _Evidence:
         context = self.context(start)[0] if has_context else ""
         tokens, score = self.counter(with_context(context, text)), float(self.scores[start:end].max())
         own_spans = (span,) if source.is_placed else ()
-        section = " > ".join(self.table.path(start)) or None  # the headings of HTML or PDF are in metadata alone
+        section = " > ".join(self.table.path(start) or headings_of(hits[0].chunk, span.start)[0])
         return Passage(text, source.document, own_spans, tuple(hits), score, tokens, context, section)
 
     def sentence(self, unit: int) -> ScoredSentence:
@@ -455,8 +456,8 @@ def _near(hits: Iterable[Hit], beside: Sequence[Hit], reach: float) -> list[Hit]
         if hit.chunk.spans:
             middles[hit.document].append(hit.chunk.middle)
     arrays = {document: np.array(own) for document, own in middles.items()}
-    known = [hit for hit in beside if hit.document in arrays]
-    return [hit for hit in known if np.abs(arrays[hit.document] - hit.chunk.middle).min() <= reach]
+    chunks = [hit for hit in beside if hit.document in arrays]
+    return [hit for hit in chunks if np.abs(arrays[hit.document] - hit.chunk.middle).min() <= reach]
 
 
 def _spread(sources: Sequence[_Source], table: UnitTable) -> Floats:

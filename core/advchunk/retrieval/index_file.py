@@ -382,7 +382,7 @@ class IndexReader(Sequence[Chunk]):
         }
 
     def damages(self) -> Iterator[tuple[str, str]]:
-        """Yield what is damaged, each as the name of a document, "" for what is of none, and the reason."""
+        """Yield the name of each damaged document, "" for other parts of the file, with what is damaged."""
         for table in ("settings", "notes", "documents"):
             rows = [*self._file.execute(f"SELECT * FROM {table}")]
             if broken := sum(_checksum(row[:-1]) != row[-1] for row in rows):

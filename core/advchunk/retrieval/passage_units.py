@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 
 from advchunk.building import sizes
 from advchunk.building.contexts import Contexts, with_own_levels
-from advchunk.building.layout import Headings, fit_to_blocks, join_definitions, plain_levels, tile_prose
+from advchunk.building.layout import (
+    Headings,
+    fit_to_blocks,
+    join_definitions,
+    plain_levels,
+    tile_prose,
+    with_stated_headings,
+)
 from advchunk.building.sizes import Limits
 from advchunk.readers import formats
 from advchunk.records import (
@@ -39,6 +46,7 @@ from advchunk.text import tables
 from advchunk.text.counters import Counter, counts_of_distinct
 from advchunk.text.search_terms import SearchVocabulary, query_words, word_terms
 from advchunk.text.sentences import sentences
+from advchunk.text.tiling import leading_space
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -108,6 +116,7 @@ class Excerpt(NamedTuple):
     head : the head of the table that its start is in.
     speakers : of its turns, the one in whose turn it begins first, if they are known.
     record : the path of the record that it begins in, "" for the root; None if it is no text of records.
+    headings : offset of each heading in it that the text does not show, with the path of headings there.
     offset : of the text in its document; its units depend only on whether it is 0.
     """
 
@@ -118,23 +127,38 @@ class Excerpt(NamedTuple):
     speakers: tuple[str, ...] = ()
     record: str | None = None
     offset: int = 0
+    headings: tuple[tuple[int, tuple[str, ...]], ...] = ()
 
     @classmethod
     def of(cls, chunk: Chunk, text: str, span: Span, start: int, source: str) -> Self:
         """Return a text of a span of a chunk from ``start`` on; of what the chunk says, that which holds there."""
         written = written_metadata(chunk.metadata)
-        path, record, speakers = chunk.metadata.get("title_path"), written.get("json_path"), written.get("speakers")
+        record, speakers = written.get("json_path"), written.get("speakers")
+        above, headings = headings_of(chunk, start)
         speakers = speakers if isinstance(speakers, list) else []
         head = chunk.context.rpartition("\n\n")[2] if start == chunk.start else ""
         return cls(
             text[start - span.start :],
             source,
-            tuple(path.split(" > ")) if isinstance(path, str) and path else (),
+            above,
             head if _HEAD_LINE.search(head) else "",
             tuple(speakers) if start == span.start or len(speakers) == 1 else (),
             None if not isinstance(record, str) else record if start == chunk.start else "",
             start,
+            tuple((at - start, path) for at, path in headings if at < span.end),
         )
+
+
+def headings_of(chunk: Chunk, offset: int) -> tuple[tuple[str, ...], list[tuple[int, tuple[str, ...]]]]:
+    """Return the headings that an offset in a chunk is under, and the offsets of those after it, by its metadata."""
+    title_path, stated = chunk.metadata.get("title_path"), written_metadata(chunk.metadata).get("headings")
+    path = tuple(title_path.split(" > ")) if isinstance(title_path, str) and title_path else ()
+    after = list[tuple[int, tuple[str, ...]]]()
+    for line in stated.split("\n") if isinstance(stated, str) else ():
+        place, _, titles = line.partition(" ")
+        at, own = chunk.start + int(place) if place.isdecimal() else -1, tuple(titles.split(" > "))
+        path, after = (own, after) if at <= offset else (path, [*after, (at, own)])
+    return path, after
 
 
 class UnitReader:
@@ -218,6 +242,10 @@ class _Layout:
         of_records = {} if excerpt.record is None else {"json_path": excerpt.record}
         metadata = write_metadata({}, ({"speakers": speakers} if speakers else {}) | of_records)
         document = _with_layout(Document(text, source, metadata=metadata), excerpt.offset == 0)
+        headings = excerpt.headings
+        if excerpt.path and _begins_with(text, excerpt.path[-1]):
+            headings = (leading_space(text), excerpt.path), *headings
+        document = with_stated_headings(document, headings) if headings else document
         inside = _table_end(text, source) if excerpt.head else 0
         blocks = document.blocks or ()
         if any(block.kind == "turn" for block in blocks):  # kept whole in chunks, but a passage may be a sentence of it
@@ -274,6 +302,12 @@ class _Layout:
     def _above(self) -> tuple[tuple[int, str], ...]:
         path, first = self.excerpt.path, Headings(self.document.text, self.document.blocks or ()).path(0)
         return tuple(enumerate(path[: len(path) - len(first)] if path[-len(first) :] == first else path, 1))
+
+
+def _begins_with(text: str, title: str) -> bool:
+    """Return True if a text begins with a line, or lines, of a title."""
+    own = r"\s+".join(map(re.escape, title.split()))
+    return re.match(rf"\s*{own}[ \t]*(?=[\r\n]|\Z)", text) is not None
 
 
 def _table_end(text: str, source: str) -> int:

@@ -219,7 +219,7 @@ def assemble_passages(
     """
     require(budget >= 1, "budget must be >= 1", budget)
     check_order(order)
-    known: Mapping[str, str] = {} if texts is None else texts
+    texts = {} if texts is None else texts
     passages, refused, seen = list[Passage](), list[Passage](), set[tuple[str, tuple[Span, ...], str]]()
     for hit in hits:
         if len(refused) == _MAX_REFUSED:
@@ -228,7 +228,7 @@ def assemble_passages(
         if key in seen or not hit.chunk.text.strip():
             continue
         seen.add(key)
-        text = known.get(hit.document)
+        text = texts.get(hit.document)
         beside = [passage for passage in passages if passage.document == hit.document and _touch(passage, hit, text)]
         merged = _merge([hit, *(old for passage in beside for old in passage.hits)], text, counter)
         candidates = [*(passage for passage in passages if passage not in beside), merged]
@@ -238,7 +238,7 @@ def assemble_passages(
             refused.append(merged)
     if refused and not passages:
         _log.warning("no chunk fits into a budget of %d tokens; the best has %d", budget, refused[0].tokens)
-    return with_lines(sort_passages(passages, order), known.get)
+    return with_lines(sort_passages(passages, order), texts.get)
 
 
 def check_hits(hits: Iterable[Hit], name: str) -> list[Hit]:

@@ -129,7 +129,7 @@ class CheckedSurroundings:
             return None
 
     def _others(self, hits: Sequence[Hit], pairs: Sequence[tuple[Hit, Any]]) -> list[tuple[Hit, Any]]:
-        """Return chunks that are no hits, each once: a source may return one for each hit that it is near."""
+        """Return the chunks without the hits, each once: a source may return one for each hit that it is near."""
         ids = {hit.chunk.id: hit.chunk.text for hit in hits if hit.chunk.id}
         stale = [hit.chunk.id for hit, _ in pairs if ids.get(hit.chunk.id, hit.chunk.text) != hit.chunk.text]
         if stale:
@@ -256,8 +256,8 @@ class TextSource:
         named = {hit.document: list(self.naming(hit) if self.naming else (hit.document,)) for hit in hits}
         names = list(dict.fromkeys(name for own in named.values() for name in own))
         texts = {name: text for name, text in zip(names, self.find(names), strict=True) if text is not None}
-        found = {document: [texts[name] for name in own if name in texts] for document, own in named.items()}
-        return Neighborhood(texts={document: own[0] for document, own in found.items() if own})
+        contents = {document: [texts[name] for name in own if name in texts] for document, own in named.items()}
+        return Neighborhood(texts={document: own[0] for document, own in contents.items() if own})
 
 
 @dataclass(frozen=True)
