@@ -4,6 +4,7 @@ import json
 import logging
 import re
 import shlex
+import sqlite3
 from inspect import signature
 from pathlib import Path
 
@@ -278,6 +279,20 @@ def test_an_index_is_read_instead_of_files_that_have_not_changed(folder, reads):
     assert "nine minutes" in changed.stdout
     assert "two minutes" not in changed.stdout
     assert run("docs", "What is rum?", *args[2:]).exit_code == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_index_is_checked():
+    run("index", "docs", "--into", "my.index", "--mode", "lexical", command=())
+    result = run("index", "check", "my.index", command=())
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert re.fullmatch(r"my\.index: \d+ chunks of 3 documents are whole\n", result.stdout)
+    with sqlite3.connect("my.index") as file:
+        file.execute("UPDATE chunks SET value = zeroblob(9) WHERE number = 1")
+    result = run("index", "check", "my.index", command=())
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert re.fullmatch(r"advchunk: .*: its chunks, text, or vectors are damaged\n", result.stderr)
+    assert "--into must name the file of the index" in run("index", "docs", command=()).stderr
 
 
 @pytest.mark.usefixtures("folder")

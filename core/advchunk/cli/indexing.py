@@ -14,9 +14,11 @@ from advchunk.cli.common import exit_on_termination, reason_of, report_errors
 from advchunk.cli.files import list_inputs, read_input, report_inventory
 from advchunk.cli.options import ChunkerCommand, chunker_options, estimate_option, method_option, print_estimate, set_up
 from advchunk.engine.runner import Failure
+from advchunk.errors import require
 from advchunk.readers.sources import Inventory
 from advchunk.readers.writing import Content
 from advchunk.records import Chunk, Document
+from advchunk.retrieval.index_file import IndexFile
 from advchunk.retrieval.library import FileReader, Library
 from advchunk.retrieval.retriever import Retriever
 from advchunk.retrieval.search import SearchMode
@@ -28,7 +30,7 @@ _MAX_TOKENS = 100  # of a chunk of this method
 
 @click.command("index", cls=ChunkerCommand)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--into", metavar="PATH", required=True, help="The file of the index, which is made if it is absent.")
+@click.option("--into", metavar="PATH", help="The file of the index, which is made if it is absent.")
 @click.option(
     "--mode", type=click.Choice(get_args(SearchMode)),
     help="What a new index can be searched by: words (lexical), vectors (dense), or both, which is the default.",
@@ -37,8 +39,9 @@ _MAX_TOKENS = 100  # of a chunk of this method
 @estimate_option
 @chunker_options(context=True)
 def index_command(
-    files: tuple[str, ...], into: str, mode: SearchMode | None, method: str, estimate: bool, pairs: tuple[str, ...],
-    fallback: str | None, experimental: bool, encoding: str | None, content: Content, hidden: bool, **options: Any,
+    files: tuple[str, ...], into: str | None, mode: SearchMode | None, method: str, estimate: bool,
+    pairs: tuple[str, ...], fallback: str | None, experimental: bool, encoding: str | None, content: Content,
+    hidden: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Keep the chunks of files in an index, which 'advchunk ask --index' and StoredRetriever search.
 
@@ -50,8 +53,14 @@ def index_command(
     with --llm, in a model's, which is asked once about each chunk; --estimate tells what this would cost for the files
     that would be read, and changes nothing.
 
-    The exit code is 1 if a file fails.
+    'advchunk index check PATH' reads all of an index, and prints what is damaged.
+
+    The exit code is 1 if a file fails, or if the index is damaged.
     """
+    if into is None:
+        with report_errors(), exit_on_termination():
+            require(len(files) == 2 and files[0] == "check", "--into must name the file of the index", None)
+            click.get_current_context().exit(_check(Path(files[1])))
     embeds, options = mode != "lexical", {**options, "estimate": estimate}
     reader, resources = make_reader(method, pairs, fallback, experimental, (encoding, content, hidden), options, embeds)
     with report_errors(), exit_on_termination():
@@ -65,6 +74,18 @@ def index_command(
         chunks, documents = len(library.retriever), len(library.retriever.documents)
         click.echo(f"{into}: {chunks} chunks of {documents} document{'s' * (documents != 1)}")
     click.get_current_context().exit(failed)
+
+
+def _check(path: Path) -> bool:
+    """Print what is damaged in an index, and return whether anything is."""
+    require(path.is_file(), "an index to check must be a file", str(path))
+    with IndexFile(path).reading() as index:
+        damages = list(index.damages())
+        for name, reason in damages:
+            click.echo(f"advchunk: {name or path}: {reason}", err=True)
+        if not damages:
+            click.echo(f"{path}: {len(index)} chunks of {len(index.places.names)} documents are whole")
+    return bool(damages)
 
 
 def make_reader(
