@@ -46,13 +46,8 @@ def drive(jobs: Iterable[Job[_T]], watch: Watch | None = None) -> Iterator[_T]:
 
 
 def run_job(job: Job[_T]) -> _T:
-    """Return the result of one job; a job without requests needs no scheduler."""
-    state = job.advance(None)
-    if isinstance(state, Done):
-        return state.result
-    job.pending = state
-    (result,) = _schedule(Scheduler(iter([job])), None)
-    return result
+    """Return the result of one job."""
+    return next(drive([job]))
 
 
 def _schedule(scheduler: Scheduler[_T], watch: Watch | None) -> Iterator[_T]:
