@@ -80,9 +80,7 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def is_instance(value: object) -> bool:
-    """Return True unless a value is a class, which is passed where one of its instances is meant; `list` splits
-    texts.
-    """
+    """Return True unless a value is a class, passed where one of its instances is meant, as `list` is."""
     return not isinstance(value, type) or value.__module__ == "builtins"
 
 

@@ -408,8 +408,7 @@ def written_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_metadata(metadata: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a deep copy of metadata with values of ours, which replace those that we wrote before, but none of the
-    user's.
+    """Return a deep copy of metadata with values of ours, which replace our own but none of the user's.
 
     >>> write_metadata({"level": "A1"}, {"level": 0, "token_count": 9})
     {'level': 'A1', 'advchunk_level': 0, 'token_count': 9, 'advchunk_keys': 'advchunk_level token_count'}
@@ -418,9 +417,7 @@ def write_metadata(metadata: Mapping[str, Any], values: Mapping[str, Any]) -> di
 
 
 class MetadataWriter:
-    """Writes values of ours into copies of the same metadata (`write_metadata`), which are read once; ``keys`` are ours
-    in them.
-    """
+    """Writes values of ours into copies of the same metadata, read once; ``keys`` are ours in them."""
 
     def __init__(self, metadata: Mapping[str, Any]) -> None:
         self._metadata, (self._at, self.keys) = metadata, _written(metadata) if metadata else (WRITTEN_KEYS, {})
@@ -461,9 +458,7 @@ def remove_written(metadata: Mapping[str, Any], names: Iterable[str]) -> dict[st
 
 
 def _written(metadata: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """Return the key of the list of our keys, and these by their names; a value that names no key is the user's
-    list.
-    """
+    """Return the key of the list of our keys, and these by name; a list without our keys is the user's."""
     at = WRITTEN_KEYS
     while _PREFIX + at in metadata:
         at = _PREFIX + at
@@ -608,9 +603,7 @@ _NOT_KEPT = {"vector", "rows", "row_spans", "row_texts"}
 
 
 def chunk_to_dict(chunk: Chunk) -> dict[str, Any]:
-    """Return the fields of a chunk, without its vectors; raise `ConfigurationError` for metadata that JSON would
-    change.
-    """
+    """Return the fields of a chunk without its vectors; raise `ConfigurationError` if JSON would change them."""
     _check_json(chunk.metadata)
     return {field.name: getattr(chunk, field.name) for field in fields(chunk) if field.name not in _NOT_KEPT}
 

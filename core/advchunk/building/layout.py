@@ -92,8 +92,7 @@ def block_spans(document: Document, blocks: Sequence[Block]) -> SpanSet:
 
 
 def tile_prose(document: Document, tiler: Tiler) -> Units:
-    """Tile the prose of a document: each heading, list item and quote separately; protected blocks and turns are not
-    split.
+    """Tile prose: each heading, list item and quote by itself; protected blocks and turns are units.
 
     In Markdown, no unit ends in inline code, a link, a tag or a formula.
     """
@@ -121,8 +120,7 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
 
 
 def fit_to_blocks(units: Units, document: Document) -> Units:
-    """Return units that also end where blocks end, but not inside a protected one, a turn, or the white space before a
-    block.
+    """Return units that also end where blocks end, but not inside protected blocks, turns, or white space.
 
     A heading stays with the block below it, a caption with what it is above or below, the end of the lead-in of a list
     with the first item, and a table with the end of the prose above it, along with labels such as "Three months ended
@@ -166,9 +164,7 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
 
 
 def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
-    """Weaken the edges below headings, captions, questions and what leads in a table, and between the words of one
-    speaker.
-    """
+    """Weaken edges below headings, captions and questions, above tables, and between words of one speaker."""
     for place, (block, below) in enumerate(pairwise(blocks), 1):
         if block.kind == "heading" or (block.kind == "caption" and below.kind in _CAPTIONED):
             i, j = bisect_right(edges, block.span.start), bisect_right(edges, below.span.start)
@@ -181,9 +177,7 @@ def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: 
 
 
 def _led_in(text: str, blocks: Sequence[Block], place: int) -> Iterator[int]:
-    """Yield the start of the table at a place if prose is above, and of its labels, such as "June 30, 2023", with more
-    above.
-    """
+    """Yield the start of a table or code below prose, and the starts of its labels, such as "June 30, 2023"."""
     while place and blocks[place - 1].kind in _PROSE and not _is_furniture(text, above := blocks[place - 1]):
         mark = _last_mark(text, *above.span)
         if mark in _STOPS and blocks[place].kind != "table":
@@ -195,9 +189,7 @@ def _led_in(text: str, blocks: Sequence[Block], place: int) -> Iterator[int]:
 
 
 def _last_mark(text: str, start: int, end: int) -> str:
-    """Return the last character of a block that is not a bracket, quotation mark, or digit; "" if those alone end
-    it.
-    """
+    """Return the last character of a block that is no bracket, quotation mark, or digit, else ""."""
     end = _text_end(text, start, end)
     return text[max(end - _CLOSING, start) : end].rstrip(_CLOSERS)[-1:]
 
@@ -208,9 +200,7 @@ def _ends_in_question(text: str, block: Block) -> bool:
 
 
 def _last_inside(text: str, block: Block) -> int:
-    """Return the last offset that only the block's own edges may have: in its first character, its label, or all of
-    it.
-    """
+    """Return the last offset that only the block's own edges may have: in its first character, label, or all of it."""
     (start, end), is_titled = block.span, block.title is not None
     if (
         block.kind == "heading" or block.kind in _UNCUT or (block.kind == "quote" and is_titled)
@@ -272,10 +262,7 @@ def _is_caption_of(caption: Block, around: Sequence[Block]) -> bool:
 
 
 def _between(text: str, above: Block, below: Block, *, is_next_page: bool) -> int:
-    """Return the strength of the edge between two blocks, neither of which is a heading.
-
-    An item is nearer to what is indented below it than to the next item; a table of contents stays with its name.
-    """
+    """Return the strength of the edge between two blocks, neither of which is a heading."""
     start, end = below.span.start, _text_end(text, *above.span)
     if _is_indented(text, below) and (above.kind == "item" or _is_indented(text, above)):
         return Strength.LINE
@@ -347,11 +334,7 @@ def prefer_layout(units: Units, segmentation: Segmentation, weight: float) -> Se
 
 
 def _keep_minimum(units: Units, segmentation: Segmentation, moved: Ints, costs: Floats, at: Floats) -> list[int]:
-    """Return the inner cuts, each where it has moved if its segment then has the minimum of the algorithm, or is at a
-    hard break.
-
-    Else it moves to the best edge from its own place on, or from the first after which the segment has the minimum.
-    """
+    """Return the inner cuts as moved, but later where a segment would be below the minimum of the algorithm."""
     sizes, least = segmentation.least or (moved, 0)
     before, kept = np.r_[0, np.cumsum(sizes)], [0]
     for cut, target in zip(segmentation.cuts[1:-1].tolist(), moved[1:-1].tolist(), strict=True):
@@ -388,9 +371,7 @@ def _without_forced(segmentation: Segmentation) -> Segmentation:
 
 
 def _with_cuts(segmentation: Segmentation, moved: Ints) -> Segmentation:
-    """Return a segmentation whose cuts have moved, in order; those that meet are one, and segments between them
-    vanish.
-    """
+    """Return a segmentation whose cuts have moved, in order; those that meet are one."""
     if (moved == segmentation.cuts).all():
         return segmentation
     cuts, first = np.unique(moved, return_index=True)
@@ -446,9 +427,7 @@ def plain_levels(document: Document, tiler: Tiler) -> dict[str, Any]:
 
 
 def join_definitions(document: Document, limits: Limits) -> Document:
-    """Return source code with each definition that fits in a chunk as one block, with all inside it and the comment
-    above.
-    """
+    """Return source code with each definition that fits in a chunk, and the comment above it, as one block."""
     blocks = document.blocks or ()
     units = from_ends(document.text, [block.span.start for block in blocks[1:]])
     runs = RunSizes(units, limits.counter, limits.more)

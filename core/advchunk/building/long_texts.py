@@ -14,8 +14,7 @@ from advchunk.records import Floats, Units
 
 
 def embed_long_texts(texts: Sequence[str], embedder: CheckedEmbedder, model: Any = None) -> Plan[Floats]:
-    """Embed n texts, with ``model`` in place of ``embedder`` if given (such as one with a cache); return (n, d) unit
-    rows.
+    """Embed n texts with ``model``, by default the embedder itself; return (n, d) unit rows.
 
     A text longer than the embedder's limit, which most would silently truncate, is embedded in parts; its vector is
     their mean, weighted by tokens.

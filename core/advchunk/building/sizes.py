@@ -130,8 +130,7 @@ class Limits:
         return (0, self.max_tokens) if self.target is None else (-(-self.target * 4 // 5), self.target * 6 // 5)
 
     def is_divisible(self, offset: int, size: int) -> bool:
-        """Return True if even parts of a text at ``offset`` are near the target: one in its window, several in half of
-        it.
+        """Return True if even parts of a text are near the target: one in its window, several in half of it.
 
         Several need room, because a part can end at edges only.
         """
@@ -215,9 +214,7 @@ class RunSizes:
         return fits
 
     def furthest_back(self, end: int, budget: int, floor: int = 0) -> int:
-        """Return the first start, from ``floor`` on, of a run to ``end`` within ``budget``; ``end`` if there is
-        none.
-        """
+        """Return the first start, from ``floor`` on, of a run to ``end`` within ``budget``, else ``end``."""
         start = max(bisect_left(self._total, self._total[end] - budget), floor)
         while start < end and self.size(start, end) > budget:
             start += 1
@@ -278,10 +275,7 @@ def fit(units: Units, limits: Limits) -> Units:
 
 
 def _end_without_space(units: Units, i: int, limits: Limits) -> int:
-    """Return the end of a table or the like that is within the limits without the white space after it; else 0.
-
-    The white space goes to the next unit if that has room for it, or is split anyway.
-    """
+    """Return the end of a table or the like that fits without the white space after it, which moves on; else 0."""
     start, end = units.edges[i : i + 2].tolist()
     inner = units.text[start:end].rstrip()
     if i + 1 == len(units) or len(inner) == end - start or not limits.is_verbatim(start):
@@ -295,9 +289,7 @@ def _end_without_space(units: Units, i: int, limits: Limits) -> int:
 
 
 def _room_above(units: Units, i: int, limits: Limits) -> int:
-    """Return the tokens of the headings and captions above unit ``i``, which share its chunk if they fit in half of
-    one.
-    """
+    """Return the tokens of the headings above unit ``i`` that share its chunk; 0 if over half of one."""
     first = i
     while first and units.strength[first] < 0:
         first -= 1
@@ -330,10 +322,7 @@ def refine(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None) -> 
 
 
 def _add_edges(units: Units, parts: Mapping[int, int]) -> Units:
-    """Return counted units that also end at the offsets of ``parts``, which maps each to the tokens of its part.
-
-    New edges have the strength of edges within a sentence, unless all edges are those of sentences.
-    """
+    """Return counted units that also end at ``parts``, which maps offsets to the tokens before them."""
     ends = np.fromiter(parts, np.int64, len(parts))
     edges = np.union1d(units.edges, ends)
     old, new = np.searchsorted(edges, units.edges), np.searchsorted(edges, ends)
@@ -495,9 +484,7 @@ def _ends_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> 
 
 
 def _window_edges(sizes: RunSizes, start: int, end: int, limits: Limits) -> tuple[int, int]:
-    """Return the first and the last end, up to ``end``, of a run from ``start`` within 20 % of the target, by sums of
-    units.
-    """
+    """Return the first and the last end of a run from ``start`` within 20 % of the target, by sums."""
     least, most = limits.window(sizes.edges[start])
     return sizes.about(start, least - 1) + 1, min(sizes.about(start, most), end)
 
@@ -515,9 +502,7 @@ def _divisible_cuts(sizes: RunSizes, cuts: Ints, limits: Limits) -> Ints:
 
 
 class _Reach:
-    """Says whether units can be divided into runs within 20 % of the target; for one start and rising ends in linear
-    time.
-    """
+    """Says whether units can be divided into runs within 20 % of the target, in linear time as ends rise."""
 
     def __init__(self, sizes: RunSizes, limits: Limits) -> None:
         self._sizes, self._limits = sizes, limits
@@ -539,9 +524,7 @@ class _Reach:
 
 
 def _nearest(sizes: RunSizes, start: int, end: int, budget: int, target: int) -> int:
-    """Return the end, up to ``end``, of the run from ``start`` nearest to the target, if possible not after a
-    heading.
-    """
+    """Return the end of the run from ``start`` nearest to the target, if possible not after a heading."""
     strength = sizes.strength
     edges = range(start + 1, end + 1)
     best = sorted(edges, key=lambda edge: (strength[edge] <= -_LEVELS, abs(sizes.sum(start, edge) - target)))
@@ -793,10 +776,7 @@ def _piece_size(sizes: RunSizes, piece: Sequence[int], limits: Limits) -> int:
 def _halves(
     sizes: RunSizes, left: Sequence[int], right: Sequence[int], limits: Limits, minimum: _Minimum
 ) -> list[range]:
-    """Divide two runs again at the strongest edge (the most even if tied) that leaves none short; [] if there is none.
-
-    With a target, no part is below its range, except the second if ``right`` is.
-    """
+    """Divide two runs at the strongest, then most even, edge that leaves none short or below a target; else []."""
     whole = _union(left, right)
     if not isinstance(whole, range):
         return []
@@ -845,9 +825,7 @@ def _overlap_start(sizes: RunSizes, floor: int, start: int, end: int, limits: Li
 
 
 def _overlap_starts(sizes: RunSizes, floor: int, start: int, limits: Limits) -> Iterable[int]:
-    """Yield offsets before unit ``start`` within the overlap, from the first: whole units, else sentences or words of
-    prose.
-    """
+    """Yield offsets before unit ``start`` within the overlap: whole units, else sentences or words of prose."""
     text, edges = sizes.units.text, sizes.edges
     first = sizes.furthest_back(start, limits.overlap_tokens, floor)
     yield from edges[first:start]
@@ -867,12 +845,7 @@ def _context(limits: Limits, offset: int) -> str:
 
 
 def _chunk(source: str, spans: Sequence[Span], limits: Limits, tokens: int | None) -> Chunk:
-    """Build the chunk that covers ``spans`` of ``source``, with the context of its first character.
-
-    Parameters
-    ----------
-    tokens : the size of its text, if it has been counted.
-    """
+    """Build the chunk of some spans, with the context of its start; ``tokens`` are those of its text, if counted."""
     text = source[spans[0].start : spans[0].end] if len(spans) == 1 else "".join([source[a:b] for a, b in spans])
     context = limits.context(spans[0].start)[0] if limits.context else ""
     if context or tokens is None:

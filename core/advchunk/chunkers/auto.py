@@ -91,9 +91,7 @@ class AutoChunker(AutoParams, VectorsChunker):
     def read_documents(
         self, path: str | Path, *, by_name: bool = True, content: Content = "all", hidden: bool = False, **options: Any
     ) -> list[Document]:
-        """Read the documents in a file, in the format of its suffix, or in that of its text if the suffix does not
-        determine one.
-        """
+        """Read the documents in a file, in the format of its suffix, else of its text."""
         if not by_name or self.markup != "auto":
             return super().read_documents(path, by_name=by_name, content=content, hidden=hidden, **options)
         check_content(content)

@@ -15,9 +15,7 @@ from advchunk.text.patterns import Patterns, find_all, named
 
 
 def boundary_offsets(text: str, patterns: Patterns) -> list[int]:
-    """Return the ascending offsets of matches that have text before and after them; line ends before a match are
-    skipped.
-    """
+    """Return the offsets of matches with text before and after them, without line ends before a match."""
     offsets = set[int]()
     for name, pattern in named(patterns):
         for match in find_all("boundaries", name, pattern, text):
@@ -95,9 +93,7 @@ def _join_units(text: str, starts: Sequence[int], explanations: Sequence[Explana
 def join_segmentations(
     sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation], reason: str = "section"
 ) -> Segmentation:
-    """Merge the segmentations of all sections, given as their first and last units, into one; ``reason`` is that of the
-    cuts between.
-    """
+    """Merge the segmentations of sections, given as first and last units; ``reason`` is of the cuts between."""
     n, cuts, reasons, origins, rows, label = sections[-1][1], [0], list[str](), list[Origin](), None, 0
     labels, gaps = np.zeros(n, dtype=np.int64), np.full(n - 1, np.nan)
     for (start, end), part in zip(sections, parts, strict=True):

@@ -53,8 +53,7 @@ class Signal:
 
     @property
     def resembles(self) -> str:
-        """Name the method that cuts like this: `recursive` if three quarters are by size or at the first place allowed;
-        else "".
+        """The method that cuts like this: "recursive" if most cuts are by size or at the first place allowed.
 
         >>> Signal("universal-semantic", {"algorithm": 5, "first": 33, "size": 3}).resembles
         'recursive'
@@ -158,8 +157,7 @@ class Explanation:
 
     @property
     def figures(self) -> Mapping[str, Any]:
-        """The intermediate results of the algorithm, by name, and ``outline``, the numbered units of the document by
-        kind.
+        """The algorithm's intermediate results by name, and ``outline``, the numbered units by kind.
 
         The algorithm has none if no decision was needed, as for a single unit.
         """

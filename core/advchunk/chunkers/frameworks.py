@@ -207,9 +207,7 @@ def adapter_base(chunker: Any, bases: ModuleType, suffix: str) -> Any:
 
 
 def own_resources(chunker: Any, base: Any, aliases: Mapping[str, str]) -> list[Field[Any]]:
-    """Return the resources of a chunker that the base of its adapter does not have, under the name that it has
-    there.
-    """
+    """Return the resources of a chunker that the base of its adapter does not have, by their names there."""
     inherited = getattr(base, "model_fields", None) or {field.name for field in fields(base)}
     return [
         field

@@ -48,8 +48,7 @@ def parameter_hint(name: str, accepted: Collection[str]) -> str:
 
 
 def method_hint(name: str, methods: Collection[str]) -> str:
-    """Return a hint about a method that does not exist: those with this word in their name or in the table, or the
-    closest.
+    """Return a hint about a missing method: those with this word in their name or table, or the closest.
 
     >>> method_hint("TokenTextSplitter", ["recursive", "sliding-window"])
     "; did you mean 'sliding-window'?"

@@ -89,9 +89,7 @@ class ParallelRunner(Runner[_Input, Explanation]):
 
 
 def share_models(chunker: Any) -> partial[None]:
-    """Return a function that prepares another process for a chunker: it maps the built-in model instead of loading
-    it.
-    """
+    """Return a function that prepares another process for a chunker, with the built-in model mapped."""
     return partial(_prepare, chunker, static.loaded_table())
 
 

@@ -56,8 +56,7 @@ _log = logging.getLogger("advchunk")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The range of a number, in the annotation of a hyper-parameter: ``Annotated[int | None, Bounds(1)]``; None is in
-    it.
+    """The range of a number, for an annotation such as ``Annotated[int | None, Bounds(1)]``; None is in it.
 
     Parameters
     ----------

@@ -32,8 +32,7 @@ _log = logging.getLogger("advchunk")
 
 
 class SourceResult(NamedTuple):
-    """The documents of a source, each as its name and what became of it, and the failures; their index is that of the
-    file.
+    """The documents of a source, each as name and outcome, and the failures, with the index of the file.
 
     ``encodings`` are those of texts that are not in UTF-8, and ``chunkers`` those that ``auto`` took.
     """
@@ -81,9 +80,7 @@ def _id_of_line(source: FileSource, own_id: str) -> str:
 
 
 def document_name(source: FileSource, key: str = "") -> str:
-    """Return the name of the document in a source, or of the first of several: the id of a line, or the name of the
-    file.
-    """
+    """Return the name of the first document in a source: the id of a line, or the name of the file."""
     if not source.is_line or source.data is None:
         return source.name
     try:

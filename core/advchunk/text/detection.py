@@ -158,9 +158,7 @@ def _split(lowered: str) -> list[str]:
 
 
 def _totals(evidence: _Evidence, lowered: str, words: Sequence[str]) -> tuple[list[float], set[str]]:
-    """Return the score of each language of a script for a text in lower case, and the words and letters that have
-    one.
-    """
+    """Return the score of each language of a script for a text, and the words and letters with a score."""
     totals, witnesses = [0.0] * len(evidence.codes), set[str]()
     for word in words:
         if weights := evidence.words.get(word):

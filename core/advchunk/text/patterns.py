@@ -24,9 +24,7 @@ def named(patterns: Patterns) -> list[tuple[str, str]]:
 
 
 def check_patterns(parameter: str, patterns: Patterns) -> None:
-    """Raise `ConfigurationError` unless all patterns are regular expressions that match some text, but not the empty
-    one.
-    """
+    """Raise `ConfigurationError` unless all patterns are regular expressions that need some text."""
     for name, pattern in named(patterns):
         require(isinstance(pattern, str), f"{parameter} must be regular expressions as text", pattern)
         looks_like_json = pattern.startswith(('{"', '["')) and pattern.endswith(("}", "]"))

@@ -29,8 +29,7 @@ _NUMBER = re.compile(r"[-+(]?[^\w\s]{0,2}\d[\d.,:/\s'%-]*[^\w\s]{0,2}\)?")
 
 
 def separation(text: str) -> Separation | None:
-    r"""Return the separation with which all of the first records have the same number of cells, at least two; None if
-    none has.
+    r"""Return the separation that gives all first records the same number of cells, two or more; else None.
 
     >>> separation("tea;price\ngreen;1,50"), separation("Boil it, then wait."), separation("a,b\n\"1,5\",2")
     ('semicolons', None, 'commas')

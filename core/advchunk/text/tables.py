@@ -160,9 +160,7 @@ def _plain_form(text: str) -> Form:
 
 
 def tilers(kind: Form) -> tuple[Tiler, ...]:
-    """Return the tilers of a table, coarsest first: rows that belong together, rows, cells, and those of nested
-    tables.
-    """
+    """Return the tilers of a table, coarsest first: rows that belong together, rows, cells, nested ones."""
     own = (
         RowTiler(partial(groups, kind=kind)),
         RowTiler(partial(rows, kind=kind)),
@@ -279,8 +277,7 @@ def row_starts(text: str, kind: Form) -> list[int]:
 
 
 def place_in_row(row: str, offset: int, kind: Form) -> tuple[str, int]:
-    r"""Return the key of a row, which is the text of its first cell, and the number of the cell at an offset in it,
-    from 0.
+    r"""Return the key of a row, the text of its first cell, and the number, from 0, of the cell at an offset.
 
     >>> place_in_row("| 7 | hot | green tea |", 15, "pipes")
     ('7', 2)
@@ -291,8 +288,7 @@ def place_in_row(row: str, offset: int, kind: Form) -> tuple[str, int]:
 
 
 def opening(text: str, end: int) -> Head:
-    r"""Return the cells before an offset as a head: what a piece is read with that begins in the head, or if there is
-    none.
+    r"""Return the cells before an offset as a head, for a piece that begins in the head or has none.
 
     >>> opening("| a b | c |\n| - | - |", 6).rows
     [['a b']]
@@ -304,9 +300,7 @@ def opening(text: str, end: int) -> Head:
 
 
 def _values(text: str, kind: Form) -> list[str]:
-    """Return the texts of the cells of a row, if they are known; one of LaTeX that spans columns is followed by empty
-    ones.
-    """
+    """Return the texts of the cells of a row; one of LaTeX that spans columns is followed by empty ones."""
     if kind == "html":
         return [plain_html(cell) for cell in cells(text, kind).strings()]
     if kind == "latex":
@@ -513,9 +507,7 @@ def _latex_rows(text: str) -> list[_Row]:
 
 
 def _latex_heads(text: str, table: Sequence[_Row]) -> int:
-    """Return the number of header rows: those above the first rule that is below a row, else the first with those it
-    spans.
-    """
+    """Return the number of header rows: those above the first rule below a row, else what the first spans."""
     if len(table) < 2 or not _LATEX_TABLE.search(text, 0, table[0].end):
         return 0
     for number, row in enumerate(table[: min(_MAX_HEAD, len(table) - 1)], 1):
@@ -605,17 +597,13 @@ def _is_dashed(line: str) -> bool:
 
 
 def _dash_rule(own: Sequence[str]) -> int:
-    """Return the number of the line below the head, 0 if there is no head; such lines may also be the first and the
-    last.
-    """
+    """Return the number of the line of dashes below the head, which is not the first or last; else 0."""
     dashed = [i for i, line in enumerate(own) if _is_dashed(line)]
     return next(iter(dashed if dashed[:1] != [0] else dashed[1:-1]), 0)
 
 
 def _dashed_rows(text: str) -> list[_Row]:
-    """Return the rows of a table of Pandoc or reStructuredText under dashes: its lines, or if blank lines are between
-    rows, its paragraphs.
-    """
+    """Return the rows under dashes: lines, or paragraphs if blank lines are between rows."""
     own = [_Row(at, at + len(line)) for at, line in _line_spans(text)]
     rule = _dash_rule([text[row.start : row.end] for row in own])
     if not rule:

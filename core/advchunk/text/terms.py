@@ -125,9 +125,7 @@ def check_language(language: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """The normalization of words (see `chunkers.lexical.LexicalParams`); with "auto" in the language of the texts
-    together.
-    """
+    """The normalization of words (see `chunkers.lexical.LexicalParams`); "auto" is the language of all texts."""
 
     lowercase: bool = True
     stop_words: StopWords = "snowball"
@@ -150,8 +148,7 @@ class Wording:
 
 
 def language_of_all(texts: Sequence[str]) -> str:
-    """Return the code of the language of most of some texts, such as the chunks of a document; English if none can be
-    told.
+    """Return the code of the language of most of some texts; English if none can be told.
 
     >>> language_of_all(["Der Zug fährt nicht, und die Leute warten.", "1990", "Sie sind nicht da, weil es regnet."])
     'de'
@@ -241,9 +238,7 @@ def _words(text: str, content: str) -> list[str]:
 
 @cache
 def _patterns(content: str) -> tuple[Any, ...]:
-    """Return patterns of the words of texts in ASCII, of those in scripts with spaces, which is faster, and of any
-    text.
-    """
+    """Return patterns of words: in ASCII, in scripts with spaces, which is faster, and in any text."""
     import regex
 
     spaced = rf"{content}[\p{{L}}\p{{M}}\p{{N}}]*+(?:'(?=\p{{L}})[\p{{L}}\p{{M}}\p{{N}}]++)*+"

@@ -157,9 +157,7 @@ class Stop:
         return next(answer for rule in rules if (answer := rule(self)) is not None)
 
     def _continues_after_wide(self) -> bool:
-        """Return True before a mark, before a particle after a quotation, and after a bracket opened in
-        mid-sentence.
-        """
+        """Return True before a mark or a particle, and after a bracket opened in mid-sentence."""
         inner = self.match.end("wide")
         opening = {"）": "（", ")": "("}.get(self.text[inner : self.end][:1])
         if opening and self.text.rfind(opening, max(self.first + 1, self.at - NEAR), self.at) >= 0:
@@ -312,9 +310,7 @@ def _before_quotation(stop: Stop) -> bool | None:
 
 
 def _after_mark(stop: Stop) -> bool | None:
-    """End before a capital after a reference or a bracket, "shown.[12]The", or white space, "rained .It"; not in "
-    .Net".
-    """
+    """End before a capital after a reference or bracket, "shown.[12]The", or white space, "rained .It"."""
     if stop.match["trail"] or stop.previous in {")", "]"}:
         return _is_title(stop)
     return _is_title(stop) and (stop.precedes_starter or len(stop.following) > 3) if stop.previous.isspace() else None
