@@ -27,11 +27,11 @@ class MissingExtra(ImportError):  # noqa: N818 - named for what happened, like t
     """An optional library is not installed; the message names the extra to install and any further step."""
 
     def __init__(self, what: str, extra: str, then: str = "") -> None:
-        super().__init__(f"{what} is not installed: pip install 'advchunk[{extra}]'{then and f', then {then}'}")
-        self._init_args = what, extra, then
+        super().__init__(what, extra, then)  # which pickle passes on
 
-    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str, str]]:
-        return type(self), self._init_args  # the default breaks a process pool when a worker raises this error
+    def __str__(self) -> str:
+        what, extra, then = self.args
+        return f"{what} is not installed: pip install 'advchunk[{extra}]'{then and f', then {then}'}"
 
 
 class ModelUnavailable(OSError):  # noqa: N818
@@ -50,11 +50,11 @@ class MissingModel(ConfigurationError):  # noqa: N818
     """A required model is missing; the message names the parameter to pass and the extra to install."""
 
     def __init__(self, parameter: str, takes: str, extra: str) -> None:
-        super().__init__(f"{parameter}= is missing: pass {takes} (pip install 'advchunk[{extra}]')")
-        self._init_args = parameter, takes, extra
+        super().__init__(parameter, takes, extra)
 
-    def __reduce__(self) -> tuple[type[MissingModel], tuple[str, str, str]]:
-        return type(self), self._init_args
+    def __str__(self) -> str:
+        parameter, takes, extra = self.args
+        return f"{parameter}= is missing: pass {takes} (pip install 'advchunk[{extra}]')"
 
 
 class BudgetExceeded(RuntimeError):  # noqa: N818

@@ -18,6 +18,7 @@ by their names, and `write_metadata` writes them.
 from __future__ import annotations
 
 import copy
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -452,9 +453,9 @@ def remove_written(metadata: Mapping[str, Any], names: Iterable[str]) -> dict[st
     {'source': 's', 'section': 'Tea', 'advchunk_keys': 'section'}
     """  # noqa: E501
     at, keys = _written(metadata)
-    removed = {keys.pop(name) for name in names if name in keys}
+    removed = {at, *(keys.pop(name) for name in names if name in keys)}
     kept = {key: value for key, value in metadata.items() if key not in removed}
-    return _list_keys(kept, at, keys.values())
+    return kept | ({at: " ".join(keys.values())} if keys else {})
 
 
 def _written(metadata: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
@@ -467,22 +468,8 @@ def _written(metadata: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     keys = dict[str, str]()
     for key in str(metadata[at]).split():
         if key in metadata:
-            keys[_strip_prefix(key) if key.startswith(_PREFIX) else key] = key
+            keys[re.sub(f"^(?:{_PREFIX})+", "", key) if key.startswith(_PREFIX) else key] = key
     return (at, keys) if keys else (_PREFIX + at, {})
-
-
-def _strip_prefix(key: str) -> str:
-    while key.startswith(_PREFIX):
-        key = key.removeprefix(_PREFIX)
-    return key
-
-
-def _list_keys(metadata: dict[str, Any], at: str, keys: Iterable[str]) -> dict[str, Any]:
-    """Write the list of our keys at the end of the metadata, or remove it if there are none."""
-    metadata.pop(at, None)
-    if listed := " ".join(keys):
-        metadata[at] = listed
-    return metadata
 
 
 def _copy(value: Any) -> Any:

@@ -138,7 +138,7 @@ class Contexts:
             yield head.line(1, cells) + after
 
     def _block_at(self, offset: int) -> tuple[int, int]:
-        """Return the number of the table or turn that an offset continues, else -1, and the text before it to read as head."""
+        """Return the number of the table or turn that an offset continues, else -1, and the text read as its head."""
         place = bisect_right(self._starts, offset) - 1
         block = self._headed[place][1] if place >= 0 else None
         if block is None or offset >= block.span.end:

@@ -26,30 +26,14 @@ from advchunk.text.sentences import sentences
 Levels: TypeAlias = tuple[tiling.Tiler, ...]
 """Tilers, coarsest first, that split a unit over the limits."""
 
-VERBATIM: Levels = (
-    tiling.paragraphs,
-    tiling.lines,
-    tiling.words,
-    tiling.syllables,
-    tiling.graphemes,
-    tiling.characters,
-)
+_FINE: Levels = (tiling.words, tiling.syllables, tiling.graphemes, tiling.characters)
+VERBATIM: Levels = (tiling.paragraphs, tiling.lines, *_FINE)
 """The levels of code, tables and formulas."""
-CODE: Levels = (
-    tiling.outermost(tiling.paragraphs),
-    *[tiling.outermost(tiling.lines)] * 3,
-    tiling.lines,
-    tiling.words,
-    tiling.syllables,
-    tiling.graphemes,
-    tiling.characters,
-)
+CODE: Levels = (tiling.outermost(tiling.paragraphs), *[tiling.outermost(tiling.lines)] * 3, tiling.lines, *_FINE)
 """The levels of source code: statements rather than lines."""
 ATOMIC: Levels = ()
 """The levels of text that is never split."""
-
-
-WITHIN_SENTENCE: Levels = (tiling.clauses, tiling.words, tiling.syllables, tiling.graphemes, tiling.characters)
+WITHIN_SENTENCE: Levels = (tiling.clauses, *_FINE)
 """The levels of a sentence."""
 PROSE: Levels = (tiling.paragraphs, sentences, *WITHIN_SENTENCE)
 
@@ -357,11 +341,7 @@ def _split(text: str, offset: int, limits: Limits, levels: Levels, room: int) ->
         is_long = bool(rest) and not sizes.fits(start, start + 1, budget)
         end = start + 1 if is_long else sizes.furthest(start, len(units), budget)
         part = _Part(start, end, is_long, is_small=2 * sizes.size(start, end) < budget)
-        while (
-            not isinstance(tiler, tiling.RowTiler)
-            and parts
-            and ((part.is_long and parts[-1].is_small) or (part.is_small and parts[-1].is_long))
-        ):
+        while not isinstance(tiler, tiling.RowTiler) and parts and part.needs(parts[-1]):
             part = _Part(parts.pop().start, part.end, is_long=True, is_small=False)
         parts.append(part)
     for start, end, is_long, is_small in parts:
@@ -380,6 +360,10 @@ class _Part(NamedTuple):
     end: int
     is_long: bool
     is_small: bool
+
+    def needs(self, last: "_Part") -> bool:
+        """Return True if one of two neighbors is long, and the other small."""
+        return (self.is_long and last.is_small) or (self.is_small and last.is_long)
 
 
 def _split_to_size(
@@ -438,10 +422,8 @@ def _line_start(sizes: RunSizes, start: int, middle: int, stop: int, end: int, b
     strength = sizes.strength
     first = next((edge for edge in range(middle - 1, start, -1) if strength[edge] >= Strength.LINE), middle)
     last = sizes.about(first, budget)
-    closes = first < middle and (
-        last >= end or any(strength[edge] >= Strength.LINE for edge in range(stop + 1, last + 1))
-    )
-    return first if closes else middle
+    has_end = last >= end or any(strength[edge] >= Strength.LINE for edge in range(stop + 1, last + 1))
+    return first if first < middle and has_end else middle
 
 
 def pack_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> Iterable[tuple[int, int]]:
@@ -570,10 +552,10 @@ def _is_array(value: Any, kinds: str, dimensions: int) -> bool:
 
 def build_chunks(units: Units, segmentation: Segmentation, limits: Limits) -> list[Chunk]:
     """Build the chunks of a segmentation, contiguous or grouped."""
-    rows, least = segmentation.rows, segmentation.least
-    if segmentation.labels is None:
-        return assemble(units, segmentation.cuts, limits, rows, least)
-    return assemble_groups(units, segmentation.labels, limits, rows, least)
+    build, given = (
+        (assemble, segmentation.cuts) if segmentation.labels is None else (assemble_groups, segmentation.labels)
+    )
+    return build(units, given, limits, segmentation.rows, segmentation.least)
 
 
 def whole_chunk(text: str, budget: int, counter: Counter) -> Chunk | None:
@@ -740,9 +722,8 @@ def _join_short(
         roomy = {left: whole for left, whole in wholes.items() if fits(whole)}
         if roomy:
             leads = minimum.leads(joined[i])
-            i = max(
-                roomy, key=lambda left: preference(left, roomy[left], joined[left if left < i else left + 1], leads)
-            )
+            neighbors = {left: joined[left if left < i else left + 1] for left in roomy}
+            i = max(roomy, key=lambda left: preference(left, roomy[left], neighbors[left], leads))
             joined[i : i + 2] = [roomy[i]]  # which may still be short: look at it again
             continue
         i += 1
@@ -758,14 +739,7 @@ def _join_short(
 def _wordless(sizes: RunSizes, pieces: Sequence[Sequence[int]]) -> list[Sequence[int]]:
     """Return the pieces without a letter or digit."""
     text, edges = sizes.units.text, sizes.edges
-    wordless = list[Sequence[int]]()
-    for piece in pieces:
-        for i in piece:
-            if _LETTER.search(text, edges[i], edges[i + 1]):
-                break
-        else:
-            wordless.append(piece)
-    return wordless
+    return [piece for piece in pieces if not any(_LETTER.search(text, edges[i], edges[i + 1]) for i in piece)]
 
 
 def _piece_size(sizes: RunSizes, piece: Sequence[int], limits: Limits) -> int:
@@ -784,10 +758,8 @@ def _halves(
     floors = limits.target_range[0], min(limits.target_range[0], sizes.size(right[0], last))
 
     def is_good(part: range, floor: int) -> bool:
-        least, most = limits.window(sizes.edges[part.start])
-        is_short = sizes.size(part.start, part.stop) < max(limits.min_tokens, min(floor, least)) or minimum.is_short(
-            part
-        )
+        (least, most), size = limits.window(sizes.edges[part.start]), sizes.size(part.start, part.stop)
+        is_short = size < max(limits.min_tokens, min(floor, least)) or minimum.is_short(part)
         return not is_short and sizes.fits(part.start, part.stop, most)
 
     edges = [edge for edge in range(first + 1, last) if strength[edge] >= 0]
@@ -818,7 +790,8 @@ def _overlap_start(sizes: RunSizes, floor: int, start: int, end: int, limits: Li
         return here
 
     def fits(offset: int) -> bool:
-        whole = with_context(_context(limits, offset), text[offset : edges[end]])
+        context = limits.context(offset)[0] if limits.context else ""
+        whole = with_context(context, text[offset : edges[end]])
         return limits.counter(whole) <= limits.max_tokens and not limits.exceeds_more(text[offset : edges[end]])
 
     return next(filter(fits, _overlap_starts(sizes, floor, start, limits)), here)
@@ -838,10 +811,6 @@ def _overlap_starts(sizes: RunSizes, floor: int, start: int, limits: Limits) -> 
             if part < len(before):
                 yield last + int(before.edges[part])
                 break
-
-
-def _context(limits: Limits, offset: int) -> str:
-    return limits.context(offset)[0] if limits.context else ""
 
 
 def _chunk(source: str, spans: Sequence[Span], limits: Limits, tokens: int | None) -> Chunk:

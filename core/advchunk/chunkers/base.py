@@ -301,7 +301,7 @@ class Chunker(Params, ABC):
             if self.headings or (self.outline and ("\n" in document.text or "\r" in document.text)):
                 document = self.outlined(document)
         except ConfigurationError as error:
-            raise Unreadable(*error.args) from error
+            raise Unreadable(str(error)) from error
         if document.metadata:
             document = with_inherited_headings(document)
         is_code = document.markup == "code" and document.text.strip()
@@ -329,7 +329,7 @@ class Chunker(Params, ABC):
         try:
             offsets = boundary_offsets(document.text, self.boundaries)
         except ConfigurationError as error:
-            raise Unreadable(*error.args) from error
+            raise Unreadable(str(error)) from error
         return (yield from (plan_parts(self.plan, document, offsets) if offsets else self.plan(document)))
 
     @property

@@ -37,14 +37,9 @@ class Signal:
 
     def __add__(self, other: Signal) -> Signal:
         """Return the signal of two parts of a document, or of two levels."""
-        cuts = {origin: self.cuts.get(origin, 0) + other.cuts.get(origin, 0) for origin in {**self.cuts, **other.cuts}}
-        return replace(
-            self,
-            cuts=cuts,
-            pieces=self.pieces + other.pieces,
-            unknown=self.unknown + other.unknown,
-            by_size=self.by_size and other.by_size,
-        )
+        pieces, unknown = self.pieces + other.pieces, self.unknown + other.unknown
+        cuts = dict(Counter(self.cuts) + Counter(other.cuts))
+        return Signal(self.chunker, cuts, pieces, unknown, self.by_size and other.by_size)
 
     def share(self, *origins: Origin) -> float:
         """Return the share of the cuts with these origins among those that are not the structure's; 0 without cuts."""
