@@ -88,10 +88,7 @@ _MAX_VALUE_LENGTH = 400  # characters of a value in a message
 
 
 def require(condition: bool, rule: str, value: object) -> None:
-    """Raise `ConfigurationError` unless ``condition`` holds: "``rule``, got ``value``".
-
-    >>> require(3 > 2, "block must be > 2", 3)
-    """
+    """Raise `ConfigurationError` unless ``condition`` holds: "``rule``, got ``value``"."""
     if not condition:
         text = repr(value)
         msg = f"{rule}, got {text if len(text) <= _MAX_VALUE_LENGTH else text[:_MAX_VALUE_LENGTH] + '...'}"
@@ -110,10 +107,6 @@ def check_spelling(name: str, names: Iterable[str]) -> None:
     """Raise `ConfigurationError` if a name seems a misspelling of one of ``names``, before a slow look-up at a hub.
 
     Existing paths, and names with a "/" as on hubs, always pass.
-
-    >>> check_spelling("token", ["tokens", "words"])
-    Traceback (most recent call last):
-    advchunk.errors.ConfigurationError: no model or tokenizer 'token'; did you mean 'tokens'?
     """
     close = get_close_matches(name.lower(), candidates := list(names), n=1, cutoff=0.8)
     if close and name not in candidates and "/" not in name and not Path(name).exists():

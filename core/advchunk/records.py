@@ -198,12 +198,7 @@ class Document:
 
 
 class SpanSet:
-    """Ascending, disjoint spans that are searched by offset.
-
-    >>> spans = SpanSet([Span(2, 5), Span(8, 9)])
-    >>> 2 in spans, 5 in spans, 8 in spans
-    (True, False, True)
-    """
+    """Ascending, disjoint spans that are searched by offset."""
 
     def __init__(self, spans: Iterable[Span] = ()) -> None:
         self.spans = tuple(spans)
@@ -342,11 +337,7 @@ class Chunk:
         return [self.text[a:b] for a, b in pairwise(ends)]
 
     def spans_in(self, text: str) -> tuple[Span, ...]:
-        """Return the spans of the chunk in a text, either the document's or its original; none if they do not match.
-
-        >>> Chunk("ab", (Span(0, 2),), 1).spans_in("ab"), Chunk("ab", (Span(0, 2),), 1).spans_in("<p>ab</p>")
-        ((Span(start=0, end=2),), ())
-        """
+        """Return the spans of the chunk in a text, either the document's or its original; none if they do not match."""
         if self.source_spans:
             return self.source_spans
         verbatim = "".join([text[start:end] for start, end in self.spans]) == self.text
@@ -369,9 +360,6 @@ def evolve(chunk: Chunk, **values: Any) -> Chunk:
     """Return a copy of a chunk with other values, as `dataclasses.replace` does, but without calling its constructor.
 
     It takes two thirds of the time.
-
-    >>> evolve(Chunk("a", (), 1), index=3).index
-    3
     """
     kind: Any = type(chunk)
     names, values_of = _fields_of(kind)
@@ -391,11 +379,7 @@ def with_context(context: str, text: str) -> str:
 
 
 def written_keys(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """Return the keys that advchunk wrote, by their names without prefix.
-
-    >>> written_keys({"level": "A1", "advchunk_level": 0, "advchunk_keys": "advchunk_level"})
-    {'level': 'advchunk_level'}
-    """
+    """Return the keys that advchunk wrote, by their names without prefix."""
     return _written(metadata)[1]
 
 

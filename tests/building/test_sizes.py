@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import advchunk
-from advchunk import RecursiveChunker
 from advchunk.building.sizes import Limits, RunSizes, assemble, assemble_groups, fit
 from advchunk.models.counters import as_counter
 from advchunk.records import Document, Span, SpanSet, Units
@@ -337,17 +336,6 @@ def test_every_chunk_is_within_20_percent_of_the_target_if_the_text_can_be_divid
     assert all(least <= size <= most for size in sizes) or not limits.is_divisible(0, sum(lengths))
 
 
-@pytest.mark.parametrize("target", [40, 100, 250])
-@pytest.mark.parametrize("longest", [1, 3, 30])
-def test_nearly_all_chunks_are_within_20_percent_of_the_target_wherever_segments_end(target, longest):
-    random = np.random.default_rng(7)
-    text = "".join("cat " * size + "nap. " for size in random.integers(3, 40, 400))
-    units = sentences.sentences(text)
-    cuts = np.unique(np.r_[0, np.cumsum(random.integers(1, longest + 1, 400)), len(units)].clip(max=len(units)))
-    sizes = [chunk.tokens for chunk in assemble(units, cuts, Limits(512, 0, 0, WORDS, target=target))]
-    assert sum(0.8 * target <= size <= 1.2 * target for size in sizes) >= 0.85 * len(sizes)
-
-
 def test_segments_that_can_be_divided_near_the_target_keep_their_ends():
     units, cuts = Units("a " * 94, np.arange(0, 189, 2)), np.array([0, 20, 31, 43, 73, 94])
     sizes = [chunk.tokens for chunk in assemble(units, cuts, Limits(99, 0, 0, WORDS, target=10))]
@@ -538,22 +526,6 @@ def test_many_equal_texts_are_counted_once(texts):
     assert len(counted) <= max(2 * len({*texts}), 1)
 
 
-def test_words_bound_joins_overlap_and_headings():
-    text = "# One\n\n## Two\n\n### Three\n\n" + "Cats nap all day in the sun. " * 30
-    for params in ({}, {"min_tokens": 60}, {"overlap_tokens": 20}):
-        chunks = advchunk.UniversalSemanticChunker(max_chunk_size=40, min_chunk_size=10, **params).chunk(text)
-        assert max(WORDS(chunk.text) for chunk in chunks) <= 40
-
-
-@pytest.mark.parametrize("vectors", [None, "alike"])
-def test_short_pieces_join_to_pieces_near_the_least_size(vectors):
-    text = ("x" * 26 + " ") * 40
-    units = tiling.words(text)
-    rows = None if vectors is None else np.full((len(units), 4), 0.5) + np.eye(4)[np.arange(len(units)) % 4] * 0.1
-    chunks = assemble(units, np.arange(len(units) + 1), Limits(2000, 40, 0, CHARACTERS), rows)
-    assert {len(chunk.text) for chunk in chunks} == {54}
-
-
 @relaxed
 @given(cases(), st.booleans(), st.data())
 def test_a_minimum_joins_short_pieces_only(case, similar, data):
@@ -635,11 +607,3 @@ def test_a_chunk_without_a_word_has_no_room_beside_it(parts, most, least, data):
     for first, second in pairwise(chunks):
         if not all(any(map(str.isalnum, chunk.text)) for chunk in (first, second)):
             assert first.tokens + second.tokens > most
-
-
-def test_rules_and_remains_join_what_is_beside_them():
-    text = "Tea is green.\n\n---\n\n" * 3 + "\x84\n\n\x84\n\n"
-    assert all(
-        any(map(str.isalnum, chunk.text)) for chunk in RecursiveChunker(max_tokens=7, tokenizer="words").chunk(text)
-    )
-    assert [chunk.text for chunk in RecursiveChunker().chunk("---\n\n---")] == ["---\n\n---"]  # nothing is beside it

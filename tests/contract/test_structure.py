@@ -9,7 +9,7 @@ from llama_index.core import Document as LlamaIndexDocument
 
 import langchain_advchunk
 import llamaindex_advchunk
-from advchunk import Document, RecursiveChunker, create, names
+from advchunk import Document, RecursiveChunker, create
 from advchunk.cli import main
 from front_ends import every_chunker, leaves
 from stand_ins import STAND_INS
@@ -103,9 +103,3 @@ def test_the_command_explains_broken_json(tmp_path):
     )
     assert result.exit_code != 0
     assert "headings must be valid JSON (in which each backslash is doubled)" in result.output
-
-
-def test_every_chunker_has_the_parameters():
-    for name in names():
-        chunker = create(name, experimental=True, **STAND_INS.get(name, {}))
-        assert (chunker.headings, chunker.boundaries, chunker.outline) == (None, None, True)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import advchunk
-from advchunk import Block, ConfigurationError, Document, RecursiveChunker, SemanticThresholdChunker, Span
+from advchunk import Block, ConfigurationError, Document, RecursiveChunker, Span
 from advchunk.chunkers.catalog import cuts_by_embeddings
 from algorithms import ALGORITHMS
 from servers import LONG
@@ -80,15 +80,6 @@ def test_all_entry_points_give_the_same_chunks(name):
     assert len(set(ids)) == len(ids)
 
 
-@every
-@pytest.mark.parametrize("blank", ["", " ", "\n\t\u3000", Document("\n", metadata={"title": "T"})])
-def test_blank_documents_have_no_chunks(name, blank):
-    model = Model()
-    chunker = build(name, **({"embedder": model} if cuts_by_embeddings(name) else {}))
-    assert chunker.chunk(blank) == chunker.explain(blank).chunks == []
-    assert model.calls == []
-
-
 @with_model
 def test_texts_of_many_documents_share_full_batches(name):
     model = Model(batch_size=64)
@@ -147,13 +138,6 @@ def test_bad_document_does_not_affect_others(name, awaited, caplog):
         run()
 
 
-@every
-def test_error_notes_name_the_document(name):
-    with pytest.raises(ConfigurationError, match="text must be a str") as caught:
-        build(name).chunk_many(["One. Two.", None])
-    assert any("document 1" in note for note in getattr(caught.value, "__notes__", []))
-
-
 @pytest.mark.parametrize(
     ("call", "rule"),
     [
@@ -200,33 +184,6 @@ def test_fallback_chunks_documents_that_fail(name, awaited, caplog):
     assert "document 1 ('bad')" in caplog.text
     assert "RuntimeError: cannot embed Dogs" in caplog.text
     assert [c.text for c in chunker.explain(documents[1]).chunks] == [c.text for c in bad]
-
-
-@pytest.mark.slow
-@with_model
-@pytest.mark.parametrize("awaited", [False, True])
-def test_fallback_chunks_documents_that_time_out(name, awaited):
-    chunker = build(name, embedder=Model(seconds=0.5), timeout=0.1, fallback=RecursiveChunker())
-    results = asyncio.run(chunker.achunk(TEXT)) if awaited else chunker.chunk(TEXT)
-    assert {chunk.metadata["chunker"] for chunk in results} == {"recursive"}
-    with pytest.raises(TimeoutError, match="not done in the time allowed"):
-        build(name, embedder=Model(seconds=0.5), timeout=0.1, fallback=None).chunk(TEXT)
-
-
-def test_hanging_model_does_not_block_await():
-    released, late = threading.Event(), []
-
-    class Hangs(Model):
-        def embed(self, texts):
-            released.wait(LONG)
-            late.append(texts)
-            return super().embed(texts)
-
-    chunker = SemanticThresholdChunker(embedder=Hangs(batch_size=1), timeout=0.05)
-    results = asyncio.run(chunker.achunk_many([f"One {i}. Two {i}." for i in range(12)], on_error="collect"))
-    assert len(results.failures) == 12
-    assert not late
-    released.set()
 
 
 def test_document_layout_offsets_and_metadata_are_used():

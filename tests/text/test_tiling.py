@@ -51,11 +51,6 @@ def test_other_tilings(tiler, marked):
     assert tiler("".join(expected)).strings() == expected
 
 
-@pytest.mark.parametrize("tiler", TILERS)
-def test_empty_text_has_no_units(tiler):
-    assert tiler("").edges.tolist() == [0]
-
-
 @given(TEXTS)
 def test_words_end_after_the_white_space_that_they_own(text):
     assume(not has_unspaced(text))

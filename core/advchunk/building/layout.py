@@ -348,11 +348,7 @@ def _keep_minimum(units: Units, segmentation: Segmentation, moved: Ints, costs: 
 
 
 def layout_costs(strength: Ints) -> Floats:
-    """Return the cost of a cut at each edge (see `prefer_layout`); infinite at edges where none may be.
-
-    >>> layout_costs(np.array([Strength.BLOCK, Strength.SENTENCE, Strength.SENTENCE])).round(2).tolist()
-    [0.0, 1.0, 1.0]
-    """
+    """Return the cost of a cut at each edge (see `prefer_layout`); infinite at edges where none may be."""
     alike = np.where(strength < 0, strength, np.clip(strength, Strength.SENTENCE, Strength.HEADING))
     kinds, kind = np.unique(-alike, return_inverse=True)
     number = np.cumsum(np.bincount(kind))
@@ -514,13 +510,7 @@ class Headings:
 
 
 def with_inherited_headings(document: Document) -> Document:
-    """Return a chunk that is chunked again under the headings that its ``title_path`` names.
-
-    >>> cold = Block("heading", Span(0, 7), 2, "Cold")
-    >>> metadata = {"title_path": "Tea > Cold", "advchunk_keys": "title_path"}
-    >>> with_inherited_headings(Document("## Cold", blocks=(cold,), metadata=metadata)).above
-    ((1, 'Tea'),)
-    """
+    """Return a chunk that is chunked again under the headings that its ``title_path`` names."""
     path = written_metadata(document.metadata).get("title_path")
     if document.above or not isinstance(path, str) or document.markup == "code":
         return document
@@ -607,11 +597,7 @@ def _on_pages(blocks: Iterable[Block]) -> dict[str, Any]:
 
 
 def _united(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the metadata of several blocks as one.
-
-    >>> _united([{"speakers": ["Ann"], "start_time": 1, "end_time": 2}, {"speakers": ["Bob"], "start_time": 2, "end_time": 5}])
-    {'speakers': ['Ann', 'Bob'], 'start_time': 1, 'end_time': 5}
-    """  # noqa: E501
+    """Return the metadata of several blocks as one."""
     united = dict[str, Any]()
     for part in parts:
         for key, value in part.items():
@@ -623,11 +609,7 @@ def _united(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def inherited_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the metadata that parts of a chunk inherit: the user's, and the headings and the pages.
-
-    >>> inherited_metadata({"source": "s", "level": 0, "section": "Tea", "advchunk_keys": "level section"})
-    {'source': 's', 'section': 'Tea', 'advchunk_keys': 'section'}
-    """
+    """Return the metadata that parts of a chunk inherit: the user's, and the headings and the pages."""
     own = written_keys(metadata).keys() - _INHERITED
     return remove_written(metadata, own) if own else metadata
 

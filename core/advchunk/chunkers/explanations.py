@@ -48,11 +48,7 @@ class Signal:
 
     @property
     def resembles(self) -> str:
-        """The method that cuts like this: "recursive" if most cuts are by size or at the first place allowed.
-
-        >>> Signal("universal-semantic", {"algorithm": 5, "first": 33, "size": 3}).resembles
-        'recursive'
-        """
+        """The method that cuts like this: "recursive" if most cuts are by size or at the first place allowed."""
         return "recursive" if self.share("size", "first") >= _MOSTLY else ""
 
     def metadata(self) -> dict[str, Any]:
@@ -64,11 +60,7 @@ class Signal:
 
     @property
     def counts(self) -> str:
-        """The cuts by origin, in words; "" without cuts.
-
-        >>> Signal("universal-semantic", {"algorithm": 5, "first": 33, "size": 3}).counts
-        '41 cuts: 5 by the algorithm, 33 at the first place allowed, 3 by size'
-        """
+        """The cuts by origin, in words; "" without cuts."""
         words: dict[Origin, str] = {
             "algorithm": "by the algorithm",
             "first": "at the first place allowed",

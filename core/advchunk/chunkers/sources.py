@@ -266,10 +266,6 @@ class NameSet:
 
     They are hashes of 64 bits, so that two of ten million names are taken for one with a chance of less than one in
     300,000.
-
-    >>> names = NameSet()
-    >>> names.add("tea"), names.add("rum"), names.add("tea")
-    (True, True, False)
     """
 
     def __init__(self) -> None:

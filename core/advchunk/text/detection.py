@@ -111,22 +111,14 @@ def query_language(query: str, languages: Collection[str]) -> str:
 
 
 def declared_language(metadata: Mapping[str, Any]) -> str:
-    """Return the code of the language that metadata names; "" if they name none.
-
-    >>> declared_language({"language": "pt-BR"}), declared_language({"language": "Old Norse"})
-    ('pt-BR', '')
-    """
+    """Return the code of the language that metadata names; "" if they name none."""
     named = metadata.get("language")
     return named if isinstance(named, str) and _CODE.fullmatch(named) else ""
 
 
 @cache
 def common_words(code: str) -> frozenset[str]:
-    """Return the forty most common words of a language, in lower case; none for a language without a list.
-
-    >>> "und" in common_words("de"), common_words("zh")
-    (True, frozenset())
-    """
+    """Return the forty most common words of a language, in lower case; none for a language without a list."""
     return frozenset(word for table in _tables().values() if code in table for word in table[code][1].split())
 
 

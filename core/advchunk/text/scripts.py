@@ -63,9 +63,5 @@ def word_places(text: str) -> list[int]:
 
 
 def syllable_places(text: str) -> list[int]:
-    """Return offsets that are not inside a syllable, in scripts that write several in a row.
-
-    >>> syllable_places("ประเทศไทย")
-    [3, 6]
-    """
+    """Return offsets that are not inside a syllable, in scripts that write several in a row."""
     return [match.start() for match in _SYLLABLE.finditer(text)] if has_unspaced(text) else []

@@ -75,11 +75,7 @@ def _filled(record: str, kind: Separation) -> list[str]:
 
 
 def declaration_end(text: str) -> int:
-    r"""Return the end of the line with which spreadsheets declare the separator; 0 if there is none.
-
-    >>> declaration_end("sep=;\ntea;price\n"), declaration_end("tea;price\n")
-    (6, 0)
-    """
+    """Return the end of the line with which spreadsheets declare the separator; 0 if there is none."""
     declaration = _DECLARATION.match(text)
     return declaration.end() if declaration else 0
 
@@ -131,11 +127,7 @@ def values(text: str, kind: Separation) -> list[str]:
 
 
 def has_head(text: str, kind: Separation) -> bool:
-    r"""Return True if the first record names the columns: its cells are different words, none of which is a number.
-
-    >>> has_head("tea,price\ngreen,2\n", "commas"), has_head("green,2\nblack,3\n", "commas")
-    (True, False)
-    """
+    """Return True if the first record names the columns: its cells are different words, none of which is a number."""
     first = next(records(text, kind), None)
     names = [name.strip() for name in values(text[slice(*first)], kind)] if first else []
     filled = [name for name in names if name]
@@ -143,11 +135,7 @@ def has_head(text: str, kind: Separation) -> bool:
 
 
 def head_end(text: str, kind: Separation) -> int:
-    r"""Return the end of the record that names the columns; 0 if there is none.
-
-    >>> head_end("tea,price\ngreen,2\n", "commas"), head_end("green,2\nblack,3\n", "commas")
-    (10, 0)
-    """
+    """Return the end of the record that names the columns; 0 if there is none."""
     return next(records(text, kind))[1] if has_head(text, kind) else 0
 
 

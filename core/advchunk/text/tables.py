@@ -134,11 +134,7 @@ class _Row(NamedTuple):
 
 
 def form(text: str) -> Form:
-    r"""Return the form in which a table is written.
-
-    >>> form("| a |\n| - |"), form("<tr><td>a</td></tr>"), form(r"\begin{tabular}{l} a \\ \end{tabular}")
-    ('pipes', 'html', 'latex')
-    """
+    """Return the form in which a table is written."""
     if asciidoc.is_table(text):
         return "asciidoc"
     tag, environment = _HTML_ROW.search(text), _LATEX_TABLE.search(text)
@@ -239,11 +235,7 @@ def cell_parts(text: str) -> Units:
 
 
 def formula_rows(text: str) -> Units:
-    r"""Split a formula after its line breaks.
-
-    >>> formula_rows(r"$$a \\ b$$").strings()
-    ['$$a \\\\ ', 'b$$']
-    """
+    """Split a formula after its line breaks."""
     return from_ends(text, [row.end for row in _latex_rows(text)])
 
 
@@ -277,22 +269,14 @@ def row_starts(text: str, kind: Form) -> list[int]:
 
 
 def place_in_row(row: str, offset: int, kind: Form) -> tuple[str, int]:
-    r"""Return the key of a row, the text of its first cell, and the number, from 0, of the cell at an offset.
-
-    >>> place_in_row("| 7 | hot | green tea |", 15, "pipes")
-    ('7', 2)
-    """
+    """Return the key of a row, the text of its first cell, and the number, from 0, of the cell at an offset."""
     starts = cells(row, kind).edges[:-1].tolist()
     key = next(iter(_values(row, kind)), "").split()
     return " ".join(key[:_KEY]), bisect_right(starts, offset) - 1
 
 
 def opening(text: str, end: int) -> Head:
-    r"""Return the cells before an offset as a head, for a piece that begins in the head or has none.
-
-    >>> opening("| a b | c |\n| - | - |", 6).rows
-    [['a b']]
-    """
+    """Return the cells before an offset as a head, for a piece that begins in the head or has none."""
     kind = form(text)
     is_later = kind in separated.SEPARATORS and next(separated.records(text, kind))[1] < end
     row = [cell for cell in _values(text[:end], kind) if cell and not is_later]

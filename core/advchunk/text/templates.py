@@ -16,11 +16,7 @@ def fill_page(template: str, /, **values: Any) -> str:
 
 
 def fill_text(template: str, /, **values: Any) -> str:
-    """Return a Jinja template of text, such as Markdown or code, filled with values as they are.
-
-    >>> fill_text("{{ text }}: true", text="a < b")
-    'a < b: true'
-    """
+    """Return a Jinja template of text, such as Markdown or code, filled with values as they are."""
     return _compiled(template, escape=False).render(**values)
 
 

@@ -66,10 +66,6 @@ def terms_of(
     """Map each word of n units to a term number, in the order of first appearance.
 
     Words ``left_out``, in lower case, are excluded, but their terms still count in ``size``.
-
-    >>> terms = terms_of([["Cat", "the", "cat"], [], ["dog"]], str.lower, {"the"})
-    >>> terms.ids.tolist(), terms.edges.tolist(), terms.size
-    ([0, 0, 2], [0, 2, 2, 3], 3)
     """
     return _encode(texts, _Numbers(form, left_out))
 
@@ -148,21 +144,13 @@ class Wording:
 
 
 def language_of_all(texts: Sequence[str]) -> str:
-    """Return the code of the language of most of some texts; English if none can be told.
-
-    >>> language_of_all(["Der Zug fährt nicht, und die Leute warten.", "1990", "Sie sind nicht da, weil es regnet."])
-    'de'
-    """
+    """Return the code of the language of most of some texts; English if none can be told."""
     codes = Counter(code for code in map(tell_language, texts) if code != UNDETERMINED)
     return max(codes, key=lambda code: codes[code]) if codes else language_of(" ".join(texts[:_FEW]))
 
 
 def word_tokens(text: str) -> list[str]:
-    """Return the words of a text, without numbers; for a script without spaces, pairs of characters.
-
-    >>> word_tokens("Don't move 3 boats: 天気予報")
-    ["Don't", 'move', 'boats', '天気', '気予', '予報']
-    """
+    """Return the words of a text, without numbers; for a script without spaces, pairs of characters."""
     return _words(text, r"\p{L}")
 
 
@@ -179,9 +167,6 @@ def make_stemmer(stemmer: Stemmer, language: str) -> Callable[[str], str]:
     """Return a function that stems a word in lower case; it returns the word itself in a language without a stemmer.
 
     "snowball" supports about thirty languages; "porter" is the original English stemmer.
-
-    >>> make_stemmer("snowball", "en")("sailing")
-    'sail'
     """
     from Stemmer import Stemmer as Snowball
 

@@ -68,11 +68,7 @@ _QUOTES = frozenset("\"'”’»›“‘`)]")
 
 
 def find_stops(text: str) -> list[int]:
-    """Return the offsets of all characters at which `STOP` may match, in a third of the time that it would take.
-
-    >>> find_stops("No. 5? 美味。")
-    [2, 5, 9]
-    """
+    """Return the offsets of all characters at which `STOP` may match, in a third of the time that it would take."""
     if len(text) < _SHORT:
         return [match.start() for match in _ANY_STOP.finditer(text)]
     stops = list[int]()
@@ -243,7 +239,8 @@ def _number(stop: Stop) -> bool | None:
     if (not ahead or ahead[-1] in ":;") and len(stop.name) <= 3 and stop.name.isdigit():
         return False
     if stop.words.ordinals and digits and len(stop.name.rpartition(".")[2]) <= 2 and stop.before[0] != "(":
-        return stop.precedes_starter and not stop.opener and (stop.following[:1].isupper() or not stop.paragraph.is_cased)
+        may_open = stop.following[:1].isupper() or not stop.paragraph.is_cased
+        return stop.precedes_starter and not stop.opener and may_open
     return not (stop.words.ordinals and stop.precedes_lower)
 
 
