@@ -144,7 +144,8 @@ class Contexts:
         if block is None or offset >= block.span.end:
             return -1, 0
         at = offset - block.span.start
-        if at == 0 and (block.kind == "table" or _names_speaker(self._document.text, block)):
+        beginning = self._document.text[block.span.start : block.span.start + _LABEL].lstrip(_BEFORE_NAME)
+        if at == 0 and (block.kind == "table" or beginning.startswith(_speaker(block))):
             return -1, 0
         if block.kind != "table":
             return place, 0
@@ -189,9 +190,3 @@ def _speaker(block: Block) -> str:
     """Return the speaker of a block, "" if it has none, or several."""
     speakers = (block.metadata or {}).get("speakers", ())
     return str(speakers[0]) if len(speakers) == 1 else ""
-
-
-def _names_speaker(text: str, block: Block) -> bool:
-    """Return True if a block begins with the name of its speaker, which it does not need as a context then."""
-    start = block.span.start
-    return text[start : start + _LABEL].lstrip(_BEFORE_NAME).startswith(_speaker(block))

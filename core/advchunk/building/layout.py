@@ -65,6 +65,7 @@ _CONTINUES = re.compile(
 _LABEL = 200  # most characters of a label
 _COLONS, _UNFINISHED, _STOPS = ":\uff1a", ",;-:\uff0c\uff1b\uff1a\u3001", ".!?\u2026\u3002\uff01\uff1f"
 _CLOSERS, _CLOSING = "\"')]\u201d\u2019\u00bb*_0123456789", 8
+_QUOTES, _QUESTIONS = " \"'”’»)]*_", ("?", "？", "؟")
 _REACH = 16.0  # mean units that a cut moves for a cost of 1; chosen with the limit of 1 in benchmarks/STRUCTURE.md
 _NEAR = 64  # edges from the first allowed by a minimum among which a cut looks for a place
 _NO_SPANS = SpanSet()
@@ -169,7 +170,10 @@ def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: 
         if block.kind == "heading" or (block.kind == "caption" and below.kind in _CAPTIONED):
             i, j = bisect_right(edges, block.span.start), bisect_right(edges, below.span.start)
             strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
-        elif block.kind == below.kind == "turn" and (block.title == below.title or _ends_in_question(text, block)):
+        elif block.kind == below.kind == "turn" and (
+            block.title == below.title
+            or text[max(block.span.end - 8, block.span.start) : block.span.end].rstrip(_QUOTES).endswith(_QUESTIONS)
+        ):
             strength[bisect_left(edges, below.span.start)] = Strength.ITEM
         elif below.kind == "table" or (below.kind == "code" and _last_mark(text, *block.span) in _COLONS):
             for start in _led_in(text, blocks, place):
@@ -192,11 +196,6 @@ def _last_mark(text: str, start: int, end: int) -> str:
     """Return the last character of a block that is no bracket, quotation mark, or digit, else ""."""
     end = _text_end(text, start, end)
     return text[max(end - _CLOSING, start) : end].rstrip(_CLOSERS)[-1:]
-
-
-def _ends_in_question(text: str, block: Block) -> bool:
-    last = text[max(block.span.end - 8, block.span.start) : block.span.end]
-    return last.rstrip(" \"'”’»)]*_").endswith(("?", "？", "؟"))
 
 
 def _last_inside(text: str, block: Block) -> int:
@@ -229,7 +228,10 @@ def _strengths(text: str, blocks: Sequence[Block]) -> list[int]:
         elif above is None:
             strengths.append(Strength.BLOCK)
         elif above.kind == "heading" or (
-            block.kind == "caption" and _is_caption_of(block, blocks[place - 1 : place + 2])
+            # The caption of the figure or table above it, unless another is below.
+            block.kind == "caption"
+            and blocks[place - 1].kind in _PROTECTED
+            and (place + 1 == len(blocks) or blocks[place + 1].kind not in _CAPTIONED)
         ):
             strengths.append(Strength.KEEP_WITH_NEXT)
         else:
@@ -252,13 +254,6 @@ def _is_tags(tags: re.Pattern[str], text: str, block: Block) -> bool:
 
 def _page(block: Block, place: int) -> int:
     return block.places[place].page if block.places else 0
-
-
-def _is_caption_of(caption: Block, around: Sequence[Block]) -> bool:
-    """Return True for the caption of the figure or table above it, unless another is below."""
-    above, *_, below = around
-    is_last = below is caption
-    return above.kind in _PROTECTED and (is_last or below.kind not in _CAPTIONED)
 
 
 def _between(text: str, above: Block, below: Block, *, is_next_page: bool) -> int:

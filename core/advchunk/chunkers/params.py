@@ -195,8 +195,8 @@ class Params:
         for name in "headings", "boundaries":
             if (patterns := getattr(self, name)) is not None:
                 check_patterns(name, patterns)
-        for name in _sizes_in_chunk(type(self)):  # type: ignore[arg-type]  # any class is hashable
-            if (size := getattr(self, name)) is not None:
+        for name, own in bounds(type(self)).items():  # type: ignore[arg-type]  # any class is hashable
+            if own.in_chunk and (size := getattr(self, name)) is not None:
                 rule = f"{name} must be at most max_tokens = {self.max_tokens}"
                 require(self.size(name) <= self.max_tokens, rule, size)
 
@@ -328,11 +328,6 @@ def bounds(cls: Any) -> dict[str, Bounds]:
     bases = [base for base in reversed(cls.__mro__) if issubclass(base, Params)]
     types = (item for base in bases for item in get_type_hints(base, include_extras=True).items())
     return {name: part for name, hint in types for part in get_args(hint)[1:] if isinstance(part, Bounds)}
-
-
-@cache
-def _sizes_in_chunk(cls: Any) -> tuple[str, ...]:
-    return tuple(name for name, own in bounds(cls).items() if own.in_chunk)
 
 
 def _fits(value: Any, hint: Any) -> bool:

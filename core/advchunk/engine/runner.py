@@ -167,7 +167,9 @@ def error_handler(on_error: OnError) -> OnFailure:
     if on_error == "raise":
         return raise_failure
     if on_error == "skip":
-        return _skip
+        return lambda failure: _log.warning(
+            "%s %s: %s: %s", failure.place, failure.outcome, type(failure.error).__name__, first_line(failure.error)
+        )
     require(callable(on_error), "on_error must be 'raise', 'skip' or a callable that takes a Failure", on_error)
     return on_error
 
@@ -176,11 +178,6 @@ def raise_failure(failure: Any) -> None:
     """Raise the error of a failure, with a note of where it was."""
     failure.error.add_note(f"in {failure.place}")
     raise failure.error
-
-
-def _skip(failure: Failure) -> None:
-    name, message = type(failure.error).__name__, first_line(failure.error)
-    _log.warning("%s %s: %s: %s", failure.place, failure.outcome, name, message)
 
 
 class ProgressReporter:

@@ -169,7 +169,9 @@ class Scheduler(Generic[_T]):
                 self._close(pending, error)
                 continue
             if len(claimed) == pending.n_distinct:  # the whole answer, so rows are taken at once
-                self._close(pending, batch.ask.answer(_take(rows, [position[item] for item in pending.ask.items])))
+                places = [position[item] for item in pending.ask.items]
+                own: Any = rows[places] if isinstance(rows, np.ndarray) else [rows[place] for place in places]
+                self._close(pending, batch.ask.answer(own))
                 continue
             pending.rows.update((item, rows[position[item]]) for item in claimed)
             if len(pending.rows) == pending.n_distinct:
@@ -265,7 +267,3 @@ class Scheduler(Generic[_T]):
                 self._close(pending, error)
             else:
                 self._retries.append(pending)
-
-
-def _take(rows: Any, indices: list[int]) -> Any:
-    return rows[indices] if isinstance(rows, np.ndarray) else [rows[i] for i in indices]

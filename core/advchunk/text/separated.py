@@ -59,7 +59,8 @@ def find_table(text: str) -> tuple[int, Separation | None]:
         if kind := separation(below):
             first = list(islice(records(below, kind), _MOST_ABOVE + _LEAST_BELOW))
             ends = [0, *(end for _, end in first)]
-            sparse = next((i for i, record in enumerate(first) if len(_filled(below[slice(*record)], kind)) > 1), 0)
+            filled = (sum(bool(value.strip()) for value in values(below[a:b], kind)) for a, b in first)
+            sparse = next((i for i, number in enumerate(filled) if number > 1), 0)
             if has_head(below[ends[sparse] :], kind) and len(first) - sparse >= _LEAST_BELOW - (not above):
                 return at + ends[sparse], kind
             if not above:
@@ -68,10 +69,6 @@ def find_table(text: str) -> tuple[int, Separation | None]:
         if not at:
             break
     return start, None
-
-
-def _filled(record: str, kind: Separation) -> list[str]:
-    return [value for value in values(record, kind) if value.strip()]
 
 
 def declaration_end(text: str) -> int:

@@ -196,17 +196,11 @@ def stop_words(which: StopWords, language: str) -> frozenset[str]:
     """
     code = language_code(language)
     if which == "snowball":
-        return frozenset(_snowball_lists().get(code, "").split())
+        lists = json.loads(files("advchunk.text").joinpath("stop_words.json").read_text(encoding="utf-8"))
+        return frozenset(lists.get(code, "").split())
     if which == "glasgow":
         return frozenset(import_extra("sklearn.feature_extraction.text", "cluster").ENGLISH_STOP_WORDS)
     return frozenset()
-
-
-@cache
-def _snowball_lists() -> dict[str, str]:
-    """Return the stop words of each language, separated by spaces."""
-    lists: dict[str, str] = json.loads(files("advchunk.text").joinpath("stop_words.json").read_text(encoding="utf-8"))
-    return lists
 
 
 def _words(text: str, content: str) -> list[str]:
