@@ -193,7 +193,7 @@ def _led_in(text: str, blocks: Sequence[Block], place: int) -> Iterator[int]:
 
 
 def _last_mark(text: str, start: int, end: int) -> str:
-    """Return the last character of a block that is no bracket, quotation mark, or digit, else ""."""
+    """Return the last character of a block besides brackets, quotation marks, and digits, else ""."""
     end = _text_end(text, start, end)
     return text[max(end - _CLOSING, start) : end].rstrip(_CLOSERS)[-1:]
 

@@ -552,10 +552,10 @@ def _is_array(value: Any, kinds: str, dimensions: int) -> bool:
 
 def build_chunks(units: Units, segmentation: Segmentation, limits: Limits) -> list[Chunk]:
     """Build the chunks of a segmentation, contiguous or grouped."""
-    build, given = (
-        (assemble, segmentation.cuts) if segmentation.labels is None else (assemble_groups, segmentation.labels)
-    )
-    return build(units, given, limits, segmentation.rows, segmentation.least)
+    rows, least = segmentation.rows, segmentation.least
+    if segmentation.labels is None:
+        return assemble(units, segmentation.cuts, limits, rows, least)
+    return assemble_groups(units, segmentation.labels, limits, rows, least)
 
 
 def whole_chunk(text: str, budget: int, counter: Counter) -> Chunk | None:
