@@ -226,9 +226,8 @@ class Units:
 
     def __post_init__(self) -> None:
         edges, n = self.edges, len(self.edges) - 1
-        if not (
-            n >= 0 and edges[0] == 0 and edges[-1] == len(self.text) and np.logical_and.reduce(edges[1:] > edges[:-1])
-        ):
+        ends_fit = n >= 0 and edges[0] == 0 and edges[-1] == len(self.text)
+        if not (ends_fit and np.logical_and.reduce(edges[1:] > edges[:-1])):
             require(False, f"edges must be strictly increasing from 0 to {len(self.text)}", edges)
         if self.strength is None:
             object.__setattr__(self, "strength", np.array([Strength.SENTENCE] * (n + 1)))
@@ -264,12 +263,8 @@ class Units:
 
     def part(self, start: int, end: int) -> Units:
         """Return units ``start`` to ``end`` as units of their own text."""
-        return Units(
-            self.text[self.edges[start] : self.edges[end]],
-            self.edges[start : end + 1] - self.edges[start],
-            None if self.sizes is None else self.sizes[start:end],
-            self.strength[start : end + 1],
-        )
+        edges, sizes = self.edges[start : end + 1], None if self.sizes is None else self.sizes[start:end]
+        return Units(self.text[edges[0] : edges[-1]], edges - edges[0], sizes, self.strength[start : end + 1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,9 +73,8 @@ LINES: Final = frozenset({"start_line", "end_line"})
 """Metadata that change where lines are added above."""
 _LINE_END, _UNIX_LINE_END = re.compile(r"\r\n?|\n"), re.compile(r"\n")  # a search for one character is fast
 _UNCHANGED: Final = frozenset({"", "code"})  # markup of documents whose text no reader derived from another
-_INHERITED: Final = frozenset(
-    {"section", "title_path", "page", "pages"}
-)  # metadata of a chunk that is also true of its parts
+# Metadata of a chunk that is also true of its parts.
+_INHERITED: Final = frozenset({"section", "title_path", "page", "pages"})
 
 
 def protected(document: Document, kinds: Iterable[BlockKind] = _PROTECTED) -> SpanSet:
@@ -98,10 +97,7 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
     In Markdown, no unit ends in inline code, a link, a tag or a formula.
     """
     text, blocks, keeps_atoms = document.text, document.blocks or (), may_have_atoms(document)
-    edges, whole = (
-        [0],
-        {b.span.start for b in blocks if b.kind in _UNCUT or (b.kind == "quote" and b.title is not None)},
-    )
+    edges, whole = [0], {b.span.start for b in blocks if _is_whole(b)}
     starts = [b.span.start for a, b in pairwise(blocks) if b.title is not None or not a.kind == b.kind == "paragraph"]
     inner = list[int]()  # starts of lines, at which the splitter of sentences ends one if it is told them
     is_told = getattr(tiler, "func", None) is sentences and getattr(tiler, "keywords", {}).get("language", AUTO) != AUTO
@@ -170,11 +166,10 @@ def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: 
         if block.kind == "heading" or (block.kind == "caption" and below.kind in _CAPTIONED):
             i, j = bisect_right(edges, block.span.start), bisect_right(edges, below.span.start)
             strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
-        elif block.kind == below.kind == "turn" and (
-            block.title == below.title
-            or text[max(block.span.end - 8, block.span.start) : block.span.end].rstrip(_QUOTES).endswith(_QUESTIONS)
-        ):
-            strength[bisect_left(edges, below.span.start)] = Strength.ITEM
+        elif block.kind == below.kind == "turn":
+            last = text[max(block.span.end - 8, block.span.start) : block.span.end].rstrip(_QUOTES)
+            if block.title == below.title or last.endswith(_QUESTIONS):
+                strength[bisect_left(edges, below.span.start)] = Strength.ITEM
         elif below.kind == "table" or (below.kind == "code" and _last_mark(text, *block.span) in _COLONS):
             for start in _led_in(text, blocks, place):
                 strength[bisect_left(edges, start)] = Strength.LEAD_IN
@@ -198,15 +193,17 @@ def _last_mark(text: str, start: int, end: int) -> str:
     return text[max(end - _CLOSING, start) : end].rstrip(_CLOSERS)[-1:]
 
 
+def _is_whole(block: Block) -> bool:
+    return block.kind in _UNCUT or (block.kind == "quote" and block.title is not None)
+
+
 def _last_inside(text: str, block: Block) -> int:
     """Return the last offset that only the block's own edges may have: in its first character, label, or all of it."""
-    (start, end), is_titled = block.span, block.title is not None
-    if (
-        block.kind == "heading" or block.kind in _UNCUT or (block.kind == "quote" and is_titled)
-    ):  # such as "## 2. Methods"
+    start, end = block.span
+    if block.kind == "heading" or _is_whole(block):  # such as "## 2. Methods"
         return end - 1
     first = start if not text[start].isspace() else next_non_space(text, start)
-    is_unit = block.kind == "paragraph" and is_titled  # its title begins its text
+    is_unit = block.kind == "paragraph" and block.title is not None  # its title begins its text
     return min(first + len(block.title or ""), end - 1) if is_unit else first
 
 
@@ -221,9 +218,7 @@ def _strengths(text: str, blocks: Sequence[Block]) -> list[int]:
             continue
         if has_tags and above and (_is_tags(_OPENING_TAGS, text, above) or _is_tags(_CLOSING_TAGS, text, block)):
             strengths.append(Strength.KEEP_WITH_NEXT)
-        elif block.kind == "heading" or (
-            block.title is not None and block.kind in _TITLED and block.kind != "paragraph"
-        ):
+        elif block.kind == "heading" or (block.title is not None and block.kind in {"code", "caption"}):
             strengths.append(Strength.HEADING + max(6 - block.level, 0))
         elif above is None:
             strengths.append(Strength.BLOCK)
@@ -261,12 +256,8 @@ def _between(text: str, above: Block, below: Block, *, is_next_page: bool) -> in
     start, end = below.span.start, _text_end(text, *above.span)
     if _is_indented(text, below) and (above.kind == "item" or _is_indented(text, above)):
         return Strength.LINE
-    if (
-        below.kind == "quote"
-        and below.title == ""
-        and "\n" not in text[above.span.start : end]
-        and text[end - 1] not in _STOPS
-    ):
+    is_name = text[end - 1] not in _STOPS and "\n" not in text[above.span.start : end]
+    if below.kind == "quote" and below.title == "" and is_name:
         return Strength.KEEP_WITH_NEXT
     if below.kind not in _PROSE or above.kind not in _PROSE:
         return Strength.BLOCK
@@ -563,19 +554,15 @@ class Locator:
             text, first, last = self._document.text, spans[0], spans[-1]
             start = min(first.end - len(text[slice(*first)].lstrip()), first.end - 1)
             end = max(last.start + len(text[slice(*last)].rstrip()) - 1, start)
-            metadata["start_line"], metadata["end_line"] = lines = (
-                bisect_right(starts, start),
-                bisect_right(starts, end),
-            )
+            lines = bisect_right(starts, start), bisect_right(starts, end)
+            metadata["start_line"], metadata["end_line"] = lines
             if self._document.markup == "code":
                 columns = (offset - starts[line - 1] + 1 for offset, line in zip((start, end), lines, strict=True))
                 metadata["start_column"], metadata["end_column"] = columns
         if not self._placed:
             return metadata
-        inside = (
-            self._placed[bisect_right(self._ends, start) : bisect_left(self._starts, end)] for start, end in spans
-        )
-        blocks = [*chain.from_iterable(inside)]
+        places = [(bisect_right(self._ends, start), bisect_left(self._starts, end)) for start, end in spans]
+        blocks = [block for first, last in places for block in self._placed[first:last]]
         if figures := sum(block.kind == "figure" for block in blocks):
             metadata["figures"] = figures
         return metadata | _on_pages(blocks) | _united(block.metadata for block in blocks if block.metadata)

@@ -251,10 +251,8 @@ def fit(units: Units, limits: Limits) -> Units:
         edges = edges.copy()
         edges[list(moved)] = list(moved.values())
         return fit(Units(units.text, edges, None, units.strength), limits)
-    parts = (
-        _split(text(i), int(edges[i]), limits, limits.levels(int(edges[i])), _room_above(units, i, limits))
-        for i in dict.fromkeys(long)
-    )
+    starts = ((i, int(edges[i])) for i in dict.fromkeys(long))
+    parts = (_split(text(i), at, limits, limits.levels(at), _room_above(units, i, limits)) for i, at in starts)
     return _add_edges(units, dict(chain.from_iterable(parts)))
 
 

@@ -348,9 +348,8 @@ class Chunker(Params, ABC):
         document, ids, locate = explanation.document, IdGenerator(), Locator(explanation.document)
         source, writer = document.source, MetadataWriter(document.metadata)
         ran: dict[str, Any] = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
-        detected = (
-            self.add_scores and "language" not in document.metadata and (language or tell_language(document.text))
-        )
+        is_wanted = self.add_scores and "language" not in document.metadata
+        detected = is_wanted and (language or tell_language(document.text))
         if self.add_signal:
             ran |= replace(explanation, chunker=self.algorithm).signal.metadata()
         describes_more, chunks = type(self).chunk_metadata is not Chunker.chunk_metadata, list[Chunk]()
@@ -509,13 +508,10 @@ class Chunker(Params, ABC):
 
     def limits(self, document: Document) -> Limits:
         """Return the size limits of the chunks of a document."""
-        limits = Limits(
-            self.max_tokens,
-            self.size("min_tokens") if self.min_tokens else 0,
-            self.size("overlap_tokens") if self.overlap_tokens else 0,
-            self.counter,
-            **plain_levels(document, self.sentence_tiler),
-        )
+        least = self.size("min_tokens") if self.min_tokens else 0
+        overlap = self.size("overlap_tokens") if self.overlap_tokens else 0
+        levels = plain_levels(document, self.sentence_tiler)
+        limits = Limits(self.max_tokens, least, overlap, self.counter, **levels)
         if not self.include_context and SPLIT_APART.isdisjoint(map(_KIND, document.blocks or ())):
             return limits
         from advchunk.building.contexts import with_contexts

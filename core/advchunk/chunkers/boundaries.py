@@ -45,14 +45,9 @@ def plan_parts(
             parent = None if chunk.parent is None else first + chunk.parent
             chunks.append(evolve(chunk, spans=spans, parent=parent))
     units = _join_units(document.text, starts, explanations)
-    sections = [
-        (int(units.edges.searchsorted(a)), int(units.edges.searchsorted(b)))
-        for a, b in pairwise([*starts, len(document.text)])
-    ]
-    segmentations = [
-        e.segmentation or Segmentation(np.array([0, stop - start]))
-        for e, (start, stop) in zip(explanations, sections, strict=True)
-    ]
+    sections = list(pairwise(units.edges.searchsorted([*starts, len(document.text)]).tolist()))
+    wholes = (Segmentation(np.array([0, stop - start])) for start, stop in sections)
+    segmentations = [e.segmentation or whole for e, whole in zip(explanations, wholes, strict=True)]
     joined = join_segmentations(sections, segmentations, reason="boundary")
     figures = {"parts": [explanation.figures for explanation in explanations]}
     by_size = all(explanation.by_size for explanation in explanations)
@@ -74,9 +69,8 @@ def _parts(document: Document, edges: Sequence[int]) -> Iterator[Document]:
             if block.span.end > end:
                 break
             last += 1
-        yield replace(
-            document, text=document.text[start:end], blocks=tuple(inside), above=above, offsets=None, outline={}
-        )
+        text = document.text[start:end]
+        yield replace(document, text=text, blocks=tuple(inside), above=above, offsets=None, outline={})
         first = last
 
 

@@ -29,18 +29,11 @@ def to_document(chunks: Sequence[FrameworkChunk], name: str, text: str | None = 
     if text is None or not all(spans):
         text, spans = reassemble(chunks)
     title = chunks[0].metadata.get("title")
-    return Document(text, name, metadata={"title": title} if title else {}), [
-        Chunk(
-            own,
-            where,
-            written_metadata(metadata).get("token_count", 0),
-            i,
-            "",
-            context,
-            metadata=write_metadata(metadata, {}),
-        )
-        for i, ((own, _, context, metadata), where) in enumerate(zip(chunks, spans, strict=True))
-    ]
+    made = list[Chunk]()
+    for i, ((own, _, context, metadata), where) in enumerate(zip(chunks, spans, strict=True)):
+        tokens = written_metadata(metadata).get("token_count", 0)
+        made.append(Chunk(own, where, tokens, i, "", context, metadata=write_metadata(metadata, {})))
+    return Document(text, name, metadata={"title": title} if title else {}), made
 
 
 def text_and_metadata(chunk: Chunk, *, rewritten: bool) -> tuple[str, dict[str, Any]]:

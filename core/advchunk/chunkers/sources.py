@@ -145,10 +145,9 @@ class SourceChunker:
 
     def __call__(self, sources: Iterable[FileSource]) -> list[SourceResult]:
         """Return the result of each source."""
-        return [
-            result._replace(failures=[replace(failure, error=portable(failure.error)) for failure in result.failures])
-            for result in self.stream(sources)
-        ]
+        results = [*self.stream(sources)]
+        sent = ([replace(f, error=portable(f.error)) for f in result.failures] for result in results)
+        return [result._replace(failures=failures) for result, failures in zip(results, sent, strict=True)]
 
     def stream(self, sources: Iterable[FileSource]) -> Iterator[SourceResult]:
         """Yield the result of each source, in order, as soon as it is known."""
@@ -275,9 +274,8 @@ class NameSet:
     def add(self, name: str) -> bool:
         """Add a name, and return True if it is new."""
         key = hash(name)
-        if key in self._recent or any(
-            key == keys[min(int(keys.searchsorted(key)), len(keys) - 1)] for keys in self._sorted
-        ):
+        places = ((keys, min(int(keys.searchsorted(key)), len(keys) - 1)) for keys in self._sorted)
+        if key in self._recent or any(keys[place] == key for keys, place in places):
             return False
         self._recent.add(key)
         if len(self._recent) == _MOST_RECENT:
@@ -399,8 +397,10 @@ def chunk_files(
     def run(inventory: Inventory) -> SourceRun:
         chunker.load()
         files = list(find_files(paths, inventory, exclude))
-        return SourceRun(
-            process, files, inventory, skip=lambda source: document_name(source, metadata_key) in kept, workers=workers
-        )
+
+        def skip(source: FileSource) -> bool:
+            return document_name(source, metadata_key) in kept
+
+        return SourceRun(process, files, inventory, skip=skip, workers=workers)
 
     return ChunkedFiles(run, on_error, progress)

@@ -135,9 +135,8 @@ def _detect(sample: str) -> str:
     totals, witnesses = _totals(evidence, lowered, words)
     best = max(totals)
     code = evidence.codes[totals.index(best)]
-    rival = max(
-        total for total, other in zip(totals, evidence.codes, strict=True) if other not in (code, _KIN.get(code))
-    )
+    kin = (code, _KIN.get(code))
+    rival = max(total for total, other in zip(totals, evidence.codes, strict=True) if other not in kin)
     if script != _LATIN:
         return code
     is_enough = best >= max(_LEAST, _LEAST_SHARE * len(words)) and best - rival >= _LEAST_LEAD
@@ -191,18 +190,13 @@ def _script_of(letter: str) -> str:
 @cache
 def _ranges() -> list[tuple[str, str, str]]:
     """Return the first and last letter of each range of each script, in ascending order."""
-    return sorted(
-        (first, last, name) for name, ranges in _SCRIPTS.items() for first, _, last in map(tuple, ranges.split())
-    )
+    return sorted((own[0], own[2], name) for name, ranges in _SCRIPTS.items() for own in ranges.split())
 
 
 @cache
 def _tables() -> dict[str, dict[str, list[str]]]:
     """Return the letters outside ASCII and the most common words of each language, by script."""
-    tables: dict[str, dict[str, list[str]]] = json.loads(
-        files("advchunk.text").joinpath("common_words.json").read_text(encoding="utf-8")
-    )
-    return tables
+    return json.loads(files("advchunk.text").joinpath("common_words.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 @cache

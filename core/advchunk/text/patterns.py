@@ -60,9 +60,6 @@ def find_all(parameter: str, name: str, pattern: str, text: str) -> Iterator[Any
     try:
         yield from _compiled(parameter, name, pattern).finditer(text, timeout=seconds)
     except TimeoutError:
-        msg = (
-            f"{_describe(parameter, name, pattern)} took more than {seconds:.0f} s on a text of {len(text)} "
-            "characters: "
-            "avoid repetitions within repetitions"
-        )
+        took = f"took more than {seconds:.0f} s on a text of {len(text)} characters"
+        msg = f"{_describe(parameter, name, pattern)} {took}: avoid repetitions within repetitions"
         raise ConfigurationError(msg) from None
