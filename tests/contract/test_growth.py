@@ -16,7 +16,7 @@ from stand_ins import STAND_INS
 # sentences.
 UNBROKEN = ["x", "🇯🇵"]
 # Repetitions that are blocks each: only for chunkers whose time does not depend on the number of sentences.
-BLOCKS = ["- a\n", "# a\n\n"]
+BLOCKS = ["- a\n", "# a\n\n", "A b.\f"]
 BY_LAYOUT = ["recursive", "auto", "layout-aware"]
 
 # Of each kind of construct of Markdown, HTML and abstracts, those that a parser may look far ahead or behind for.

@@ -1,6 +1,7 @@
 """Headings and boundaries of the user's own, and recognized units, in every chunker and front end."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -103,3 +104,12 @@ def test_the_command_explains_broken_json(tmp_path):
     )
     assert result.exit_code != 0
     assert "headings must be valid JSON (in which each backslash is doubled)" in result.output
+
+
+def test_a_chunk_within_a_paragraph_is_on_its_own_pages():
+    pages = [" ".join(f"Page {page} has line {i}." for i in range(3)) for page in range(1, 40)]
+    chunks = RecursiveChunker(max_tokens=40).chunk("\f".join(pages))
+    assert len(chunks) > 15
+    for chunk in chunks:
+        own = sorted({int(word) for word in re.findall(r"Page (\d+)", chunk.text)})
+        assert chunk.metadata.get("pages", [chunk.metadata["page"]]) == own

@@ -18,6 +18,7 @@ from advchunk.records import (
     Document,
     Floats,
     Ints,
+    Place,
     Segmentation,
     Span,
     SpanSet,
@@ -72,6 +73,7 @@ _NO_SPANS = SpanSet()
 LINES: Final = frozenset({"start_line", "end_line"})
 """Metadata that change where lines are added above."""
 _LINE_END, _UNIX_LINE_END = re.compile(r"\r\n?|\n"), re.compile(r"\n")  # a search for one character is fast
+_FORM_FEED = re.compile("\f")
 _UNCHANGED: Final = frozenset({"", "code"})  # markup of documents whose text no reader derived from another
 # Metadata of a chunk that is also true of its parts.
 _INHERITED: Final = frozenset({"section", "title_path", "page", "pages"})
@@ -526,7 +528,9 @@ class Locator:
                 self._starts.append(block.span.start)
                 self._ends.append(block.span.end)
         self._headings = Headings(document.text, blocks, document.above) if may_have_headings else None
-        self._document = document
+        self._document, self._feeds = document, list[int]()  # where pages begin within a block
+        if "\f" in document.text and any(len(block.places) > 1 for block in self._placed):
+            self._feeds = [match.end() for match in _FORM_FEED.finditer(document.text)]
         self._line_starts: list[int] = []
         if document.offsets is None and document.markup in _UNCHANGED:
             self._line_starts.append(0)
@@ -565,12 +569,23 @@ class Locator:
         blocks = [block for first, last in places for block in self._placed[first:last]]
         if figures := sum(block.kind == "figure" for block in blocks):
             metadata["figures"] = figures
-        return metadata | _on_pages(blocks) | _united(block.metadata for block in blocks if block.metadata)
+        united = _united(block.metadata for block in blocks if block.metadata)
+        return metadata | _on_pages(chain.from_iterable(self._places(block, spans) for block in blocks)) | united
+
+    def _places(self, block: Block, spans: Sequence[Span]) -> Iterable[Place]:
+        """Return the places of a block, or those of its parts in spans if form feeds alone divide it into pages."""
+        (start, end), feeds = block.span, self._feeds
+        first = bisect_right(feeds, next_non_space(self._document.text, start))
+        if not feeds or bisect_left(feeds, end) - first != len(block.places) - 1:
+            return block.places
+        inside = ((next_non_space(self._document.text, max(a, start)), min(b, end)) for a, b in spans)
+        pages = ((bisect_right(feeds, a) - first, bisect_left(feeds, b) - first) for a, b in inside if a < b)
+        return chain.from_iterable(block.places[i : max(i, j) + 1] for i, j in pages)
 
 
-def _on_pages(blocks: Iterable[Block]) -> dict[str, Any]:
-    """Return the pages of blocks, and their places there."""
-    places = dict.fromkeys(chain.from_iterable(block.places for block in blocks))
+def _on_pages(places: Iterable[Place]) -> dict[str, Any]:
+    """Return the pages of places, and their boxes there."""
+    places = dict.fromkeys(places)
     if not places:
         return {}
     pages = sorted({place.page for place in places})
