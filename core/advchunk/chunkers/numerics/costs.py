@@ -168,13 +168,23 @@ def _count_cost(
     The first occurrence of w has the value ``first_value[w]``; each later one adds ``growth(k, w)`` to the value of the
     occurrence before it, number k from 0. As the start of the segment moves back, n_w grows by 1 at each earlier
     occurrence. Each new end therefore takes time linear in the occurrences of its terms within reach, plus sums over
-    starts; there is no loop over the vocabulary or over pairs of units.
+    starts; there is no loop over the vocabulary or over pairs of units. A term with more occurrences than that is
+    counted for each pair of a start and an end.
     """
     n, order = len(terms), np.argsort(terms.ids, kind="stable")
     unit = np.repeat(np.arange(n), np.diff(terms.edges))[order]  # of each occurrence, sorted by term
     key = terms.ids[order] * n + unit
     position = np.empty(len(order), dtype=np.int64)
     position[order] = np.arange(len(order))
+
+    def value_of(term: int, height: int, starts: slice) -> Floats:
+        """Return what a term adds at each of the last ends of a block, by its counts: (ends, starts)."""
+        places = unit[slice(*np.searchsorted(key, [term * n + starts.start, term * n + starts.stop]))] - starts.start
+        count = np.r_[0, np.cumsum(np.bincount(places, minlength=starts.stop - starts.start))]
+        grown = growth(np.arange(max(len(places) - 1, 0)), np.full(max(len(places) - 1, 0), term))
+        value = np.r_[0.0, np.cumsum(first_value[term] + np.r_[0.0, np.cumsum(grown)])]
+        inside = value[np.maximum(count[-height - 1 :, None] - count[:-1], 0)]
+        return np.asarray(np.diff(inside, axis=0))
 
     def start() -> Callable[[Block], Floats]:
         value = np.zeros(n)
@@ -186,12 +196,18 @@ def _count_cost(
             new, rows = slice(edges[0], edges[-1]), np.arange(height)
             row, ids = np.repeat(rows, np.diff(edges)), terms.ids[new]
             earlier = position[new] - np.searchsorted(key, ids * n + starts.start)  # occurrences within reach
+            distinct, which = np.unique(ids, return_inverse=True)
+            is_frequent = np.bincount(which, earlier, len(distinct)) > height * width
+            kept = ~is_frequent[which]
+            row, ids, earlier, last = row[kept], ids[kept], earlier[kept], position[new][kept] - 1
             before = np.arange(earlier.sum()) - np.repeat(np.cumsum(earlier) - earlier, earlier)
-            start = unit[np.repeat(position[new] - 1, earlier) - before] - starts.start
+            start = unit[np.repeat(last, earlier) - before] - starts.start
             index, more = np.repeat(row, earlier) * width + start, growth(before, np.repeat(ids, earlier))
             added = np.bincount(index, more, height * width).astype(np.float64).reshape(height, width)
             added[rows, rows - height] += np.bincount(row, first_value[ids], height)
             added = np.cumsum(added[:, ::-1], axis=1)[:, ::-1]
+            for term in distinct[is_frequent].tolist():
+                added += value_of(term, height, starts)
             added[0] += value[starts]
             sums = np.add.accumulate(added, axis=0, out=added)
             value[starts] = sums[-1]
