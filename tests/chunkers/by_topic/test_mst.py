@@ -53,13 +53,6 @@ def purity(labels: list[int], topics: list[int]) -> float:
     return sum(max(map(some.count, some)) for some in members.values()) / len(topics)
 
 
-@pytest.mark.parametrize("n", [1, 2, 60, 199])
-def test_below_200_pieces_the_default_is_as_published(n):
-    default, published = (MSTSemanticChunker(preset=preset).explain(text(n)) for preset in (None, "published"))
-    assert default.chunks == published.chunks
-    assert {**default.figures, "tree": 0, "labels": 0} == {**published.figures, "tree": 0, "labels": 0}
-
-
 def test_a_long_document_keeps_its_structure():
     _, topics = paragraphs(1000)
     default, published = (MSTSemanticChunker(preset=preset).explain(LONG) for preset in (None, "published"))

@@ -1,6 +1,5 @@
 # ruff: noqa: RUF001 - the punctuation of many scripts is the subject here
 import os
-import pickle
 import subprocess
 import sys
 from functools import partial
@@ -224,11 +223,6 @@ def test_units_are_the_same_in_any_process():
     ]  # fmt: skip
     assert outputs[0] == outputs[1]
     assert len(outputs[0]) > 100
-
-
-def test_splitter_pickles():
-    edus = Edus("de", connectives={"aber": "strong"})
-    assert pickle.loads(pickle.dumps(edus)) == edus
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

@@ -374,10 +374,6 @@ def test_a_short_piece_joins_its_neighbor_in_the_text():
 # Where the published formulas are undefined.
 
 
-def test_one_piece_is_one_chunk():
-    assert [c.text for c in MSTSemanticChunker().chunk("Alone.")] == ["Alone."]
-
-
 @pytest.mark.parametrize("size", [8, 300])
 def test_identical_pieces_are_one_group(size):
     """The published code makes a chunk of each (failures.json, "ten_identical_short_sentences")."""
@@ -414,11 +410,3 @@ def test_a_piece_without_a_vector_leaves_the_others_as_they_are():
     assert segmentation.labels.tolist() == [0, 0, 0, 0, 4, 0, 6, 6, 6, 6, 6, 6]
     expected, _ = slow(rows, lengths, PUBLISHED)
     assert [segmentation.figures[name] for name in mst.DocumentStats._fields] == pytest.approx(expected)
-
-
-def test_a_piece_over_the_budget_is_split():
-    """The published chunks may be of any size."""
-    text = "Cats nap.\n\n" + "Cats purr and cats nap. " * 60 + "\n\nDogs dig."
-    chunks = MSTSemanticChunker(max_tokens=50).chunk(text)
-    assert max(chunk.tokens for chunk in chunks) <= 50
-    assert sorted(i for chunk in chunks for a, b in chunk.spans for i in range(a, b)) == list(range(len(text)))
