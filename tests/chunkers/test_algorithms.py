@@ -44,11 +44,6 @@ def test_distant_paragraphs_are_grouped():
     assert laws.text == LAWS
 
 
-def test_distant_paragraphs_are_not_grouped_if_chunks_are_to_be_passages():
-    chunks = MSTSemanticChunker(n_segments=2, contiguous=True).chunk(CATS + LAWS + CATS)
-    assert texts(chunks) == [CATS, LAWS, CATS]
-
-
 def test_a_short_heading_joins_text_on_another_topic():
     """The reward that the published distance is made for: without it, each piece stands alone."""
     text = "# Heading\n\n" + "Bees hum. " * 40 + "\n\n# Index\n\n" + "Dogs bark. " * 40
@@ -162,27 +157,6 @@ def test_explain_gives_reason_and_score_of_a_cut():
     assert explanation.chunks == chunker.chunk(text)
 
 
-def test_explain_gives_each_cut_its_own_reason():
-    text = "Ape one here. Bee two here. Bee three here. Bee four here. Cat five here."
-    chunker = UniversalSemanticChunker(embedder=Topics(), min_chunk_size=3, max_chunk_size=7)
-    cuts = [(text[: cut.offset].count("."), cut.reason) for cut in chunker.explain(text).cuts]
-    assert cuts == [(1, "semantic"), (3, "forced"), (4, "semantic")]
-
-
-def test_explain_a_cut_within_a_sentence_is_for_size():
-    explanation = SemanticThresholdChunker(embedder=Topics(), tokenizer="words", max_tokens=4).explain(
-        "Ape, ape, ape, ape, ape, ape, ape. Bee."
-    )
-    assert {cut.reason for cut in explanation.cuts} <= {"size", "percentile"}
-    assert (explanation.cuts[0].offset, explanation.cuts[0].reason) == (20, "size")
-
-
-def test_explain_a_chunker_that_decides_nothing_but_size():
-    explanation = RecursiveChunker(tokenizer="words", max_tokens=2).explain("One. Two. Three. Four.")
-    assert [(cut.offset, cut.reason, cut.score) for cut in explanation.cuts] == [(10, "size", None)]
-    assert RecursiveChunker().explain(" \n").cuts == []
-
-
 def test_explain_labels_and_figures_of_a_grouping():
     explanation = MSTSemanticChunker(embedder=Topics(), lambda_=0.2, vicinity_reward=0, heading_reward=0).explain(
         "Apes.\n\nBees.\n\nApes again.\n\nCats."
@@ -260,20 +234,6 @@ def test_a_chunk_of_distant_sections_has_their_common_title_path():
     pieces = MSTSemanticChunker(n_segments=2, markup="markdown").chunk(text)
     (shared,) = [chunk for chunk in pieces if len(chunk.spans) > 1]
     assert shared.metadata["title_path"] == "Animals"
-
-
-def test_a_heading_with_a_full_stop_is_one_unit():
-    text = "Cats purr. Cats nap all day.\n\n## 2. Law\n\nJudges sit in court. Courts rule on law.\n"
-    chunks = UniversalSemanticChunker(min_chunk_size=0, threshold=0.9, layout_weight=0.0).chunk(text)
-    assert [chunk.text for chunk in chunks if "##" in chunk.text] == ["## 2. Law\n\nJudges sit in court. "]
-
-
-def test_white_space_before_the_first_block_changes_nothing():
-    code = "```\nalpha = beta\ngamma = delta\nx = y\n```\n"
-    for text in (code, "\n" + code):
-        chunks = RecursiveChunker(max_tokens=24, overlap_tokens=10).chunk(text + "\nDone here, and so on.")
-        assert any(code.strip() in chunk.text for chunk in chunks)
-    assert RecursiveChunker().chunk("\n# A\n\nText here.")[0].metadata["section"] == "A"
 
 
 def test_a_short_heading_joins_its_text_not_a_similar_piece():

@@ -62,11 +62,6 @@ def test_each_document_gets_the_chunks_of_its_own_chunker(text):
     assert [chunk.metadata for chunk in own] == [write_metadata(chunk.metadata, chunker) for chunk in expected]
 
 
-def test_many_documents_come_in_their_order():
-    results = AutoChunker(experimental=True).chunk_many(list(CHUNKERS))
-    assert [chunks[0].metadata["chunker"] for chunks in results] == [chunker.algorithm for chunker in CHUNKERS.values()]
-
-
 def test_without_experimental_chunkers_the_default_takes_their_documents_which_is_said_once(monkeypatch, caplog):
     monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
     auto._report_stable.cache_clear()
@@ -149,11 +144,6 @@ def test_both_frameworks_have_it():
     assert split[0].metadata["imrad"] == parsed[0].metadata["imrad"] == "Results"
 
 
-def test_it_is_not_general_purpose():
-    assert not is_general_purpose("auto")
-    assert is_general_purpose("optimal-semantic")
-
-
 def test_files_of_data_are_read_by_their_names(tmp_path):
     rows = [{"name": f"tea number {i}", "price": i * 37} for i in range(300)]
     (tmp_path / "tea.csv").write_text(
@@ -170,3 +160,8 @@ def test_files_of_data_are_read_by_their_names(tmp_path):
         expected = RecursiveChunker().chunk(read_file(tmp_path / name))
         assert [chunk.embed_text for chunk in got[name]] == [chunk.embed_text for chunk in expected]
         assert all("price" in chunk.embed_text for chunk in got[name])
+
+
+def test_it_is_not_general_purpose():
+    assert not is_general_purpose("auto")
+    assert is_general_purpose("optimal-semantic")

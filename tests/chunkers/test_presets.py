@@ -51,8 +51,3 @@ def test_the_relative_preset_is_a_percentile(units):
     assert relative.figures["threshold"] == np.percentile(relative.figures["similarity"], 5)
     assert published.figures["threshold"] == 0.5
     assert len(relative.chunks) < len(published.chunks)
-
-
-def test_the_relative_preset_takes_no_threshold():
-    with pytest.raises(ValueError, match="only one of threshold and threshold_percentile can be given"):
-        UniversalSemanticChunker(preset="relative", threshold=0.4)
