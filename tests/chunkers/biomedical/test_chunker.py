@@ -17,7 +17,6 @@ from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
 from advchunk.chunkers.biomedical.params import NAMESPACE
 from advchunk.chunkers.biomedical.quantities import QuantityTiler, quantity_spans
 from advchunk.chunkers.biomedical.settings import BOOSTS, boost, boosts, chunker_settings
-from advchunk.errors import ModelUnavailable
 from advchunk.models.counters import as_counter
 from advchunk.readers.pubmed import reader as abstracts
 from advchunk.readers.pubmed import records as pubmed
@@ -78,11 +77,6 @@ def test_small_neighbors_merge():
     ]
 
 
-def test_a_small_section_stays_alone_if_no_neighbor_has_room():
-    chunks = chunker(**SIZES).chunk(section("Methods", 95) + section("Results", 10) + section("Conclusions", 95))
-    assert sections(chunks) == ["Methods", "Results", "Conclusions"]
-
-
 def test_results_and_conclusions_stay_together_when_short():
     text = section("Methods", 40) + section("Results", 33) + section("Conclusions", 35)
     assert sections(chunker(**SIZES).chunk(text)) == ["Methods", "Results, Conclusions"]
@@ -103,13 +97,6 @@ def test_a_long_section_is_cut_between_sentences_with_overlap():
     assert chunks[1].start == chunks[0].end  # no overlap over sections
     apart = chunker(**SIZES | {"overlap_tokens": 0}).chunk(text)
     assert "".join(chunk.text for chunk in apart) == text.strip()
-
-
-def test_repeated_text_does_not_add_its_section():
-    text = section("Aim", 22, 3) + section("Results", 5, 60, 60)
-    chunks = chunker(**SIZES).chunk(text)
-    assert sections(chunks) == ["Objective, Results", "Results", "Results"]
-    assert chunks[1].text.startswith(f"{sentence(3)}\nResults: {sentence(5)} ")
 
 
 def test_a_section_that_fits_may_use_the_room_for_overlap():
@@ -173,15 +160,6 @@ def test_metadata_and_ids():
         "chunker_version": "v1.2.0",
     }
     assert first.metadata["chunk_id"] == "s0"
-
-
-@pytest.mark.parametrize("text", ["AIM: To see.", ""])
-def test_metadata_is_not_shared_with_the_document(text):
-    document = Document(text, metadata={"title": "A trial", "authors": ["A"]})
-    for chunk in BiomedicalAbstractChunker(title_chunk=True, short_tokens=0).chunk(document):
-        assert chunk.metadata["authors"] == ["A"]
-        chunk.metadata["authors"].append("B")
-    assert document.metadata["authors"] == ["A"]
 
 
 def test_the_parent_is_named_after_the_document():
@@ -270,20 +248,6 @@ def test_a_quantity_tiler_only_removes_edges(text, tiler):
     plain, kept = tiler(text).edges.tolist(), QuantityTiler(tiler)(text).edges.tolist()
     inside = {edge for start, end in quantity_spans(text) for edge in range(start + 1, end)}
     assert kept == [edge for edge in plain if edge not in inside or edge in (0, len(text))]
-
-
-@pytest.mark.slow
-def test_sentences_of_a_spacy_pipeline():
-    spacy = pytest.importorskip("spacy")
-    nlp = spacy.blank("en")
-    nlp.add_pipe("sentencizer")
-    text = "We gave 1.5 mg/kg twice. It worked (p = 0.03. n = 4). So it is."
-    chunks = chunker(sentence_splitter=nlp, max_tokens=9, min_tokens=0, overlap_tokens=0).chunk(text)
-    assert [chunk.text for chunk in chunks] == [
-        "We gave 1.5 mg/kg twice. ",
-        "It worked (p = 0.03. n = 4). ",
-        "So it is.",
-    ]
 
 
 # Step 7: the title.
@@ -383,35 +347,6 @@ def test_a_record_is_read():
 
 
 @pytest.mark.usefixtures("tiktoken_cache")
-def test_tokenizers():
-    words = " ".join(map(sentence, [10] * 80))
-    for tokenizer in ("cl100k_base", None, "characters"):
-        chunks = BiomedicalAbstractChunker(tokenizer=tokenizer).chunk(words)
-        assert all(chunk.tokens == as_counter(tokenizer)(chunk.embed_text) <= 450 for chunk in chunks)
-
-
-@pytest.mark.slow
-def test_a_tokenizer_of_hugging_face_by_name(tmp_path):
-    tokenizers, transformers = pytest.importorskip("tokenizers"), pytest.importorskip("transformers")
-    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
-    words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
-    transformers.PreTrainedTokenizerFast(tokenizer_object=words).save_pretrained(tmp_path)
-    text = " ".join(map(sentence, [10] * 80))
-    by_name, ours = (BiomedicalAbstractChunker(tokenizer=name).chunk(text) for name in (str(tmp_path), "words"))
-    assert by_name == ours
-
-
-@pytest.mark.slow
-def test_a_tokenizer_that_cannot_be_reached_is_an_error():
-    pytest.importorskip("transformers")
-    name = "pritamdeka/BioBERT-mnli-snli-scinli-scitail-mednli-stsb"
-    with pytest.raises(
-        ModelUnavailable, match=f"tokenizer '{name}' is not a tiktoken name and could not be loaded from"
-    ):
-        BiomedicalAbstractChunker(tokenizer=name).chunk("AIM: To see.")
-
-
-@pytest.mark.usefixtures("tiktoken_cache")
 def test_an_abstract_that_fits_is_whole_if_counts_do_not_add_up():
     words = " ".join(f"Sentence number {i} is here, isn't it?" for i in range(20))
     size = as_counter("cl100k_base")(words)
@@ -420,33 +355,12 @@ def test_an_abstract_that_fits_is_whole_if_counts_do_not_add_up():
     assert len(BiomedicalAbstractChunker(max_tokens=size - 1, target_tokens=80, **params).chunk(words)) > 1
 
 
-@pytest.mark.parametrize(
-    ("bad", "rule"),
-    [
-        ({"target_tokens": 500}, "target_tokens must be at most max_tokens = 450, got 500"),
-        ({"target_tokens": 0}, "target_tokens must be >= 1, got 0"),
-        ({"short_tokens": -1}, "short_tokens must be >= 0, got -1"),
-        ({"max_tokens": 100, "min_tokens": 101}, "min_tokens must be in 0..max_tokens, got 101"),
-        ({"namespace": "x"}, "namespace must be a UUID, got 'x'"),
-    ],
-)
-def test_a_bad_parameter_is_an_error(bad, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        BiomedicalAbstractChunker(**bad)
-
-
 def test_defaults_are_reduced_to_a_smaller_maximum():
     small = BiomedicalAbstractChunker(max_tokens=90)
     sizes = [small.size(name) for name in ("min_tokens", "target_tokens", "overlap_tokens")]
     assert sizes == [24, 65, 10]
     assert (small.min_tokens, small.target_tokens, small.overlap_tokens) == (120, 325, 50)
     assert BiomedicalAbstractChunker(max_tokens=400).size("overlap_tokens") == 50
-
-
-def test_a_target_of_500_needs_a_raised_maximum():
-    words = " ".join(map(sentence, [10] * 130))
-    chunks = chunker(target_tokens=500, max_tokens=692).chunk(words)
-    assert [chunk.tokens for chunk in chunks] == [460, 470, 470]
 
 
 def test_settings_come_from_the_environment():
@@ -475,11 +389,6 @@ def test_settings_come_from_the_environment():
     assert llamaindex_advchunk.BiomedicalAbstractNodeParser(**settings).core().fingerprint() == expected.fingerprint()
     shares = {"Results": 0.4, "Conclusions": 0.3, "Methods": 0.2, "Background": 0.0, "quality": 0.5}
     assert boosts(environment) == shares
-
-
-def test_settings_default_to_this_process(monkeypatch):
-    monkeypatch.setenv("BIO_MCP_CHUNKER_MAX_TOKENS", "460")
-    assert chunker_settings() == {"max_tokens": 460}
 
 
 @pytest.mark.parametrize(

@@ -165,21 +165,6 @@ def test_sections_equal_those_of_a_recursion(levels, most):
     assert cuts[:-1].tolist() == section_starts(levels, most)
 
 
-def test_universal_chunks_are_the_parents_of_their_sentences():
-    text = "Cats purr. Cats nap in the sun. Judges sit in court. Courts rule on law."
-    universal = UniversalSemanticChunker(threshold=0.2, min_chunk_size=5)
-    chunks = HierarchicalChunker(levels=[universal, "sentence"], max_tokens=3000).chunk(text)
-    parents, _ = levels_of(chunks)
-    assert [chunk.text for chunk in parents] == [chunk.text for chunk in universal.chunk(text)]
-    assert [[child.text for child in ChunkTree(chunks).children(chunk)] for chunk in parents] == [
-        ["Cats purr. ", "Cats nap in the sun. "], ["Judges sit in court. ", "Courts rule on law."]
-    ]  # fmt: skip
-    assert [chunk.metadata["strategy"] for chunk in parents] == ["universal-semantic"] * 2
-    named = HierarchicalChunker(levels=["universal-semantic", "sentence"], max_tokens=3000).chunk(PLAIN)
-    assert [c.text for c in levels_of(named)[0]] == [c.text for c in UniversalSemanticChunker().chunk(PLAIN)]
-    assert [c.metadata["granularity"] for c in named[:2]] == ["paragraph", "sentence"]
-
-
 @pytest.mark.parametrize("levels", [None, ["universal-semantic", "sentence"], [200, 50], ["document", 100, "sentence"]])
 def test_an_edit_changes_only_the_ids_on_the_path_above_it(levels):
     chunker = HierarchicalChunker(levels=levels, max_tokens=256)

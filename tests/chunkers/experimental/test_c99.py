@@ -125,10 +125,6 @@ def test_sentences_without_words_are_like_nothing():
         {"rank_width": 10},
         {"smoothing_width": 0},
         {"smoothing_width": 2},
-        {"cutoff_z": -0.1},
-        {"n_segments": 0},
-        {"min_segment_length": -1},
-        {"window": 1},
     ],
     ids=str,
 )

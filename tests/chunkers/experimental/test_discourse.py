@@ -168,8 +168,6 @@ def test_sentences_may_be_found_otherwise():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"target_tokens": 0}, "target_tokens must be >= 1"),
-        ({"target_tokens": 600}, "target_tokens must be at most max_tokens = 512"),
         ({"connectives": {"and": "loud"}}, "connective 'and' must be 'strong', 'weak' or 'none', got 'loud'"),
         ({"connectives": {"and": {"strength": "weak"}}}, "connective 'and' must be 'strong', 'weak' or 'none'"),
         ({"connectives": {"; and": "weak"}}, "a connective must begin with a letter, got '; and'"),

@@ -67,16 +67,6 @@ def test_a_document_has_num_topics_topics():
     assert seen == [(7, 10), (50, 10), (50, 10), (50, 10)]
 
 
-def test_samples_are_averaged():
-    made = synthetic(1, segments=3).units
-    first, two, both = (
-        LDATopicChunker(**options).segmentation(made).gaps
-        for options in ({"seed": 0}, {"seed": 1}, {"seed": 0, "samples": 2})
-    )
-    assert first.tolist() != two.tolist()
-    assert both == pytest.approx((first + two) / 2, abs=1e-8)
-
-
 # Divergence, threshold, peaks: one word a topic, so that words are topics.
 
 CERTAIN = ([[1 - 2e-9, 1e-9, 1e-9], [1e-9, 1 - 2e-9, 1e-9], [1e-9, 1e-9, 1 - 2e-9]], [1e-6] * 3)
@@ -198,14 +188,6 @@ def test_a_model_is_part_of_the_fingerprint(model):
     other = TopicModel.fit([CATS, COURTS], num_topics=2)
     prints = {LDATopicChunker(model=candidate).fingerprint() for candidate in (None, model, other)}
     assert len(prints) == 3
-
-
-def test_a_corpus_must_have_words():
-    for texts in ([], [""], ["the of and"]):
-        with pytest.raises(ConfigurationError, match="must have words"):
-            TopicModel.fit(texts)
-    with pytest.raises(ConfigurationError, match="texts must be a collection of texts"):
-        TopicModel.fit(CATS)
 
 
 # What fails.

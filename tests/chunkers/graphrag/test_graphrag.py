@@ -150,12 +150,6 @@ def test_a_tree_navigates_a_corpus():
     assert "".join(chunk.text for chunk in tree.leaves(sections[1])) == LAW
 
 
-def test_no_summary_has_the_id_of_a_chunk_with_the_same_text():
-    root, leaf = CHUNKER.chunk("Tea.")
-    assert root.embed_text == leaf.embed_text
-    assert root.id != leaf.id
-
-
 def test_a_model_is_optional():
     assert required_model("graphrag") is None
     assert required_model("llm-chaptering") == "llm"
@@ -235,20 +229,6 @@ def test_degenerate_texts_have_a_root_at_most(texts):
         assert chunks == []
 
 
-def test_tiny_limits_are_kept():
-    chunks = GraphRAGChunker(max_tokens=2).chunk(SEA)
-    assert max(chunk.tokens for chunk in chunks) <= 2
-    assert "".join(chunk.text for chunk in chunks) == SEA
-
-
-def test_a_bad_document_does_not_take_the_others_down():
-    failures = []
-    results = CHUNKER.chunk_many([DOCUMENTS[0], 3, DOCUMENTS[1]], on_error=failures.append)
-    assert [failure.index for failure in failures] == [1]
-    assert [len(own) > 0 for own in results] == [True, False, True]
-    check([chunk for own in results for chunk in own], [DOCUMENTS[0], DOCUMENTS[1]])
-
-
 def test_a_corpus_whose_communities_fail_is_flat(monkeypatch, caplog):
     def fail(*_args, **_options):
         msg = "no communities today"
@@ -262,26 +242,6 @@ def test_a_corpus_whose_communities_fail_is_flat(monkeypatch, caplog):
     assert "no communities today" in caplog.text
     with pytest.raises(RuntimeError):
         replace(CHUNKER, fallback=None).chunk_corpus(DOCUMENTS)
-
-
-def test_summaries_have_vectors_if_chunks_have():
-    chunks = replace(CHUNKER, vectors="plain").chunk(SEA)
-    assert all(chunk.vector is not None for chunk in chunks)
-
-
-@pytest.mark.parametrize(
-    ("options", "rule"),
-    [
-        ({"summary_tokens": 300}, "summary_tokens must be at most max_tokens"),
-        ({"max_community": 1}, "max_community must be >= 2"),
-        ({"resolution": 0.0}, "resolution must be in"),
-        ({"gleanings": -1}, "gleanings must be >= 0"),
-        ({"weighting": "count"}, "weighting must be one of"),
-    ],
-)
-def test_bad_parameters_are_refused(options, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        GraphRAGChunker(**options)
 
 
 # A corpus that changes.
@@ -315,12 +275,6 @@ def test_only_what_is_new_or_failed_is_asked_and_embedded_again():
         prompt for prompt in reader.calls if "<text>" in prompt and "Tom" not in prompt and "Jane" not in prompt
     } == set()
     assert {*asked} == {c.embed_text for c in updated.chunks} - {c.embed_text for c in corpus.chunks}
-
-
-def test_entities_outside_the_largest_component_are_in_communities():
-    corpus = CHUNKER.chunk_corpus(DOCUMENTS)
-    tops = [name for community in corpus.communities if community.level == 0 for name in community.members]
-    assert sorted(tops) == sorted(corpus.graph.neighbors)
 
 
 def test_a_document_that_fails_is_left_out():
@@ -373,15 +327,6 @@ def test_a_budget_that_ends_at_any_step_is_kept(requests):
     statuses |= {summary.status for summary in corpus.summaries}
     assert statuses <= {"", "failed: BudgetExceeded"}
     assert all(summary.text and summary.sources for summary in corpus.summaries)
-
-
-def test_a_budget_is_kept_and_nothing_is_lost():
-    reader, budget = EntityReader(), Budget(requests=5)
-    corpus = GraphRAGChunker(max_tokens=16, llm=as_chat(reader, budget=budget)).chunk_corpus(DOCUMENTS)
-    check(corpus.chunks, DOCUMENTS)
-    assert len(reader.calls) == 5
-    statuses = [leaf.extraction.status for leaves in corpus.leaves.values() for leaf in leaves]
-    assert set(statuses) == {"", "failed: BudgetExceeded"}
 
 
 def test_a_run_that_was_killed_resumes_from_its_cache():

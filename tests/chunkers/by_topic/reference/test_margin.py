@@ -199,11 +199,8 @@ def test_prompts_offer_the_options():
 @pytest.mark.parametrize(
     ("params", "rule"),
     [
-        ({"threshold": 1.5}, r"threshold must be in -1..1, got 1.5"),
-        ({"window": 0}, "window must be >= 1 or None, got 0"),
         ({"prompt": "Split?"}, r"prompt must contain {before} and {sentence}, got 'Split\?'"),
         ({"prompt": "{before} / {sentence}"}, "prompt must have its options in two lines"),
-        ({"context": "page"}, "context must be one of 'chunk', 'pair'"),
     ],
 )
 def test_parameters_have_rules(params, rule):

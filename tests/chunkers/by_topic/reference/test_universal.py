@@ -121,16 +121,6 @@ def test_the_published_loop(document, threshold, minimum, maximum):
     assert [list(range(a, b)) for a, b in pairwise(cuts)] == expected
 
 
-@given(documents(), st.integers(12, 60))
-def test_a_higher_threshold_never_cuts_less(document, maximum):
-    """The prose of the specification says the opposite of its code."""
-    counts = [
-        len(cuts_of(*document, threshold=threshold, min_chunk_size=0, max_chunk_size=maximum))
-        for threshold in (-0.9, -0.2, 0.1, 0.5, 0.7, 0.99)
-    ]
-    assert counts == sorted(counts)
-
-
 def test_a_percentile_cuts_at_the_least_similar_regardless_of_scale():
     for scale in (1.0, 0.1):
         likeness = [1 - scale * (1 - s) for s in SIMILARITIES]
