@@ -19,7 +19,6 @@ from advchunk.chunkers.graphrag.chunker import GraphRAGChunker
 from advchunk.chunkers.graphrag.communities import detect_hierarchy
 from advchunk.chunkers.graphrag.extraction import LeafText, RuleExtractor
 from advchunk.chunkers.graphrag.graph import Extraction, Mention, Relation, build_graph, canonical_name
-from advchunk.engine import Job, drive
 from advchunk.errors import ConfigurationError
 from advchunk.models.chat import Budget, as_chat
 from advchunk.records import Span
@@ -42,8 +41,7 @@ def passage(text):
 
 
 def extract(text):
-    (extraction,) = drive([Job(RuleExtractor().plan(passage(text)))])
-    return extraction
+    return RuleExtractor().extract(passage(text))
 
 
 def check(chunks, documents):

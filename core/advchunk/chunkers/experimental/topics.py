@@ -23,16 +23,10 @@ _MAX_ROUNDS = 100  # of inference; a word that is still undecided then has equal
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Topics:
-    """K topics over V words.
+    """K topics over V words."""
 
-    Parameters
-    ----------
-    shares : (K, V) the probability of each word in each topic, float32.
-    prior : (K,) the Dirichlet parameter of a text's topics, > 0.
-    """
-
-    shares: Floats
-    prior: Floats
+    shares: Floats  # (K, V) the probability of each word in each topic, float32
+    prior: Floats  # (K,) the Dirichlet parameter of a text's topics, > 0
 
     def infer(self, words: Terms) -> tuple[Floats, Floats]:
         """Return the expected number of words of each topic in each unit, and the number of words likeliest in it.

@@ -48,14 +48,10 @@ def by_length(values: Floats, block: Block) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class BlockCost:
-    """A `SegmentCost` whose values are computed for a block at once.
+    """A `SegmentCost` whose values are computed for a block at once."""
 
-    Parameters
-    ----------
-    start : returns a function of a block that returns its costs, (ends, starts); those of no segment are ignored. It is
-        called for each block in the order of `block_slices`, and may keep what it needs for the next one.
-    """
-
+    # returns a function of a block that returns its costs, (ends, starts); those of no segment are ignored. It is
+    # called for each block in the order of block_slices, and may keep what it needs for the next one
     start: Callable[[], Callable[[Block], Floats]]
 
     def blocks(self, first: Ints) -> Iterator[tuple[Block, Floats]]:

@@ -27,27 +27,16 @@ _VECTORS, _WORDS = 0.75, 0.15  # weights of the two kinds of evidence, chosen by
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """Prefix sums of n weighted rows, about their weighted mean.
+    """Prefix sums of n weighted rows, about their weighted mean."""
 
-    Parameters
-    ----------
-    rows : (n, d) rows less their weighted mean.
-    weights : (n,) the precision of each row, with mean 1.
-    total : (n + 1, d) prefix sums of weights * rows.
-    powers : (n + 1,) squared lengths of ``total``.
-    mass : (n + 1,) prefix sums of weights.
-    spread : weighted mean of the squared lengths of rows.
-    coordinates : effective number of independent coordinates (`costs.effective_coordinates`).
-    products : for each lag from 0, (n - lag,) products of each row with the one so many units after it.
-    """
-
-    rows: Floats
-    weights: Floats
-    total: Floats
-    powers: Floats
-    mass: Floats
-    spread: float
-    coordinates: float
+    rows: Floats  # (n, d) rows less their weighted mean
+    weights: Floats  # (n,) the precision of each row, with mean 1
+    total: Floats  # (n + 1, d) prefix sums of weights * rows
+    powers: Floats  # (n + 1,) squared lengths of total
+    mass: Floats  # (n + 1,) prefix sums of weights
+    spread: float  # weighted mean of the squared lengths of rows
+    coordinates: float  # effective number of independent coordinates (costs.effective_coordinates)
+    # for each lag from 0, (n - lag,) products of each row with the one so many units after it
     products: tuple[Floats, ...]
 
     def __len__(self) -> int:
@@ -62,18 +51,12 @@ class Sums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
-    """The noise of the units of a topic, and the variance of topics.
+    """The noise of the units of a topic, and the variance of topics."""
 
-    Parameters
-    ----------
-    variance : of the noise of a unit with weight 1, > 0.
-    shared : variance of the topics' means, > 0.
-    inflation : (n + 1,) for 0..n units, >= 1: how much larger the variance of a segment's sum is than if its units were
-        independent.
-    """
-
-    variance: float
-    shared: float
+    variance: float  # of the noise of a unit with weight 1, > 0
+    shared: float  # variance of the topics' means, > 0
+    # (n + 1,) for 0..n units, >= 1: how much larger the variance of a segment's sum is than if its units were
+    # independent
     inflation: Floats
 
 
