@@ -24,20 +24,17 @@ class BiomedicalAbstractParams(Params):
     Nothing is cut within a quantity, a comparison of numbers, or parentheses with a number. Dynamic programming finds
     the best segmentation: breaking a rule has a cost, and a more important rule outweighs all less important ones.
 
-    A chunk's context is ``[Section]`` and, for the first chunk, ``[Title]``, above ``[Text]``, which marks the text; it
-    counts toward all limits. Metadata has
-    ``chunk_id`` ("s0", "s1" ... with sections, else "w0" ...), ``uuid`` (from the parent and the ``chunk_id``),
-    ``parent_uid`` (by default "pubmed:<pmid>", else the document's id, else a hash of its content), ``source``,
-    ``chunk_idx``, ``title``, ``section`` (several are separated by commas), ``tokens``, ``n_sentences``,
-    ``published_at`` and ``chunker_version``. An article without an abstract has one chunk without text, whose context
-    is its title.
+    A chunk's context is ``[Section]`` and, for the first chunk, ``[Title]``, above ``[Text]``; it counts toward all
+    limits. Metadata has ``chunk_id`` ("s0", "s1" ... with sections, else "w0" ...), ``uuid`` (from the parent and the
+    ``chunk_id``), ``parent_uid`` (by default "pubmed:<pmid>", else the document's id, else a hash of its content),
+    ``source``, ``chunk_idx``, ``title``, ``section`` (several are separated by commas), ``tokens``, ``n_sentences``,
+    ``published_at`` and ``chunker_version``. An article without an abstract has one chunk of its title as context.
 
     The defaults are the strategy's; ``layout_weight`` has no effect here, and ``preset="published"`` switches
     ``outline`` off. Departs from the strategy always: only known names are headings, because its pattern also matches
-    "Double-blind"; labels stay in the text; MeSH terms, its suffix, are in the context, which stands before the text,
-    since text is verbatim; environment variables count only where `settings.chunker_settings` and `settings.boosts`
-    read them, so that equal parameters give equal chunks; and its open choices (which neighbor to merge with, where
-    windows end) are optimized over the whole abstract.
+    "Double-blind"; labels stay in the text; MeSH terms, its suffix, are in the context, since text is verbatim;
+    environment variables count only where `settings.chunker_settings` and `settings.boosts` read them; and its open
+    choices (which neighbor to merge with, where windows end) are optimized over the whole abstract.
 
     Parameters
     ----------

@@ -38,13 +38,9 @@ class HierarchicalParams(Params):
 
     The chunks of all levels are in one list, in reading order, parents before their children. ``level`` counts from 0,
     the coarsest; ``parent`` is the index of the chunk above (`retrieval.chunk_tree.ChunkTree`). The chunks of every
-    level cover the whole document, and children exactly cover their parent, so a parent may have a single child with
-    the same text. In the metadata, ``granularity`` is "document", "section" or "sentence" for levels of that name. Of
-    the other levels, the finest is "paragraph", and those above are "section".
-
-    Every level is cut within the chunks of the level above, so an edit does not change chunks outside the coarsest
-    chunk around it, if that keeps its edges; an edit that moves no edge changes the ids on the path to the edited
-    sentence alone.
+    level cover the whole document, and children exactly cover their parent, so an edit that moves no edge changes the
+    ids on the path to the edited sentence alone. In the metadata, ``granularity`` is "document", "section" or
+    "sentence" for levels of that name. Of the other levels, the finest is "paragraph", and those above are "section".
 
     Parameters
     ----------
@@ -55,7 +51,7 @@ class HierarchicalParams(Params):
 
     References
     ----------
-    Ours. LlamaIndex's HierarchicalNodeParser and AutoMergingRetriever for the idea of merging leaves into parents.
+    Ours; after LlamaIndex's HierarchicalNodeParser and AutoMergingRetriever.
     """
 
     algorithm: ClassVar[str] = "hierarchical"
@@ -79,11 +75,8 @@ class _DocumentChunker(LinearChunker):
         return Segmentation(np.array([0, len(units)]))
 
 
-@dataclass(kw_only=True)
-class _SectionChunker(LinearChunker):
+class _SectionChunker(_DocumentChunker):
     """Cuts before the highest headings of a text, and before lower ones in sections over the limit."""
-
-    layout_weight: float = 0.0
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Cut before headings; where there are none, the token budget divides the text at its strongest edges."""
@@ -99,11 +92,8 @@ class _SectionChunker(LinearChunker):
         return Segmentation(cutting.cuts_at(np.array(sorted(cuts), dtype=np.int64), len(units)), reason="heading")
 
 
-@dataclass(kw_only=True)
-class _SentenceChunker(LinearChunker):
+class _SentenceChunker(_DocumentChunker):
     """Returns each sentence; a heading or caption stays with the sentence below it."""
-
-    layout_weight: float = 0.0
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Cut everywhere."""
@@ -163,9 +153,8 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
         require(is_list, "levels must be a list of chunkers, names and sizes, coarsest first, or None", self.levels)
         for level in levels:
             if isinstance(level, str):
-                rule = (
-                    f"a level must be one of {', '.join(_BY_NAME)}, a chunker or a size{did_you_mean(level, _BY_NAME)}"
-                )
+                names = ", ".join(_BY_NAME)
+                rule = f"a level must be one of {names}, a chunker or a size{did_you_mean(level, _BY_NAME)}"
                 require(level in _BY_NAME, rule, level)
             elif isinstance(level, Chunker):
                 _check_chunker(level, most)
@@ -187,11 +176,12 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
     @property
     def granularities(self) -> list[Granularity]:
         """The granularity of each level."""
-        kinds: list[Any] = [level if level in tuple(_BUILT_IN) else "section" for level in self._levels]
-        others = [place for place, level in enumerate(self._levels) if level not in tuple(_BUILT_IN)]
-        for last in others[-1:]:
-            kinds[last] = "paragraph"
-        return kinds
+        named = [level in tuple(_BUILT_IN) for level in self._levels]
+        last = max((i for i, is_named in enumerate(named) if not is_named), default=-1)
+        kinds: Any = zip(self._levels, named, strict=True)
+        return [
+            kind if is_named else "paragraph" if i == last else "section" for i, (kind, is_named) in enumerate(kinds)
+        ]
 
     def level_chunkers(self) -> list[SegmentingChunker]:
         """Return the chunker of each level."""
@@ -227,9 +217,8 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
     @property
     def embeds(self) -> bool:
         """True if a level embeds, or chunks have vectors."""
-        return (
-            super().embeds or any(isinstance(c, Chunker) and c.embeds for c in self._levels) or self._is_lent_embedder
-        )
+        own = any(isinstance(level, Chunker) and level.embeds for level in self._levels)
+        return own or self._is_lent_embedder or super().embeds
 
     @property
     def _is_lent_embedder(self) -> bool:
@@ -269,7 +258,7 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
                 replace(chunk, metadata={**chunk.metadata, **chunker.chunk_metadata(chunk, i)})
                 for i, chunk in enumerate(sizes.build_chunks(units, segmentation, limits))
             ]
-            by_size = chunker.by_size or isinstance(chunker, (*_BUILT_IN.values(),))
+            by_size = chunker.by_size or isinstance(chunker, _DocumentChunker)
             levels.append(Explanation(document, chunks, units, segmentation, by_size=by_size))
             edges = np.array([0, *(chunk.end for chunk in chunks)], dtype=np.int64)
         chunks = _link([level.chunks for level in levels])
@@ -283,20 +272,16 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
 
 def _check_chunker(chunker: Chunker, most: int) -> None:
     """Raise `ConfigurationError` unless a chunker can cut a level."""
-    require(
-        isinstance(chunker, SegmentingChunker), "a level must be a chunker of units, such as RecursiveChunker", chunker
-    )
+    rule = "a level must be a chunker of units, such as RecursiveChunker"
+    require(isinstance(chunker, SegmentingChunker), rule, chunker)
     require(getattr(chunker, "contiguous", True), "a level must have contiguous chunks (contiguous=True)", chunker)
     require(not chunker.overlap_tokens, "a level must be without overlap: children cover their parent exactly", chunker)
-    require(
-        chunker.max_tokens <= most, f"max_tokens of a level must be at most max_tokens = {most}", chunker.max_tokens
-    )
+    rule = f"max_tokens of a level must be at most max_tokens = {most}"
+    require(chunker.max_tokens <= most, rule, chunker.max_tokens)
 
 
 def _highest_headings(strength: Ints, start: int, end: int) -> Ints:
-    """Return the edges inside a range that are before its highest headings, and those of the next level if it has only
-    one.
-    """
+    """Return the edges inside a range before its highest headings, and those of the next level if it has only one."""
     inside = strength[start:end]
     heads = start + np.flatnonzero((inside >= Strength.HEADING) & (inside < Strength.HARD_BREAK))
     ranks = np.sort(strength[heads])[::-1][:2]
@@ -326,9 +311,7 @@ def _link(levels: Sequence[Sequence[Chunk]]) -> list[Chunk]:
 
 
 def _merge(levels: Sequence[Explanation], units: Units) -> Segmentation:
-    """Return the segmentation of the finest level's units; each cut has the reason and score of the coarsest level that
-    has it.
-    """
+    """Return the segmentation of the finest level's units; each cut has reason and score of the coarsest with it."""
     cuts, edges = dict[int, Cut](), set(units.edges.tolist())
     for level in levels:
         cuts = {cut.offset: cut for cut in level.cuts} | cuts

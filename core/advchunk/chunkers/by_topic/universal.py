@@ -31,12 +31,11 @@ class UniversalSemanticParams(Params):
 
     A *higher* threshold cuts more often: the published text and code contradict each other here, and this follows the
     code. Absolute thresholds do not transfer between embedders (similarities of the E5 family are all between .73 and
-    .92), and at .5 most neighbors are below the threshold, so a chunk simply ends once it has ``min_chunk_size`` words.
-    The signal of `explain` shows it: such cuts stand at the first place allowed. A percentile of the document's own
-    similarities transfers. ``preset="relative"`` takes the fifth, so chunks end at the least similar neighbors only,
-    and are too large for most retrieval; for that take ``threshold_percentile=50, min_chunk_size=100``
-    (benchmarks/CUTS.md). On planted topics the defaults are worse than no cut, and ``preset="topics"`` is not
-    (benchmarks/defaults.py).
+    .92), and at .5 most neighbors are below the threshold, so a chunk simply ends once it has ``min_chunk_size`` words,
+    as the signal of `explain` shows. A percentile of the document's own similarities transfers. ``preset="relative"``
+    takes the fifth: chunks are too large for most retrieval; for that take ``threshold_percentile=50,
+    min_chunk_size=100`` (benchmarks/CUTS.md). On planted topics the defaults are worse than no cut, and
+    ``preset="topics"`` is not (benchmarks/defaults.py).
 
     Departs from the published code (Project Alexandria, "Universal Semantic Chunking Technical Specification", 2026) by
     default: cuts move to the layout (``layout_weight``, ``outline``), and sentences end where blocks do (``markup``);
@@ -50,8 +49,7 @@ class UniversalSemanticParams(Params):
     ----------
     preset : "published" for the original, on plain text; "relative": ``threshold_percentile`` 5, for topics, not for
         retrieval; "topics": ``threshold_percentile`` 10 and ``min_chunk_size`` 50, for short topics.
-    threshold : cosine similarity of neighboring sentences below which a chunk may end, -1..1. The published .5 ends
-        nearly every chunk at the first place allowed.
+    threshold : cosine similarity of neighboring sentences below which a chunk may end, -1..1.
     threshold_percentile : percentile (0..100) of the document's similarities to use as the threshold instead.
     center : True subtracts the document's mean vector first, which helps static embedders most.
     min_chunk_size : minimum words of a chunk that ends at a change of topic, 0..max_chunk_size; the default shrinks in
@@ -59,13 +57,11 @@ class UniversalSemanticParams(Params):
     max_chunk_size : maximum words of a chunk, >= 1; a longer sentence is split. A heading kept with the text after the
         end of a topic may add its own words.
     domain : published preset for ``threshold`` and ``max_chunk_size``, instead of these: "philosophy" .45, any other
-        .55, both with 1200 words. Only this parameter sets them: ``domain`` in the
-        metadata of a document, which the specification copies into that of its chunks, does not.
+        .55, both with 1200 words. The ``domain`` in the metadata of a document sets neither.
     sentences : "published" splits at ``(?<=[.!?])\s+``, which splits "Dr. Smith" and no Chinese text, counts as words
         what stands between white space, and decides as if there were no sentences of one or two characters; "plain"
         also splits at the stops of other scripts; "accurate" is the sentences of the other chunkers. A
-        ``sentence_splitter`` overrides all three. All of them split within blocks: a heading, list item, table or block
-        of code is never joined with the sentence after it (unless ``markup="plain"``).
+        ``sentence_splitter`` overrides all three. All split within blocks, unless ``markup="plain"``.
     max_tokens : maximum tokens of a chunk, context included, >= 1; the default is enough for 1500 words.
     """
 

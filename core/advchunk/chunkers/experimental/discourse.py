@@ -33,7 +33,8 @@ class DiscourseSegmenterParams(Params):
 
     The units are elementary discourse units, roughly clauses (`edus.Edus`), found by connectives and punctuation. A
     unit starts a segment if it begins with a strong connective ("however", "therefore", "in contrast", "nevertheless"
-    ...) at the start of a sentence or after a semicolon, colon or dash. A weak connective ("and", "but", "or"), one within its clause (", however,") or one after a comma does not.
+    ...) at the start of a sentence or after a semicolon, colon or dash. A weak connective ("and", "but", "or"), one
+    within its clause (", however,") or one after a comma does not.
 
     No chunk contains a strong connective after its start, unless it would otherwise be smaller than ``min_tokens``,
     which is 0 by default. A text full of connectives therefore gets small chunks; 64 suits retrieval better.
@@ -59,10 +60,9 @@ class DiscourseSegmenterParams(Params):
 
     References
     ----------
-    Ours. Marcu 2000, "The rhetorical parsing of unrestricted texts: a surface-based approach", Computational
-    Linguistics 26(3), for units and segments by connectives; Prasad et al. 2008, "The Penn Discourse TreeBank 2.0",
-    LREC, for the connectives.
-    """  # noqa: E501
+    Ours. Marcu 2000, "The rhetorical parsing of unrestricted texts", Computational Linguistics 26(3), for units and
+    segments by connectives; Prasad et al. 2008, "The Penn Discourse TreeBank 2.0", LREC, for the connectives.
+    """
 
     algorithm: ClassVar[str] = "discourse"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"published": AS_PUBLISHED}
@@ -147,10 +147,8 @@ def segment_costs(
 ) -> SegmentCost:
     """Return the cost of segments, with those of their size, of strong connectives within them, and of the cut before.
 
-    Parameters
-    ----------
-    sizes, starters, cut_costs : (n,) by unit: tokens, True if it starts a segment, cost of a cut before it.
-    target, weight : tokens of a segment; cost of a segment of size 0, or of twice the target.
+    Each unit has tokens, whether it starts a segment, and the cost of a cut before it; ``weight`` is the cost of a
+    segment of size 0, or of twice the ``target``.
     """
     total, before = np.r_[0, np.cumsum(sizes)], np.r_[0, np.cumsum(starters)]
 

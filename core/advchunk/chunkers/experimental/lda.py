@@ -40,23 +40,20 @@ class LDATopicParams(WindowedParams, LexicalParams):
     * with ``rule="depth"``, the valley of the similarity 1 - JSD is deep: climbing left and right from the gap while
       the similarity does not fall, the sum of both climbs is at least mean + cutoff_z std of those of all valleys.
 
-    This project's specification prefers local *minima* of divergence, which contradicts its own threshold, because
-    topics change least there; this cuts at maxima. The effect of a fixed threshold depends on the number of topics:
-    with the defaults, nearly every gap of a short document exceeds 0.3, and every local maximum is a boundary. Use a
-    preset: "depth" is relative and averages ten models, because a model of one short text varies much by chance;
-    "topictiling" is the published algorithm, intended for use with a ``model``; "coarse" is for real text, with few
-    long topics (benchmarks/CUTS.md).
+    This project's specification prefers local *minima* of divergence, where topics change least; this cuts at maxima.
+    The effect of a fixed threshold depends on the number of topics: with the defaults, nearly every gap of a short
+    document exceeds 0.3, and every local maximum is a boundary. Use a preset: "depth" is relative and averages ten
+    models, because a model of one short text varies much by chance; "topictiling" is the published algorithm, intended
+    for use with a ``model``; "coarse" is for real text, with few long topics (benchmarks/CUTS.md).
 
     Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end
     where blocks do (``markup``), and texts over ``max_units`` are segmented in windows. ``preset="published"`` sets
-    this back. Departs from TopicTiling: the defaults, which are the specification's; topics of the document itself;
-    stemming and stop words; deterministic inference for each sentence instead of sampling in windows; the outermost
-    gaps may be boundaries; a flat valley is cut in its middle, not at its end. The cutoff at mean - std / 2 is the
-    paper's; the published code subtracts half the *variance*.
+    this back. Departs from TopicTiling: topics of the document itself; stemming and stop words; deterministic inference
+    for each sentence; the outermost gaps may be boundaries; a flat valley is cut in its middle. The cutoff at
+    mean - std / 2 is the paper's; the published code subtracts half the *variance*.
 
     Riedl & Biemann 2012, "TopicTiling: A Text Segmentation Algorithm based on LDA", ACL Student Research Workshop;
-    Blei, Ng & Jordan 2003, "Latent Dirichlet Allocation", JMLR 3; Lin 1991, "Divergence measures based on the
-    Shannon entropy", IEEE Transactions on Information Theory 37(1).
+    Blei, Ng & Jordan 2003, "Latent Dirichlet Allocation", JMLR 3; Lin 1991, IEEE Trans. Information Theory 37(1).
 
     Parameters
     ----------
@@ -79,7 +76,7 @@ class LDATopicParams(WindowedParams, LexicalParams):
         or if the likelihood is not finite, `NotConverged` is raised and the fallback takes over. None is unlimited:
         in short texts chance alone moves the likelihood by 0.3 and more (see `topics.train`).
     seed : seed of the first model, 0..2^32 - 1; see `topics.train` for what else the topics depend on.
-    preset : "published", "depth", "topictiling" or "coarse"; sets the parameters above that are not given.
+    preset : "published", "depth", "topictiling" or "coarse".
     """
 
     algorithm: ClassVar[str] = "lda-topic"

@@ -39,13 +39,12 @@ class GraphPartitionParams(WindowedParams, GroupedParams):
     (``join_isolated``), and texts over ``max_units`` are segmented in windows. ``preset="published"`` sets all of this
     back. Always: ``max_tokens`` applies.
 
-    Comparing n sentences takes O(n^2) time, up to ``max_units`` (in proportion to the text beyond). Similarities are
-    computed in blocks, so memory grows with sentences and edges only. More than a million edges in a window raise an
-    error, and the fallback takes over: raise ``threshold``, lower ``max_units``, or use ``neighbors``.
+    Comparing n sentences takes O(n^2) time, up to ``max_units`` (in proportion to the text beyond), and memory grows
+    with sentences and edges. More than a million edges in a window raise an error, and the fallback takes over: raise
+    ``threshold``, lower ``max_units``, or use ``neighbors``.
 
     Blondel, Guillaume, Lambiotte & Lefebvre 2008, "Fast unfolding of communities in large networks". Traag, Waltman &
-    van Eck 2019, "From Louvain to Leiden: guaranteeing well-connected communities". Newman 2004, "Analysis of weighted
-    networks".
+    van Eck 2019, "From Louvain to Leiden". Newman 2004, "Analysis of weighted networks".
 
     Parameters
     ----------

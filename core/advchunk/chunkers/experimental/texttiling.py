@@ -56,10 +56,9 @@ class TextTilingParams(LexicalParams):
         as in the paper, are about two sentences.
     target_tokens : target size of a chunk in tokens, without context and overlap, met within 20 %; at least min_tokens,
         1..(max_tokens - overlap_tokens) / 1.2. A boundary is kept if the text before and after it can be divided into
-        chunks of that size, within a sentence if necessary. The target is missed only where no division meets it: in a
-        text, or a section between hard stops, below .8 of it or between 1.2 and 1.6 of it, and beside tables, code and
-        formulas, which are not cut for it. None disables it.
-    preset : "published", "hearst", "fine" or "coarse"; sets the parameters above that are not given.
+        chunks of that size, within a sentence if necessary. It is missed only where no division meets it, and beside
+        tables, code and formulas, which are not cut for it. None disables it.
+    preset : "published", "hearst", "fine" or "coarse".
     """
 
     algorithm: ClassVar[str] = "texttiling"

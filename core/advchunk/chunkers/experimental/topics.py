@@ -34,11 +34,7 @@ class Topics:
         Each unit is treated as a separate text. The probability of a topic for a word is proportional to the word's
         share in the topic, times the prior plus the expected number of the unit's other words in the topic; it is
         iterated until it converges (CVB0 with fixed topics: Asuncion, Welling, Smyth & Teh 2009, "On Smoothing and
-        Inference for Topic Models", UAI, section 2.4). A Gibbs sampler estimates the same by sampling.
-
-        Returns
-        -------
-        Two (n, K) arrays whose rows sum to the words of the unit. Ties go to the first topic.
+        Inference for Topic Models", UAI, section 2.4). The rows of both (n, K) arrays sum to the words of the unit.
         """
         from scipy.sparse import csr_array
 

@@ -35,9 +35,7 @@ def block_slices(first: Ints) -> Iterator[Block]:
 
 
 def by_length(values: Floats, block: Block) -> Floats:
-    """Return ``values[m]`` for the m units from each start of a block to each end, (ends, starts); ``values[0]`` if
-    none.
-    """
+    """Return ``values[m]`` for the m >= 0 units from each start of a block to each end, (ends, starts)."""
     ends, starts = block
     lengths = np.arange(ends.stop - 1 - starts.start, ends.start - starts.stop, -1)
     line = values[np.maximum(lengths, 0)]
@@ -109,9 +107,7 @@ def evidence(rows: Floats) -> SegmentCost:
 
 
 def effective_coordinates(rows: Floats) -> float:
-    """Return the number of independent coordinates, 1..d, that would give the observed mean squared product of two
-    rows.
-    """
+    """Return the number of independent coordinates, 1..d, with the observed mean squared product of two rows."""
     n, width = rows.shape
     squares = np.einsum("ij,ij->i", rows, rows)
     spread = float(squares.mean()) or 1.0

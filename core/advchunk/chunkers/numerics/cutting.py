@@ -36,17 +36,16 @@ def run_cuts(labels: Ints | Floats) -> Ints:
 def cheapest_cuts(
     cost: SegmentCost, sizes: Ints, budget: Ints, *, minimum: int = 0, penalty: float = 0.0, segments: int | None = None
 ) -> tuple[Ints, float]:
-    """Return the segmentation that minimizes the summed cost plus ``penalty`` per segment: the exact optimum.
+    """Return the segmentation that minimizes the summed cost plus ``penalty`` per segment, and its total cost.
 
-    Also returns its total cost, penalties included. Ties go to the longest last segment. Size limits are part of the
-    search and make it faster: O(n m d) for segments of at most m units.
+    It is the exact optimum; ties go to the longest last segment. Size limits are part of the search and make it faster:
+    O(n m d) for segments of at most m units.
 
     Parameters
     ----------
-    sizes : (n,) tokens of each unit.
-    budget : (n,) maximum tokens of a segment that starts at each unit; a single unit is always allowed.
+    sizes, budget : (n,) tokens of each unit, and of the largest segment that starts at it; one unit is always allowed.
     minimum : minimum tokens of a segment; if not all segments can reach it, as few as possible are smaller.
-    segments : number of segments; the nearest number that the budget allows is used. by default, the cost decides.
+    segments : number of segments, or the nearest that the budget allows; by default, the cost decides.
     """
     n = len(sizes)
     total = np.r_[0, np.cumsum(sizes)]
@@ -84,9 +83,7 @@ def cheapest_cuts(
 def cheapest_path(n: int, matrices: Iterable[tuple[Block, Floats]], penalty: float) -> Ints:
     """Return the segmentation of ``cheapest_cuts`` for costs in memory, without limits on the size of segments.
 
-    Parameters
-    ----------
-    matrices : the costs of each block, (ends, starts), infinite where there is no segment.
+    ``matrices`` are the costs of each block, (ends, starts), infinite where there is no segment.
     """
     best, previous = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.int64)
     best[0] = 0.0
@@ -151,17 +148,14 @@ def divisive_cuts(sums: Floats, sizes: Ints, minimum: int = 0) -> tuple[Ints, Fl
     The inside density is the summed similarity within segments divided by their area. It is a ratio of two sums over
     all segments, not an additive cost, so `cheapest_cuts` cannot optimize it. Each segment is split where its own
     halves are densest; the segment whose split makes the whole text densest is split first. Ties go to the last
-    position, as in Choi's code. Memory is O(n m), time O(n) per split, up to O(n^2). From Choi 2000, "Advances in
-    domain independent linear text segmentation", section 3.3.
+    position, as in Choi's code. Memory is O(n m), time O(n) per split, up to O(n^2). From Choi 2000, section 3.3.
+
+    Returns the inner cuts in the order of the splits, (k,), and the density before the first split and after each.
 
     Parameters
     ----------
     sums : (m, n) sums of `bands.block_sums`. Sum and area count only pairs less than m units apart.
     sizes : (n,) tokens of each unit; ``minimum`` is the fewest in a segment.
-
-    Returns
-    -------
-    The inner cuts in the order of the splits, (k,); the density before the first split and after each, (k + 1,).
     """
     m, n = sums.shape
     token = np.r_[0, np.cumsum(sizes)]

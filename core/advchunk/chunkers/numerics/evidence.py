@@ -85,11 +85,8 @@ def discounted(sums: Sums, noise: Noise, block: Block, squares: Floats) -> Float
         c/2 (ln(1 + m r / phi) - |S|^2 r / (v phi (phi + m r))),    r = shared / v
 
     for noise of variance v, inflated to phi(k) v (`Noise`), and c effective coordinates. With equal weights and phi = 1
-    this is `costs.evidence` less a constant for each row.
-
-    Parameters
-    ----------
-    squares : `Sums.squares` of the block, which do not depend on the noise. The result has their precision.
+    this is `costs.evidence` less a constant for each row. ``squares`` are `Sums.squares` of the block, which do not
+    depend on the noise; the result has their precision.
     """
     ends, starts = block
     ratio, phi = noise.shared / noise.variance, noise.inflation
@@ -107,11 +104,7 @@ def discounted(sums: Sums, noise: Noise, block: Block, squares: Floats) -> Float
 
 
 def first_noise(sums: Sums) -> Noise:
-    """Return the noise if neighbors share a topic and nothing else: the largest covariance at lags 1 to 4 is the
-    topics'.
-
-    Lag 1 alone is negative where speakers alternate.
-    """
+    """Return the noise if the largest covariance at lags 1 to 4 is the topics'; speakers may alternate at lag 1."""
     n = len(sums)
     scale = np.sqrt(sums.weights)
     rows = scale[:, None] * sums.rows
@@ -170,12 +163,7 @@ def self_consistent(rows: Floats, sizes: Ints, words: BlockCost) -> tuple[BlockC
     so the search starts from many. A text of sharp topics is left as it is, and one that drifts becomes coarser. The
     evidence of the vectors counts .75, that of the words .15: the words of neighbors repeat, too, and both see the same
     topics. Segments are at most 600 units long here, so the time and memory of n units are O(n) after 600 of them.
-
-    Parameters
-    ----------
-    rows : (n, d) unit vectors.
-    sizes : (n,) tokens of each unit; only their ratios matter.
-    words : cost of a segment's words, in nats.
+    ``rows`` are (n, d) unit vectors; of ``sizes`` only the ratios matter; the cost of ``words`` is in nats.
     """
     n, sums = len(rows), weighted_sums(rows, sizes)
     stored = list(stored_blocks(sums, words, np.maximum(np.arange(1, n + 1) - _REACH, 0)))

@@ -45,13 +45,13 @@ class Connective:
 
     words: str  # in lower case
     strength: Strength  # "strong" opens a segment; "weak" does not
-    # position. An "adverb" is at the start of a sentence or after a semicolon, colon or dash; a "conjunction" before a
-    # clause with its own subject; a "subordinator" before any clause; a "preposition" before a phrase that is a unit
-    # even though it has no verb; a "relative" after a comma
+    # An "adverb" is at the start of a sentence or after a semicolon, colon or dash; a "conjunction" before a clause
+    # with its own subject; a "subordinator" before any clause; a "preposition" before a phrase that is a unit even
+    # though it has no verb; a "relative" after a comma.
     kind: Kind = "adverb"
     comma: Mark = ""  # "before" or "after" to require a comma there; the start of a sentence counts as one before
-    not_before: Sequence[str] = ()  # neighboring words that rule it out, such as "to" after "in contrast"
-    not_after: Sequence[str] = ()  # neighboring words that rule it out, such as "to" after "in contrast"
+    not_before: Sequence[str] = ()  # words after it that rule it out, such as "to" after "in contrast"
+    not_after: Sequence[str] = ()  # words before it that rule it out
 
 
 @dataclass(frozen=True)
@@ -63,20 +63,18 @@ class Lexicon:
 
     connectives: Mapping[str, Connective] = field(default_factory=dict)
     complementizers: frozenset[str] = frozenset()  # words that open the clause of a verb of attribution: "that"
-    # forms of verbs of saying and thinking, and those that take an addressee: "told"
-    attribution: frozenset[str] = frozenset()
-    # forms of verbs of saying and thinking, and those that take an addressee: "told"
-    addressing: frozenset[str] = frozenset()
+    attribution: frozenset[str] = frozenset()  # forms of verbs of saying and thinking
+    addressing: frozenset[str] = frozenset()  # those of them that take an addressee: "told"
     subjects: frozenset[str] = frozenset()  # words that can be the subject of a clause by themselves: "nobody"
     determiners: frozenset[str] = frozenset()  # words that open a noun phrase: "the"
     pronouns: frozenset[str] = frozenset()  # the subjects that are always subjects, and followed by a verb: "he"
     verbs: frozenset[str] = frozenset()  # finite forms that are rarely anything else
     stems: frozenset[str] = frozenset()  # verbs whose forms in -s are finite, and whose stem is finite after a plural
-    not_verbs: frozenset[str] = frozenset()  # exceptions to these endings
+    not_verbs: frozenset[str] = frozenset()  # exceptions to the endings in ``past``
     prepositions: frozenset[str] = frozenset()  # words that no finite verb directly follows: "to", "of"
-    past: tuple[str, ...] = ()  # endings of finite verbs, and of participles that open a clause
-    participle: tuple[str, ...] = ()  # endings of finite verbs, and of participles that open a clause
-    not_participles: frozenset[str] = frozenset()  # exceptions to these endings
+    past: tuple[str, ...] = ()  # endings of finite verbs
+    participle: tuple[str, ...] = ()  # endings of participles that open a clause
+    not_participles: frozenset[str] = frozenset()  # exceptions to these
     elision: bool = False  # whether an apostrophe separates words: "qu'il"
 
     def tokens(self, text: str) -> list[Token]:
@@ -89,9 +87,7 @@ class Lexicon:
         return [Token(match[0].lower().replace("’", "'"), *match.span()) for match in matches]
 
     def at(self, tokens: Sequence[Token], i: int) -> tuple[Connective, int] | None:
-        """Return the longest connective at token ``i`` in a valid position, and the index after its last token; else
-        None.
-        """
+        """Return the longest connective at token ``i`` in a valid position, and the index after it; else None."""
         for words, connective in self._phrases.get(tokens[i].text, ()):
             end = i + len(words)
             if tuple(token.text for token in tokens[i:end]) == words and _is_valid(connective, tokens, i, end):
@@ -188,20 +184,17 @@ def load_lexicon(language: str = "en") -> Lexicon:
 
 
 def get_lexicon(language: str = "en", connectives: Mapping[str, Any] | None = None) -> Lexicon:
-    """Return the lexicon of a language, in which some connectives have other strengths.
+    """Return the lexicon of a language, in which some ``connectives`` have other strengths.
 
-    Parameters
-    ----------
-    connectives : "strong" or "weak" by words, or "none" to remove a connective; a new one is an adverb.
+    These are "strong" or "weak" by words, or "none" to remove a connective; a new one is an adverb.
 
     >>> get_lexicon("en", {"by the by": "strong"}).opening("By the by, he came.").strength
     'strong'
     """
     for words, strength in (connectives or {}).items():
         require(words.strip()[:1].isalnum(), "a connective must begin with a letter", words)
-        require(
-            strength in ("strong", "weak", "none"), f"connective {words!r} must be 'strong', 'weak' or 'none'", strength
-        )
+        rule = f"connective {words!r} must be 'strong', 'weak' or 'none'"
+        require(strength in ("strong", "weak", "none"), rule, strength)
     return _changed_lexicon(language, tuple((connectives or {}).items()))
 
 
