@@ -38,10 +38,6 @@ def test_ugly_structure(case):
     assert all(chunk.tokens == len(chunk.embed_text) <= case["top"] for chunk in chunks)
 
 
-def test_there_are_200_cases():
-    assert len({case["name"] for case in CASES}) == len(CASES) >= 200
-
-
 # Generated tables. Each form writes a row, and the table around its rows; no cell has a sign of a form.
 
 HEAD = ("Name of it", "Size")

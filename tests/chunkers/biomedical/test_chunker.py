@@ -1,14 +1,11 @@
 """Biomedical abstracts: each step of the strategy, on small abstracts."""
 
 import re
-from hashlib import sha256
 from uuid import UUID, uuid5
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain_core.documents import Document as LangChainDocument
-from llama_index.core import Document as LlamaIndexDocument
 
 import langchain_advchunk
 import llamaindex_advchunk
@@ -97,12 +94,6 @@ def test_a_long_section_is_cut_between_sentences_with_overlap():
     assert chunks[1].start == chunks[0].end  # no overlap over sections
     apart = chunker(**SIZES | {"overlap_tokens": 0}).chunk(text)
     assert "".join(chunk.text for chunk in apart) == text.strip()
-
-
-def test_a_section_that_fits_may_use_the_room_for_overlap():
-    for words in (99, 100):
-        chunks = chunker(**SIZES).chunk(section("Methods", 40) + section("Results", 50, words - 50))
-        assert len(chunks) == (2 if words == 99 else 3)
 
 
 def test_an_unstructured_abstract_is_one_chunk_if_it_fits():
@@ -303,38 +294,6 @@ def test_a_title_that_is_too_long_is_cut():
 
 
 # Sources, frameworks, tokenizers, settings.
-
-
-def test_the_content_of_a_document_without_an_id_is_hashed_once(monkeypatch):
-    hashed = []
-    monkeypatch.setattr("advchunk.chunkers.biomedical.chunker.sha256", lambda text: hashed.append(text) or sha256(text))
-    chunks = chunker(max_tokens=20, overlap_tokens=0).chunk(section("Results", *[10] * 9))
-    assert len(chunks) > 3
-    assert len({chunk.metadata["parent_uid"] for chunk in chunks}) == len(hashed) == 1
-
-
-def test_both_frameworks_keep_texts_and_metadata():
-    texts = [section("Background", 40) + section("Results", 45), ""]
-    about = [{"title": "A trial", "pmid": "7"}, {"title": "An editorial", "pmid": "8"}]
-    expected = BiomedicalAbstractChunker(**SIZES).chunk_many(
-        [Document(text, metadata=metadata) for text, metadata in zip(texts, about, strict=True)]
-    )
-    chunks = [chunk for group in expected for chunk in group]
-    assert [chunk.metadata["chunk_id"] for chunk in chunks] == ["s0", "s1", "title"]
-    documents = langchain_advchunk.BiomedicalAbstractSplitter(**SIZES).split_documents(
-        [LangChainDocument(text, metadata=metadata) for text, metadata in zip(texts, about, strict=True)]
-    )
-    nodes = llamaindex_advchunk.BiomedicalAbstractNodeParser(**SIZES).get_nodes_from_documents(
-        [LlamaIndexDocument(text=text, metadata=metadata) for text, metadata in zip(texts, about, strict=True)]
-    )
-    assert [document.page_content for document in documents] == [chunk.embed_text for chunk in chunks]
-    assert [(node.text, node.metadata["context"]) for node in nodes] == [
-        (chunk.text, chunk.context) for chunk in chunks
-    ]
-    for chunk, document, node in zip(chunks, documents, nodes, strict=True):
-        for copied in (document.metadata, node.metadata):
-            own = chunk.metadata.keys() - {"advchunk_keys"}
-            assert {key: copied.get(key) for key in own} == {key: chunk.metadata[key] for key in own}
 
 
 def test_a_record_is_read():

@@ -143,9 +143,3 @@ def test_recall_of_claims_equals_counting_characters(data):
         ]
         slow.append(sum(held) / len(held) if held else np.nan)
     assert claims_at_k(claims, chunks, ranking, k).tolist() == pytest.approx(slow, nan_ok=True)
-
-
-@pytest.mark.parametrize("spans", [[(0, 50), (40, 100)], [(50, 100), (0, 50)], [(0, 100), (20, 30)]])
-def test_the_order_of_spans_does_not_matter(spans):
-    chunk = Chunk("", tuple(Span(*span) for span in spans), 10)
-    assert claims_at_k([[("a", Span(30, 70))]], {"a": [chunk]}, np.array([[0]]), 1).tolist() == [1]

@@ -311,14 +311,6 @@ def test_the_chapter_is_that_of_the_text_that_is_not_repeated():
     assert chapters(joined) == ["Cats"]
 
 
-@pytest.mark.parametrize("text", ["\x00\n\n\x01\n\n\x02", "\u200b\n\n\u200b", "\ufeff\n\n\ufffd"])
-def test_a_text_without_tokens_is_asked_about_too(text):
-    llm = Scripted("## 1 A")
-    (chunk,) = LLMChapteringChunker(llm=llm, fallback=None).chunk(text)
-    assert chunk.text == text
-    assert len(llm.asked) == 1
-
-
 # Windows.
 
 

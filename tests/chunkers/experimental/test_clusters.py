@@ -98,18 +98,6 @@ def test_or_together_if_chunks_need_not_be_passages(chunker):
     assert first.start == 0
 
 
-@pytest.mark.parametrize(
-    "limit", [{"max_tokens": 30}, {"max_tokens_per_segment": 30}, {"max_tokens": 30, "max_tokens_per_segment": 90}]
-)
-@pytest.mark.parametrize("contiguous", [True, False])
-def test_no_chunk_exceeds_the_lower_of_both_limits(limit, contiguous):
-    made, embed = planted([0, 1, 0], [14, 15, 16])
-    chunker = SemanticClusterChunker(embedder=embed, tokenizer="words", contiguous=contiguous, n_clusters=2, **limit)
-    chunks = chunker.chunk(made.units.text)
-    assert max(chunk.tokens for chunk in chunks) == 30
-    assert sum(chunk.tokens for chunk in chunks) == 45 * 5
-
-
 def test_the_number_of_clusters_follows_from_the_tokens_of_a_segment():
     made, embed = planted([0, 1, 2, 3], [10, 10, 10, 10])
     for tokens, number in ((200, 1), (199, 2), (100, 2), (67, 3), (50, 4)):
@@ -118,12 +106,6 @@ def test_the_number_of_clusters_follows_from_the_tokens_of_a_segment():
                 embedder=embed, tokenizer="words", max_tokens_per_segment=tokens, connectivity=connectivity
             )
             assert chunker.segmentation(made.units).figures["clusters"] == number
-
-
-def test_the_fallback_and_contexts_keep_to_the_tokens_of_a_segment():
-    chunker = SemanticClusterChunker(max_tokens_per_segment=30)
-    assert chunker.max_tokens == 30
-    assert chunker.fallback_chunker().max_tokens == 30
 
 
 def test_runs_of_fewer_than_min_cluster_size_join_the_more_similar_neighbor():

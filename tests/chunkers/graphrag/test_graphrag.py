@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import pytest
 
-from advchunk import ChunkTree, Document, RecursiveChunker, describe
+from advchunk import Document, RecursiveChunker, describe
 from advchunk.chunkers.catalog import required_model
 from advchunk.chunkers.graphrag import communities as leiden
 from advchunk.chunkers.graphrag.chat import parse_extraction
@@ -135,30 +135,11 @@ def test_a_corpus_is_a_tree_of_documents_communities_and_leaves():
     assert sections[0].embed_text == "Captain Ahab, Moby Dick and Mr Starbuck meet."
 
 
-def test_a_tree_navigates_a_corpus():
-    chunks = CHUNKER.chunk_corpus(DOCUMENTS).chunks
-    tree = ChunkTree(chunks)
-    assert tree.roots() == chunks[:1]
-    assert {chunk.id for chunk in tree.leaves()} == {chunk.id for chunk in chunks if chunk.spans}
-    (root, *sections), *_, last = [*tree.levels()[0], *tree.levels()[1]], chunks[-1]
-    assert tree.children(root) == sections
-    assert tree.path(last) == [root, sections[-1], last]
-    assert tree.up(last, 1) == sections[-1]
-    assert tree.down(sections[0], 2) == [chunk for chunk in chunks if chunk.parent == sections[0].index]
-    assert "".join(chunk.text for chunk in tree.leaves(sections[1])) == LAW
-
-
 def test_a_model_is_optional():
     assert required_model("graphrag") is None
     assert required_model("llm-chaptering") == "llm"
     assert required_model("perplexity") == "lm"
     assert "llm" in describe("graphrag")["resources"]
-
-
-def test_leaves_are_the_chunks_of_recursive():
-    plain = RecursiveChunker(max_tokens=16).chunk_many(DOCUMENTS)
-    leaves = [chunk for chunk in CHUNKER.chunk_corpus(DOCUMENTS).chunks if chunk.spans]
-    assert [(c.id, c.text, c.spans) for c in leaves] == [(c.id, c.text, c.spans) for chunks in plain for c in chunks]
 
 
 @pytest.mark.parametrize("options", [{"include_context": True}, {"add_scores": True}])
