@@ -102,9 +102,8 @@ def test_the_number_of_clusters_follows_from_the_tokens_of_a_segment():
     made, embed = planted([0, 1, 2, 3], [10, 10, 10, 10])
     for tokens, number in ((200, 1), (199, 2), (100, 2), (67, 3), (50, 4)):
         for connectivity in ("none", "chain"):
-            chunker = SemanticClusterChunker(
-                embedder=embed, tokenizer="words", max_tokens_per_segment=tokens, connectivity=connectivity
-            )
+            params = {"max_tokens_per_segment": tokens, "connectivity": connectivity}
+            chunker = SemanticClusterChunker(embedder=embed, tokenizer="words", **params)
             assert chunker.segmentation(made.units).figures["clusters"] == number
 
 
@@ -115,15 +114,8 @@ def test_runs_of_fewer_than_min_cluster_size_join_the_more_similar_neighbor():
     made = join_sentences(sentences, [0, 12])
     options = {"embedder": embed, "n_clusters": 2}
     assert SemanticClusterChunker(**options).segmentation(made.units).cuts.tolist() == [0, 6, 12]
-    assert SemanticClusterChunker(**options, min_cluster_size=1).segmentation(made.units).cuts.tolist() == [
-        0,
-        2,
-        3,
-        6,
-        8,
-        9,
-        12,
-    ]
+    single = SemanticClusterChunker(**options, min_cluster_size=1).segmentation(made.units).cuts.tolist()
+    assert single == [0, 2, 3, 6, 8, 9, 12]
     options = {"embedder": embed}
     assert GraphPartitionChunker(**options, min_run=2).segmentation(made.units).cuts.tolist() == [0, 6, 12]
     assert len(GraphPartitionChunker(**options).segmentation(made.units).cuts) == 7

@@ -164,18 +164,6 @@ def test_a_model_survives_its_file(model, tmp_path):
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == expected
 
 
-def test_the_same_seed_gives_the_same_in_another_process():
-    code = (
-        "from advchunk.chunkers.experimental.lda import LDATopicChunker\n"
-        f"print(LDATopicChunker(num_topics=5).explain({CATS + COURTS!r}).segmentation.gaps.tolist())"
-    )
-    here = LDATopicChunker(num_topics=5).explain(CATS + COURTS).segmentation.gaps.tolist()
-    other = LDATopicChunker(num_topics=5, seed=1).explain(CATS + COURTS).segmentation.gaps.tolist()
-    there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert there == f"{here}\n"
-    assert other != here
-
-
 def test_a_chunker_of_other_words_refuses_a_model(model):
     for options in ({"stemmer": "porter"}, {"lowercase": False}, {"stop_words": "none"}, {"language": "de"}):
         with pytest.raises(ConfigurationError, match="words must be normalized as the model's"):

@@ -14,7 +14,7 @@ from advchunk.chunkers.by_topic.mst.chunker import tile_pieces
 from advchunk.chunkers.numerics import costs, cutting
 from advchunk.models import signals
 from advchunk.readers import markdown
-from advchunk.records import Block, Document, Span, Strength
+from advchunk.records import Block, Document, Span
 from advchunk.text import sentences, tiling
 from advchunk.text.counters import WORDS
 
@@ -94,25 +94,6 @@ def test_the_gradient_is_another_curve_than_the_distances():
 
 
 # Layout.
-
-
-def test_fit_to_blocks_says_how_good_a_place_each_edge_is():
-    units = fit_to_blocks(sentences.sentences(GUIDE), markdown.read(GUIDE))
-    strengths = dict(zip(units.strings(), units.strength.tolist(), strict=False))
-    assert strengths == {
-        "# Tea\n\n": Strength.HEADING + 5,
-        "Green is steamed. ": Strength.KEEP_WITH_NEXT,
-        "Black is not.\n\n": Strength.SENTENCE,
-        "- Mint\n": Strength.ITEM,
-        "- Dill\n\n": Strength.ITEM,
-        "> Quoted. ": Strength.BLOCK,
-        "Words.\n\n": Strength.SENTENCE,
-        "```py\na = 1.  # One. Two.\n\nb = 2\n```\n\n": Strength.BLOCK,
-        "| a | b |\n|---|---|\n| 1. | 2. Two |\n\n": Strength.BLOCK,
-        "### Milk\n\n": Strength.HEADING + 3,
-        "Whole.": Strength.KEEP_WITH_NEXT,
-    }
-    assert len(units.strength) == len(units) + 1
 
 
 @pytest.mark.parametrize("tiler", [tiling.words, sentences.sentences, tiling.characters])

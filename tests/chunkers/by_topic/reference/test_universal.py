@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk.building.sizes import Limits
-from advchunk.chunkers.by_topic.universal import UniversalSemanticChunker, UniversalSemanticParams, decide_break
+from advchunk.chunkers.by_topic.universal import UniversalSemanticChunker, UniversalSemanticParams
 from advchunk.errors import ConfigurationError
 from advchunk.records import Document, Units, written_metadata
 from advchunk.text.counters import WORDS
@@ -59,27 +59,6 @@ def test_the_worked_example_as_a_whole():
     assert explanation.figures["words"] == list(TRUE_WORDS)
     assert [cut.reason for cut in explanation.cuts] == ["semantic", "semantic"]
     assert [cut.score for cut in explanation.cuts] == pytest.approx([1 - 0.22, 1 - 0.18], abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("likeness", "buffer", "following", "expected"),
-    [
-        (0.22, 250, 18, "semantic"),
-        (0.85, 1480, 30, "forced"),
-        (0.78, 220, 7, "continue"),
-        (0.15, 50, 5, "continue"),
-        # Where the specification says < and >=.
-        (0.5, 250, 18, "continue"),
-        (0.22, 200, 18, "semantic"),
-        (0.22, 199, 18, "continue"),
-        (0.85, 1470, 30, "continue"),
-        (0.85, 1471, 30, "forced"),
-        (0.22, 1480, 30, "forced"),
-        (0.22, 100, 1450, "forced"),
-    ],
-)
-def test_the_four_examples_and_the_limits_of_each_condition(likeness, buffer, following, expected):
-    assert decide_break(likeness, buffer, following, threshold=0.5, minimum=200, maximum=1500) == expected
 
 
 def published(similarities, words, threshold, minimum, maximum):
