@@ -192,19 +192,6 @@ def test_scores_are_written_into_metadata_on_request():
     assert written_metadata(bees.metadata) == line
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 5, 16, 17, 40])
-@pytest.mark.parametrize("sentences", [17, 18, 30])
-def test_n_segments_where_all_distances_differ(number, sentences):
-    angles = np.cumsum([0.02 * ((7 * i) % sentences + 1) ** 1.2 for i in range(sentences)])
-    rows = np.column_stack([np.cos(angles), np.sin(angles)])
-    chunker = SemanticThresholdChunker(
-        embedder=lambda _: rows, sentence_splitter="plain", n_segments=number, buffer_size=0
-    )
-    explanation = chunker.explain("".join(f"Number {i}. " for i in range(sentences)))
-    assert len(set(explanation.figures["distances"].tolist())) == sentences - 1
-    assert len(explanation.chunks) == min(number, sentences)
-
-
 GUIDE = (
     "# Bees\n\nBees hum. Bees fly. Bees nap.\n\n## Dogs\n\n### Big dogs\n\nDogs bark. Dogs dig.\n\n"
     "## Code\n\n```\ndogs = bark()\n```\n\nDogs run.\n"
@@ -251,13 +238,6 @@ def topics(number, seed=5):
         for _ in range(random.integers(2, 31)):
             text += " ".join(random.choice(words, random.integers(3, 21))).capitalize() + ". "
     return text
-
-
-@pytest.mark.parametrize("preset", [None, "hearst", "fine"])
-@pytest.mark.parametrize("target", [60, 150, 400])
-def test_nearly_all_chunks_of_a_long_text_are_within_20_percent_of_the_target(preset, target):
-    chunks = create("texttiling", experimental=True, preset=preset, target_tokens=target).chunk(topics(40))
-    assert sum(0.8 * target <= chunk.tokens <= 1.2 * target for chunk in chunks) >= 0.9 * len(chunks)
 
 
 @pytest.mark.parametrize(

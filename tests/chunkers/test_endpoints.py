@@ -3,9 +3,6 @@
 import asyncio
 import logging
 import re
-import signal
-import subprocess
-import sys
 
 import pytest
 
@@ -20,7 +17,6 @@ from servers import Endpoint, breaks_off, fails, hangs, reading, replies, resets
 
 pytestmark = pytest.mark.slow
 
-PATIENCE = 240  # seconds for a process, on a busy machine
 KEY = "sk-planted-0123456789abcdef"
 TEXT = CATS + COURTS
 BAD = TEXT.replace("cat", "dog").replace("Cat", "Dog")
@@ -231,43 +227,3 @@ def test_each_summary_of_a_model_may_fail(step, caplog):
     assert not any(leaf.extraction.status for leaves in corpus.leaves.values() for leaf in leaves)
     assert all(summary.status.startswith("failed: ") for summary in corpus.summaries)
     assert KEY not in repr(corpus) + caplog.text
-
-
-RUN = """
-import sys
-from pathlib import Path
-from advchunk import Document
-from advchunk.chunkers.graphrag.chunker import GraphRAGChunker
-from advchunk.models.endpoint import OpenAIChat
-url, cache, path, *texts = sys.argv[1:]
-chunker = GraphRAGChunker(llm=OpenAIChat(url, "small", concurrency=1), max_tokens=32, cache=cache)
-corpus = chunker.chunk_corpus([Document(text, str(i)) for i, text in enumerate(texts)])
-Path(path).write_text(repr(corpus))
-"""
-
-
-@pytest.mark.long
-def test_a_process_that_is_killed_resumes_with_the_same_result(tmp_path):
-    texts = [
-        "Ann Ames met Bob Bell. Bob Bell paid Ann Ames. " * 6,
-        "Carl Cole sued Dora Dunn. Dora met Carl Cole. " * 3,
-    ]
-
-    def run(endpoint, cache, path):
-        return subprocess.Popen([sys.executable, "-c", RUN, endpoint.url, tmp_path / cache, tmp_path / path, *texts])
-
-    def kill(body):
-        if len(endpoint.asked) == total // 2:
-            process.kill()
-        return read(body)
-
-    with Endpoint(reading(read)) as endpoint:
-        assert run(endpoint, "other.db", "whole.txt").wait(PATIENCE) == 0
-    total = len(endpoint.asked)
-    with Endpoint(reading(kill)) as endpoint:
-        process = run(endpoint, "kept.db", "resumed.txt")
-        assert process.wait(PATIENCE) == -signal.SIGKILL
-        assert not (tmp_path / "resumed.txt").exists()
-        assert run(endpoint, "kept.db", "resumed.txt").wait(PATIENCE) == 0
-    assert len(endpoint.asked) == total + 1  # the answer that was on its way is asked for again
-    assert (tmp_path / "resumed.txt").read_bytes() == (tmp_path / "whole.txt").read_bytes()

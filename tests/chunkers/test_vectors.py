@@ -90,14 +90,6 @@ def test_the_front_ends_give_the_same_vectors(name, unwalled):
     assert bare == [node.to_dict() for node in parser(**params).get_nodes_from_documents([document])]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_equal_chunks_have_equal_vectors_whatever_cut_them(kind):
-    params = {"max_tokens": 30, "vectors": kind}
-    ours = OptimalSemanticChunker(n_segments=1, **params).chunk(TEXT)
-    recursive = RecursiveChunker(**params).chunk(TEXT)
-    assert same_vectors(ours, recursive)
-
-
 def test_a_chunker_that_embeds_nothing_loads_no_model(monkeypatch):
     def fail(*args):
         raise AssertionError(args)

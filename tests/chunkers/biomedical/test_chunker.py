@@ -317,30 +317,18 @@ def test_defaults_are_reduced_to_a_smaller_maximum():
 
 def test_settings_come_from_the_environment():
     assert (chunker_settings({}), boosts({})) == ({}, BOOSTS)
-    environment = {
-        "BIO_MCP_CHUNKER_TARGET_TOKENS": "300",
-        "BIO_MCP_CHUNKER_MAX_TOKENS": "400",
-        "BIO_MCP_CHUNKER_MIN_TOKENS": "100",
-        "BIO_MCP_CHUNKER_OVERLAP_TOKENS": "40",
-        "BIO_MCP_CHUNKER_VERSION": "v9",
-        "BIO_MCP_UUID_NAMESPACE": "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
-        "BIO_MCP_BOOST_RESULTS_SECTION": "0.4",
-        "BIO_MCP_BOOST_CONCLUSIONS_SECTION": "0.3",
-        "BIO_MCP_BOOST_METHODS_SECTION": "0.2",
-        "BIO_MCP_BOOST_BACKGROUND_SECTION": "0",
-        "BIO_MCP_QUALITY_BOOST_FACTOR": "0.5",
-        "BIO_MCP_LOG_LEVEL": "debug",
-    }
+    sizes = {"target_tokens": 300, "max_tokens": 400, "min_tokens": 100, "overlap_tokens": 40}
+    shares = {"Results": 0.4, "Conclusions": 0.3, "Methods": 0.2, "Background": 0.0}
+    environment = {f"BIO_MCP_CHUNKER_{name.upper()}": str(value) for name, value in sizes.items()}
+    environment |= {f"BIO_MCP_BOOST_{name.upper()}_SECTION": str(value) for name, value in shares.items()}
+    space = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+    environment |= {"BIO_MCP_CHUNKER_VERSION": "v9", "BIO_MCP_UUID_NAMESPACE": space, "BIO_MCP_LOG_LEVEL": "debug"}
     settings = chunker_settings(environment)
-    expected = BiomedicalAbstractChunker(
-        target_tokens=300, max_tokens=400, min_tokens=100, overlap_tokens=40, chunker_version="v9",
-        namespace="6ba7b810-9dad-11d1-80b4-00c04fd430c8",
-    )  # fmt: skip
+    expected = BiomedicalAbstractChunker(**sizes, chunker_version="v9", namespace=space)
     assert BiomedicalAbstractChunker(**settings) == expected
     assert langchain_advchunk.BiomedicalAbstractSplitter(**settings).core().fingerprint() == expected.fingerprint()
     assert llamaindex_advchunk.BiomedicalAbstractNodeParser(**settings).core().fingerprint() == expected.fingerprint()
-    shares = {"Results": 0.4, "Conclusions": 0.3, "Methods": 0.2, "Background": 0.0, "quality": 0.5}
-    assert boosts(environment) == shares
+    assert boosts(environment | {"BIO_MCP_QUALITY_BOOST_FACTOR": "0.5"}) == {**shares, "quality": 0.5}
 
 
 @pytest.mark.parametrize(

@@ -100,18 +100,6 @@ def test_claims_of_an_answer_are_those_with_a_statistic_in_it():
     ]
 
 
-def test_a_claim_counts_only_if_one_chunk_contains_it():
-    def chunk(*spans):
-        return Chunk("", tuple(Span(*span) for span in spans), 1)
-
-    chunks = {"a": [chunk((0, 15)), chunk((15, 40)), chunk((10, 20), (20, 31))], "b": [chunk((0, 99))]}
-    needed = [[("a", Span(11, 30))], [], [("a", Span(0, 5)), ("a", Span(16, 39)), ("a", Span(12, 20))]]
-    ranking = np.array([[0, 1, 3, 2]] * 3)
-    assert claims_at_k(needed, chunks, ranking, 3).tolist() == pytest.approx([0, np.nan, 2 / 3], nan_ok=True)
-    assert claims_at_k(needed, chunks, ranking, 4).tolist() == pytest.approx([1, np.nan, 1], nan_ok=True)
-    assert claims_at_k(needed, chunks, ranking, 1).tolist() == pytest.approx([0, np.nan, 1 / 3], nan_ok=True)
-
-
 @given(st.data())
 def test_recall_of_claims_equals_counting_characters(data):
     lengths = {"a": 30, "b": 20}

@@ -9,7 +9,6 @@ import pytest
 
 from advchunk import create
 from advchunk.chunkers.by_topic.mst.chunker import MSTSemanticChunker
-from advchunk.records import Document
 
 TOPICS = [
     "cat kitten purr nap fur whisker paw mouse litter claw stray feline",
@@ -77,18 +76,6 @@ def test_even_components_need_no_cuts_by_size():
     assert {cut.reason for cut in even.cuts} == {"label"}
     assert len(even.chunks) == len(set(even.figures["labels"].tolist()))
     assert purity(even.figures["labels"].tolist(), paragraphs(1000)[1]) > 0.8
-
-
-def test_even_components_leave_room_for_headings_and_context():
-    some = paragraphs(200)[0]
-    markdown = "".join(
-        f"# Part {i}\n\n## A rather long heading for a part\n\n" * (i % 5 == 0) + t for i, t in enumerate(some)
-    )
-    chunker = MSTSemanticChunker(max_tokens=120, preset="even", include_context=True)
-    explanation = chunker.explain(Document(markdown, metadata={"title": "Ten topics that return"}))
-    assert {cut.reason for cut in explanation.cuts} == {"label"}
-    assert max(chunk.tokens for chunk in explanation.chunks) <= 120
-    assert any(chunk.context for chunk in explanation.chunks)
 
 
 @pytest.mark.parametrize("other", [{"lambda_": 0.3}, {"n_segments": 3}])

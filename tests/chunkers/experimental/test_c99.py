@@ -119,14 +119,7 @@ def test_sentences_without_words_are_like_nothing():
 
 
 @pytest.mark.parametrize(
-    "params",
-    [
-        {"rank_width": 1},
-        {"rank_width": 10},
-        {"smoothing_width": 0},
-        {"smoothing_width": 2},
-    ],
-    ids=str,
+    "params", [{"rank_width": 1}, {"rank_width": 10}, {"smoothing_width": 0}, {"smoothing_width": 2}]
 )
 def test_parameters_out_of_range_raise(params):
     with pytest.raises(ConfigurationError, match=next(iter(params))):

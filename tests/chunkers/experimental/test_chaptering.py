@@ -12,17 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from advchunk import Document, RecursiveChunker
+from advchunk.chunkers.experimental.chaptering import chapters as parsing
 from advchunk.chunkers.experimental.chaptering import chunker as chaptering
-from advchunk.chunkers.experimental.chaptering.chapters import (
-    Chapter,
-    ChapterWindow,
-    Coherence,
-    longest_ascending_run,
-    merge_windows,
-    parse_chapters,
-    snap_to_headings,
-    split_windows,
-)
+from advchunk.chunkers.experimental.chaptering.chapters import Chapter, Coherence, longest_ascending_run, parse_chapters
 from advchunk.chunkers.experimental.chaptering.chunker import LLMChapteringChunker
 from advchunk.errors import BadModelOutput
 from advchunk.models import signals
@@ -261,7 +253,7 @@ units = st.lists(st.integers(0, 30), unique=True, max_size=8).map(sorted)
 
 @given(units, units, st.integers(0, 4))
 def test_each_heading_draws_the_nearest_boundary(proposed, titles, reach):
-    moved = snap_to_headings([Chapter(unit, "") for unit in proposed], titles, reach)
+    moved = parsing.snap_to_headings([Chapter(unit, "") for unit in proposed], titles, reach)
     places = [heading.unit for heading in moved]
     assert all(a < b for a, b in pairwise(places))
 
@@ -318,7 +310,7 @@ def test_the_chapter_is_that_of_the_text_that_is_not_repeated():
 @example([1, 1, 1, 1, 1, 1, 1, 5], 8, 0.5)
 def test_windows_fit_overlap_and_advance(sizes, room, share):
     sizes, overlap = np.array(sizes), int(share * room)
-    windows = split_windows(sizes, room, overlap)
+    windows = parsing.split_windows(sizes, room, overlap)
     assert windows[0][0] == 0
     assert windows[-1][1] == len(sizes)
     for start, end in windows:
@@ -335,12 +327,14 @@ def test_windows_fit_overlap_and_advance(sizes, room, share):
 
 @given(st.lists(st.integers(1, 20), min_size=5, max_size=40), st.integers(20, 80), st.data())
 def test_windows_merge_at_the_middle_of_their_overlap(sizes, room, data):
-    n, places = len(sizes), split_windows(np.array(sizes), room, room // 3)
+    n, places = len(sizes), parsing.split_windows(np.array(sizes), room, room // 3)
     proposed = [
         sorted(data.draw(st.sets(st.integers(start, end - 1), max_size=6))) for start, end in places
     ]  # fmt: skip
-    windows = [ChapterWindow(start, end, ()) for start, end in places]
-    merged = merge_windows(windows, [[Chapter(unit, str(i)) for unit in units] for i, units in enumerate(proposed)], n)
+    windows = [parsing.ChapterWindow(start, end, ()) for start, end in places]
+    merged = parsing.merge_windows(
+        windows, [[Chapter(unit, str(i)) for unit in units] for i, units in enumerate(proposed)], n
+    )
     expected = []
     for unit in range(n):
         margins = {

@@ -12,7 +12,6 @@ from advchunk.chunkers.experimental import Edus
 from advchunk.chunkers.experimental.discourse import DiscourseSegmenterChunker, segment_costs
 from advchunk.chunkers.numerics.costs import evidence
 from advchunk.models.signals import unit_rows
-from advchunk.text import tiling
 
 FILLER = "The boats lay in port and nobody sailed. Snow fell on the quay. "
 CATS = "The cat naps on the sofa when it rains. The kitten purrs because it is warm. Cats and kittens eat fish. "
@@ -141,13 +140,6 @@ def test_cuts_name_their_connective():
     shift = DiscourseSegmenterChunker(target_tokens=60, max_tokens=200, add_scores=True).chunk(CATS * 2 + COURTS * 2)
     assert shift[0].metadata["cut"] == "coherence"
     assert shift[0].metadata["cut_score"] > 0.5
-
-
-def test_custom_units_are_sentences():
-    units = tiling.from_ends("ice and snow\nhowever, sun\nrain\n", [13, 26, 31])
-    segmentation = DiscourseSegmenterChunker(max_tokens=100).segmentation(units)
-    assert segmentation.cuts.tolist() == [0, 1, 3]
-    assert segmentation.reason == ["connective: however"]
 
 
 def test_a_heading_stays_with_the_connective_under_it():

@@ -12,7 +12,7 @@ from advchunk.building.sizes import Limits
 from advchunk.chunkers.experimental.texttiling import TextTilingChunker
 from advchunk.errors import ConfigurationError
 from advchunk.evaluation import boundary_scores, synthetic
-from advchunk.records import Document, Units
+from advchunk.records import Units
 from advchunk.text.terms import terms_of
 
 CATS = "The cat naps. A kitten purrs. The cat eats fish. A kitten naps. The fish is eaten. The cat purrs. "
@@ -121,22 +121,6 @@ def test_small_segments_join_and_large_ones_are_cut_to_the_target():
     inside = [cut for cut in aimed.cuts if cut.offset not in ends]
     assert inside
     assert {cut.reason for cut in inside} == {"size"}
-
-
-def test_a_table_is_not_cut_for_the_target():
-    table = "| a | b |\n|---|---|\n" + "| n/a | n/a |\n" * 30
-    chunks = TextTilingChunker(target_tokens=40, max_tokens=400).chunk(CATS + "\n\n" + table + "\n" + LAW)
-    assert any(table in chunk.text for chunk in chunks)
-    assert max(chunk.tokens for chunk in chunks) <= 400
-    assert sum(chunk.tokens > 48 for chunk in chunks) == 1
-
-
-def test_context_counts_for_the_budget_and_not_for_the_target():
-    document = Document("# A heading\n\n" + CATS * 5, metadata={"title": "A title"})
-    chunks = TextTilingChunker(target_tokens=30, max_tokens=36, include_context=True, tokenizer="words").chunk(document)
-    assert all(chunk.tokens <= 36 and chunk.context for chunk in chunks)
-    assert all(24 <= len(chunk.text.split()) <= 36 for chunk in chunks[:-1])
-    assert max(chunk.tokens - len(chunk.text.split()) for chunk in chunks) == 5
 
 
 # What is not a text with topics

@@ -66,13 +66,6 @@ def golden(request):
     return Golden(request.param)
 
 
-def test_the_golden_documents_are_worth_comparing():
-    assert len(NAMES) == 5
-    assert max(Golden(name).figures[0] for name in NAMES) > 5, "no window grows with its document"
-    assert any(np.diff(Golden(name).labels).min() < 0 for name in NAMES), "no component has a gap"
-    assert sum(len(Golden(name).lambdas) for name in NAMES) >= 8
-
-
 def test_the_published_figures(golden):
     assert mst.document_stats(golden.vectors, golden.sizes, PUBLISHED) == pytest.approx(golden.figures, abs=1e-6)
 
