@@ -187,20 +187,14 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
         """Return the chunker of each level."""
         chunkers, most, counter = list[SegmentingChunker](), self.max_tokens, self.counter
         for level in self._levels:
-            chunker = self._level_chunker(level, most, counter)
-            chunkers.append(chunker)
-            most = min(most, chunker.max_tokens)
+            chunkers.append(self._level_chunker(level, most, counter))
+            most = min(most, chunkers[-1].max_tokens)
         return chunkers
 
     def _level_chunker(self, level: Level, most: int, counter: Counter) -> SegmentingChunker:
         """Return the chunker of a level; ``most`` is the maximum of the level above."""
-        lent: dict[str, Any] = {
-            "tokenizer": counter,
-            "sentence_splitter": self.sentence_splitter,
-            "embedder": self.embedder,
-            "batch_size": self.batch_size,
-            "cache": self.cache,
-        }
+        shared = ("sentence_splitter", "embedder", "batch_size", "cache")
+        lent: dict[str, Any] = {"tokenizer": counter} | {name: getattr(self, name) for name in shared}
         if isinstance(level, SegmentingChunker):
             return replace(level, **{name: value for name, value in lent.items() if getattr(level, name) is None})
         cls = RecursiveChunker if isinstance(level, int) else _BY_NAME[level]

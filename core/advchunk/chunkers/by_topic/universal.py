@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from advchunk.text.counters import SPACED_WORDS, WORDS
 
 _STRICT = "philosophy"  # the domain with a threshold of its own
 _DROPPED = 2  # characters of a sentence that the published code drops
-BreakDecision: TypeAlias = Literal["continue", "semantic", "forced"]
 
 
 @dataclass(kw_only=True)
@@ -105,19 +104,6 @@ class UniversalSemanticParams(Params):
         return (0.45 if self.domain.lower() == _STRICT else 0.55), 1200
 
 
-def decide_break(
-    similarity: float, buffer_words: int, next_words: int, *, threshold: float, minimum: int, maximum: int
-) -> BreakDecision:
-    """Decide whether a chunk of ``buffer_words`` words ends before a sentence of ``next_words`` words.
-
-    >>> decide_break(0.22, 250, 18, threshold=0.5, minimum=200, maximum=1500)
-    'semantic'
-    """
-    if buffer_words + next_words > maximum:
-        return "forced"
-    return "semantic" if similarity < threshold and buffer_words >= minimum else "continue"
-
-
 @dataclass(kw_only=True)
 class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
     """End chunks at changes of topic (`UniversalSemanticParams`).
@@ -147,12 +133,12 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
         threshold, maximum = self.bounds()
         if self.threshold_percentile is not None and len(similarity):
             threshold = float(np.percentile(similarity, self.threshold_percentile))
-        breaks, buffer, minimum = dict[int, BreakDecision](), int(words[counted[:1]].sum()), self.min_words
-        for i, value in zip(counted[1:].tolist(), similarity.tolist(), strict=True):
-            decision = decide_break(value, buffer, int(words[i]), threshold=threshold, minimum=minimum, maximum=maximum)
-            if decision != "continue":
-                breaks[i], buffer = decision, 0
-            buffer += int(words[i])
+        breaks, buffer, minimum = dict[int, str](), int(words[counted[:1]].sum()), self.min_words
+        ahead = zip(counted[1:].tolist(), words[counted[1:]].tolist(), similarity.tolist(), strict=True)
+        for i, size, value in ahead:
+            if buffer + size > maximum or (value < threshold and buffer >= minimum):
+                breaks[i], buffer = "forced" if buffer + size > maximum else "semantic", 0
+            buffer += size
         cuts = cutting.cuts_at(np.array([*breaks], dtype=np.int64), len(units))
         gaps = np.full(len(units) - 1, np.nan)
         gaps[counted[1:] - 1] = 1 - similarity

@@ -188,13 +188,8 @@ def agglomerate_chain(rows: Floats, *, clusters: int = 1, threshold: float = inf
     """Merge the two nearest adjacent runs, by ward, until ``clusters`` remain or none are within ``threshold``.
 
     Returns the cuts, and for each gap the distance of the runs on both sides when they merged or at the end, (n - 1,).
-
     Exact, in O(n (log n + d)): a heap holds the distances of adjacent runs, and a merge changes two of them. Ties go to
     the first in the text.
-
-    >>> cuts, gaps = agglomerate_chain(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), clusters=2)
-    >>> cuts.tolist(), gaps.round(2).tolist()
-    ([0, 2, 3], [0.0, 1.63])
     """
     n = left = len(rows)
     sums = rows.astype(np.float64)  # indexed by the start of a run

@@ -111,11 +111,11 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
         """Find the cheapest segmentation."""
         texts, scale = units.strings(), float(np.log(len(units)))
         lexicon = get_lexicon(self.language, self.connectives)
-        openings, before = [lexicon.opening(text) for text in texts], ["", *texts[:-1]]
         inside = [False, *(units.strength[1:-1] == Strength.WITHIN_SENTENCE).tolist()]
-        starters = list(map(segment_opening, openings, inside, before))
-        is_start = np.array([connective is not None for connective in starters])
-        cut_costs, sizes = np.array(list(map(clause_cut_cost, openings, inside, before))), units.token_counts()
+        judged = list(map(_judge_cut, map(lexicon.opening, texts), inside, ["", *texts[:-1]]))
+        starters, sizes = [opening for opening, _ in judged], units.token_counts()
+        is_start = np.array([opening is not None for opening in starters])
+        cut_costs = np.array([cost for _, cost in judged])
         evidence, weight = costs.evidence(vectors), _SIZE_WEIGHT * scale
         cost = segment_costs(evidence, sizes, is_start, cut_costs * scale, self.target, weight)
         budget = np.array([limits.budget(start) for start in units.edges[:-1].tolist()], dtype=np.int64)
@@ -125,21 +125,16 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
         return Segmentation(cuts, reason=reasons, gaps=1 - neighbor_similarity(vectors), figures={"cost": total})
 
 
-def segment_opening(opening: Connective | None, inside: bool, before: str) -> Connective | None:
-    """Return the strong connective with which a unit starts a segment, or None.
+def _judge_cut(opening: Connective | None, inside: bool, before: str) -> tuple[Connective | None, float]:
+    """Return the strong connective with which a unit starts a segment, if any, and the cost of a cut, in ln(n).
 
     A unit ``inside`` a sentence starts a segment only if the unit before it ends with a semicolon, colon or dash.
     """
-    is_strong = opening is not None and opening.strength == "strong"
-    return opening if is_strong and (not inside or before.rstrip()[-1:] in BREAKS) else None
-
-
-def clause_cut_cost(opening: Connective | None, inside: bool, before: str) -> float:
-    """Return the cost of a cut before a unit, in ln(n): 0 between sentences."""
-    if not inside:
-        return 0.0
-    is_coordinate = before.rstrip()[-1:] in BREAKS or (opening is not None and opening.kind == "conjunction")
-    return _CLAUSE_CUT if is_coordinate else _SUBORDINATE_CUT
+    follows_break = before.rstrip()[-1:] in BREAKS
+    is_strong = opening is not None and opening.strength == "strong" and (follows_break or not inside)
+    is_coordinate = follows_break or (opening is not None and opening.kind == "conjunction")
+    cost = 0.0 if not inside else _CLAUSE_CUT if is_coordinate else _SUBORDINATE_CUT
+    return opening if is_strong else None, cost
 
 
 def segment_costs(

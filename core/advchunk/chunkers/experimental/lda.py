@@ -29,8 +29,7 @@ class LDATopicParams(WindowedParams, LexicalParams):
 
     Latent Dirichlet allocation learns ``num_topics`` topics from the sentences of the document (or of a collection, see
     ``model``) and infers the topic counts of each sentence. The counts of up to ``block_size`` sentences before a gap,
-    plus the prior, give p; those after it give q. The score of the gap is their Jensen-Shannon divergence in bits, from
-    0 for equal blocks to 1 for disjoint ones:
+    plus the prior, give p; those after it give q. The score of the gap is their Jensen-Shannon divergence in bits:
 
         m = (p + q) / 2,   JSD = 1/2 sum_k p_k log2(p_k / m_k) + 1/2 sum_k q_k log2(q_k / m_k)
 
@@ -57,9 +56,8 @@ class LDATopicParams(WindowedParams, LexicalParams):
 
     Parameters
     ----------
-    num_topics : number of topics of a document (of a window, in one of more than ``max_units`` sentences), 2..10,000; a
-        ``model`` has its own. Memory is about 15 bytes * topics * distinct words of each sentence, summed over at most
-        ``max_units`` sentences.
+    num_topics : number of topics of a document (or window), 2..10,000; a ``model`` has its own. Memory is about 15
+        bytes * topics * distinct words of each sentence.
     block_size : number of sentences compared on each side of a gap, >= 1; fewer at the ends of the text.
     divergence_threshold : divergence in bits above which a gap is a boundary with ``rule="threshold"``, 0..1.
     rule : rule for boundaries, "threshold" or "depth".
@@ -73,8 +71,7 @@ class LDATopicParams(WindowedParams, LexicalParams):
         with ``samples * iterations``; ``timeout`` bounds it.
     iterations : number of passes of the sampler over a document's words, >= 4.
     tolerance : maximum rise of the likelihood in the last quarter of the iterations, in nats per word, > 0; beyond it,
-        or if the likelihood is not finite, `NotConverged` is raised and the fallback takes over. None is unlimited:
-        in short texts chance alone moves the likelihood by 0.3 and more (see `topics.train`).
+        `NotConverged` is raised and the fallback takes over. None is unlimited (see `topics.train`).
     seed : seed of the first model, 0..2^32 - 1; see `topics.train` for what else the topics depend on.
     preset : "published", "depth", "topictiling" or "coarse".
     """

@@ -17,12 +17,7 @@ _BLOCK_ROWS = 512
 def cosine_band(words: Terms, reach: int) -> Floats:
     """Return the cosine similarities of the term counts of units less than ``reach`` apart, (reach, n) float32.
 
-    0 where i + d >= n, and for a unit without terms, even with itself.
-
-    >>> from advchunk.text.terms import terms_of
-    >>> cosine_band(terms_of([["cat", "nap"], ["cat"], []]), 2).round(2)
-    array([[1.  , 1.  , 0.  ],
-           [0.71, 0.  , 0.  ]], dtype=float32)
+    They are 0 where i + d >= n, and for a unit without terms, even with itself.
     """
     counts, n = words.counts().astype(np.float32), len(words)
     squares = counts.power(2).sum(axis=1)

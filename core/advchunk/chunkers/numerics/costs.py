@@ -24,11 +24,7 @@ _MIN_SHARED = 0.01  # of spread / n, the level of chance; at this minimum n rows
 
 
 def block_slices(first: Ints) -> Iterator[Block]:
-    """Yield blocks that cover the segments of a `SegmentCost`, in the order of their ends.
-
-    >>> list(block_slices(np.array([0, 0, 1])))
-    [(slice(1, 4, None), slice(0, 3, None))]
-    """
+    """Yield blocks that cover the segments of a `SegmentCost`, in the order of their ends."""
     for low in range(1, len(first) + 1, _BLOCK):
         high = min(low + _BLOCK, len(first) + 1)
         yield slice(low, high), slice(int(first[low - 1]), high - 1)
@@ -73,16 +69,14 @@ def by_blocks(cost: Callable[[Block], Floats]) -> BlockCost:
 def evidence(rows: Floats) -> SegmentCost:
     """Return the negative log evidence, in nats, that the rows of a segment share a mean of their own.
 
-    One-way analysis of variance with random effects, with all parameters estimated from the rows: row = document mean
-    + segment mean + noise. The variance of segment means is estimated by the covariance of neighbors, which nearly
-    always share a segment; the noise is the rest of the spread. With the segment mean integrated out, m rows x cost,
-    up to a constant for each row,
+    One-way analysis of variance with random effects, estimated from the rows: row = document mean + segment mean +
+    noise. The variance of segment means is the covariance of neighbors, which nearly always share a segment; the noise
+    is the rest of the spread. With the segment mean integrated out, m rows x cost, up to a constant for each row,
 
         c/2 ((sum of |x|^2 - |sum of x|^2 / (m + noise/shared)) / noise + ln(1 + m shared/noise))
 
-    c is the effective number of independent coordinates, the number that would give the observed mean squared product
-    of two rows. If a few topics make rows similar, c is too small, which makes the evidence conservative. Prefix sums
-    make a segment O(d), without a Gram matrix. From Searle, Casella & McCulloch 1992, "Variance Components", chapter 3.
+    for c effective coordinates (`effective_coordinates`): too few if a few topics make rows similar, which is
+    conservative. Prefix sums make a segment O(d). From Searle, Casella & McCulloch 1992, "Variance Components".
     """
     n = len(rows)
     rows = deviations(rows.astype(np.float64))
@@ -119,11 +113,7 @@ def effective_coordinates(rows: Floats) -> float:
 def dirichlet(terms: Terms, pseudo: float | Floats) -> SegmentCost:
     """Return the negative log-likelihood of a segment's terms with their distribution integrated out.
 
-    The Dirichlet compound multinomial: for counts n_w with sum N and prior counts ``pseudo`` a_w > 0 with sum A,
-
-        ln G(A) - ln G(N + A) + sum over w of (ln G(n_w + a_w) - ln G(a_w))
-
-    From Eisenstein & Barzilay 2008, "Bayesian Unsupervised Topic Segmentation", EMNLP, section 3.1.
+    This is the Dirichlet compound multinomial of `BayesSegParams`, with prior counts ``pseudo`` a_w > 0.
     """
     from scipy.special import gammaln
 
@@ -139,10 +129,7 @@ def dirichlet(terms: Terms, pseudo: float | Floats) -> SegmentCost:
 def utiyama_isahara(terms: Terms) -> BlockCost:
     """Return the negative log-probability of a segment and its terms, with Laplace's estimator.
 
-    For counts n_w with sum N, in a text of M terms, V of them distinct:
-
-        ln M + sum over w of n_w ln((N + V) / (n_w + 1))
-
+    For counts n_w with sum N, in a text of M terms, V distinct, ln M + sum over w of n_w ln((N + V) / (n_w + 1)).
     From Utiyama & Isahara 2001, "A Statistical Model for Domain-Independent Text Segmentation", ACL, section 3.
     """
     counts, types, length = np.arange(len(terms.ids) + 2.0), len(np.unique(terms.ids)), max(len(terms.ids), 1)
@@ -159,8 +146,7 @@ def _count_cost(
 
     The first occurrence of w has the value ``first_value[w]``; each later one adds ``growth(k, w)`` to the value of the
     occurrence before it, number k from 0. As the start of the segment moves back, n_w grows by 1 at each earlier
-    occurrence. Each new end therefore takes time linear in the occurrences of its terms within reach, plus sums over
-    starts; there is no loop over the vocabulary or over pairs of units.
+    occurrence, so each new end takes time linear in the occurrences of its terms within reach, plus sums over starts.
     """
     n, order = len(terms), np.argsort(terms.ids, kind="stable")
     unit = np.repeat(np.arange(n), np.diff(terms.edges))[order]  # of each occurrence, sorted by term

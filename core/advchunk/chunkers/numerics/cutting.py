@@ -119,10 +119,9 @@ def fewest_segments(sizes: Ints, budget: Ints) -> int:
 
 
 def find_peaks(gaps: Floats, threshold: float = -np.inf, apart: int = 0) -> Ints:
-    """Return the indices of local maxima above ``threshold`` that are more than ``apart`` gaps from each other.
+    """Return the indices of local maxima above ``threshold``; the middle of a plateau is its peak.
 
-    The middle of a plateau is its peak. Peaks are selected from the highest down, ties in text order, unless a selected
-    peak or an end of the text is within ``apart`` gaps.
+    They are selected from the highest down, unless a selected one or an end of the text is within ``apart`` gaps.
 
     >>> gaps = np.array([3.0, 4.0, 4.0, 4.0, 0.0, 2.5, 1.0])
     >>> find_peaks(gaps, 2.0).tolist(), find_peaks(gaps, 2.0, apart=3).tolist()

@@ -1,8 +1,8 @@
 """Evidence of topics in text whose neighboring units are alike whatever its topic.
 
 `costs.evidence` takes the units of a segment for independent, given its topic. Real text is coherent over some 2 to 8
-sentences within a topic, too, which that model takes for more topics. `learn_noise` measures the coherence that is left
-inside the segments found so far, `discounted` discounts the evidence by it, and both alternate until the segments stay.
+sentences within a topic, too. `learn_noise` measures the coherence that is left inside the segments found so far,
+`discounted` discounts the evidence by it, and both alternate until the segments stay.
 """
 
 from collections.abc import Callable, Iterator
@@ -160,8 +160,7 @@ def self_consistent(rows: Floats, sizes: Ints, words: BlockCost) -> tuple[BlockC
     """Return the cost of a segment by its vectors and words, with noise that agrees with the segments it leads to.
 
     The penalty is 2 ln(n) a segment, and half of it in the first round: coherence inside coarse segments may be topics,
-    so the search starts from many. A text of sharp topics is left as it is, and one that drifts becomes coarser. The
-    evidence of the vectors counts .75, that of the words .15: the words of neighbors repeat, too, and both see the same
+    so the search starts from many. The evidence of the vectors counts .75, that of the words .15: both see the same
     topics. Segments are at most 600 units long here, so the time and memory of n units are O(n) after 600 of them.
     ``rows`` are (n, d) unit vectors; of ``sizes`` only the ratios matter; the cost of ``words`` is in nats.
     """

@@ -34,12 +34,7 @@ NO_EDGES = Edges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
 
 def components(n: int, blocks: Iterable[Edges]) -> Ints:
-    """Return the connected components of n nodes: (n,) labels, each the smallest node of its component.
-
-    >>> edges = Edges(np.array([0, 1]), np.array([3, 4]), np.zeros(2))
-    >>> components(5, [edges]).tolist()
-    [0, 1, 2, 0, 1]
-    """
+    """Return the connected components of n nodes: (n,) labels, each the smallest node of its component."""
     from scipy.sparse.csgraph import connected_components
 
     label = np.arange(n, dtype=np.int64)
@@ -107,10 +102,6 @@ def similarity_edges(rows: Floats, threshold: float) -> Edges:
     """Return the pairs of unit rows whose cosine, rounded to six digits, exceeds ``threshold``; it is their weight.
 
     More than a million pairs raise `ConfigurationError`.
-
-    >>> edges = similarity_edges(np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]), 0.7)
-    >>> edges.left.tolist(), edges.right.tolist(), edges.weight.tolist()
-    ([0], [1], [0.8])
     """
     blocks, count = list[Edges](), 0
     for top, cosine in _cosines(rows):

@@ -22,9 +22,8 @@ def segment_labels(
 
 
 def project_labels(labels: Ints, rows: Floats, least: int, *, contiguous: bool) -> Ints:
-    """Give every unit a label, and merge clusters or runs that are too small with the more similar neighbors.
+    """Give every unit a label: noise (-1), and clusters of fewer than ``least`` units, join the run around them.
 
-    Units with label -1, and those of clusters of fewer than ``least`` units, join the run around them (`assign_noise`).
     If ``contiguous``, runs instead of clusters have at least ``least`` units (`merge_short_runs`).
     """
     if contiguous:

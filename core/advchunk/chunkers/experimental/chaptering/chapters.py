@@ -98,9 +98,6 @@ def split_windows(sizes: Ints, max_size: int, overlap: int) -> list[tuple[int, i
     """Return runs of units, each of at most ``max_size``, or of four units if those are larger.
 
     A run repeats up to ``overlap`` of the one before, but at least two units and at most half of it.
-
-    >>> split_windows(np.full(10, 5), 30, 10)
-    [(0, 6), (4, 10)]
     """
     n, total, start = len(sizes), np.r_[0, np.cumsum(sizes)], 0
     windows = list[tuple[int, int]]()
@@ -148,8 +145,7 @@ class Coherence:
     def discard(self, boundaries: Sequence[int], kept: Set[int], threshold: float) -> dict[int, float]:
         """Return the coherence at each boundary (ascending units) within the sections that it divides.
 
-        Boundaries above the threshold are discarded one by one, that with the most coherent sections first, so a wrong
-        one does not hide that the sections beside it belong together. Those in ``kept`` are not.
+        Boundaries above the threshold, except those in ``kept``, are discarded one by one, the most coherent first.
         """
         places, coherence = [0, *boundaries, len(self._sums) - 1], dict[int, float]()
 
