@@ -19,12 +19,9 @@ _MIXES_SECTIONS, _IS_OVER, _SPLITS_CLAIM, _SPLITS_FINDINGS, _IS_OFF, _MERGES = 3
 
 
 class AbstractCosts:
-    """The cost of each chunk of an abstract, and where chunks may end.
+    """The cost of each chunk of an abstract; ``places`` are the units before which a cut is allowed, and the end.
 
-    Attributes
-    ----------
-    places : units before which a cut is allowed, and the end: starts of sections, all units of sections that are cut.
-    starts : the first units of sections.
+    These are all units of sections that are cut, and the ``starts`` of the others.
     """
 
     def __init__(self, params: Params, units: Units, limits: Limits, contexts: ContextBuilder) -> None:

@@ -21,8 +21,8 @@ class BiomedicalAbstractParams(Params):
     ``max_tokens``, or an unsectioned abstract over it, is cut between sentences into windows of about ``target_tokens``
     (250-350 for 325), each of which repeats the end of the previous one. A window keeps a sentence with a statistic and
     the one with its comparator together (`claims.numeric_claims`), unless it would exceed the target by more than 15 %.
-    Nothing is cut within a quantity, a comparison of numbers, or parentheses with a number. Dynamic programming finds
-    the best segmentation: breaking a rule has a cost, and a more important rule outweighs all less important ones.
+    Nothing is cut within a quantity, a comparison of numbers, or parentheses with a number. The best segmentation
+    breaks the least important rules.
 
     A chunk's context is ``[Section]`` and, for the first chunk, ``[Title]``, above ``[Text]``; it counts toward all
     limits. Metadata has ``chunk_id`` ("s0", "s1" ... with sections, else "w0" ...), ``uuid`` (from the parent and the

@@ -9,11 +9,8 @@ import numpy as np
 
 from advchunk.building import sizes
 from advchunk.building.sizes import Limits
-from advchunk.chunkers.base import Chunker, LinearChunker, SegmentingChunker, VectorsChunker
-from advchunk.chunkers.by_size import RecursiveChunker, SlidingWindowChunker
-from advchunk.chunkers.by_topic.optimal import OptimalSemanticChunker
-from advchunk.chunkers.by_topic.threshold import SemanticThresholdChunker
-from advchunk.chunkers.by_topic.universal import UniversalSemanticChunker
+from advchunk.chunkers.base import Chunker, LinearChunker, SegmentingChunker
+from advchunk.chunkers.catalog import chunker_class, cuts_by_embeddings
 from advchunk.chunkers.explanations import Cut, Explanation
 from advchunk.chunkers.numerics import cutting
 from advchunk.chunkers.params import RESOURCE, Params
@@ -105,14 +102,7 @@ _BUILT_IN: Mapping[str, type[SegmentingChunker]] = {
     "section": _SectionChunker,
     "sentence": _SentenceChunker,
 }
-_BY_NAME: Mapping[str, type[SegmentingChunker]] = {
-    **_BUILT_IN,
-    "recursive": RecursiveChunker,
-    "sliding-window": SlidingWindowChunker,
-    "semantic-threshold": SemanticThresholdChunker,
-    "universal-semantic": UniversalSemanticChunker,
-    "optimal-semantic": OptimalSemanticChunker,
-}
+_BY_NAME = (*_BUILT_IN, "recursive", "sliding-window", "semantic-threshold", "universal-semantic", "optimal-semantic")
 
 
 @dataclass(kw_only=True)
@@ -121,16 +111,15 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
 
     Parameters
     ----------
-    levels : the levels, coarsest first; None is "section", a size of a quarter of ``max_tokens`` (or 32, if that is
-        more), and "sentence". A number is the size of recursive chunks, in tokens, 1..max_tokens, smaller than those
-        above. "section" is the text below each of the highest headings, or below lower ones where that is over
-        ``max_tokens``; a single highest heading is the title; without headings, a section ends at the strongest edge of
-        its second half, such as the end of a paragraph. "sentence", the last level, keeps a sentence with the heading
-        above it, and a table or code whole. "document", the first level, is the whole text, flagged ``oversize`` if it
-        is over ``max_tokens``. "recursive", "sliding-window", "semantic-threshold", "universal-semantic" and
-        "optimal-semantic" have their default size, or ``max_tokens`` if that is less. Any other chunker is given as
-        such, if its chunks are contiguous and without overlap; only its decisions count, and resources that it has not
-        been given are those of this chunker.
+    levels : the levels, coarsest first; None is "section", a size of a quarter of ``max_tokens`` (at least 32), and
+        "sentence". A number is the size of recursive chunks, in tokens, 1..max_tokens, smaller than those above.
+        "section" is the text below each of the highest headings, or below lower ones where that is over ``max_tokens``;
+        a single highest heading is the title; without headings, it ends at the strongest edge of its second half.
+        "sentence", the last level, keeps a sentence with the heading above it, and a table or code whole. "document",
+        the first level, is the whole text, flagged ``oversize`` if it is over ``max_tokens``. "recursive",
+        "sliding-window", "semantic-threshold", "universal-semantic" and "optimal-semantic" have their default size, or
+        ``max_tokens`` if that is less. Of any other chunker, with contiguous chunks without overlap, only the decisions
+        count; resources that it has not been given are those of this chunker.
 
     Examples
     --------
@@ -176,12 +165,10 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
     @property
     def granularities(self) -> list[Granularity]:
         """The granularity of each level."""
-        named = [level in tuple(_BUILT_IN) for level in self._levels]
-        last = max((i for i, is_named in enumerate(named) if not is_named), default=-1)
-        kinds: Any = zip(self._levels, named, strict=True)
-        return [
-            kind if is_named else "paragraph" if i == last else "section" for i, (kind, is_named) in enumerate(kinds)
-        ]
+        kinds: list[Any] = [level if level in tuple(_BUILT_IN) else "paragraph" for level in self._levels]
+        for above in [i for i, kind in enumerate(kinds) if kind == "paragraph"][:-1]:
+            kinds[above] = "section"
+        return kinds
 
     def level_chunkers(self) -> list[SegmentingChunker]:
         """Return the chunker of each level."""
@@ -197,7 +184,8 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
         lent: dict[str, Any] = {"tokenizer": counter} | {name: getattr(self, name) for name in shared}
         if isinstance(level, SegmentingChunker):
             return replace(level, **{name: value for name, value in lent.items() if getattr(level, name) is None})
-        cls = RecursiveChunker if isinstance(level, int) else _BY_NAME[level]
+        name = "recursive" if isinstance(level, int) else level
+        cls: Any = _BUILT_IN.get(name) or chunker_class(name)
         if level == "document":
             most = _UNLIMITED
         elif isinstance(level, int):
@@ -206,7 +194,8 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
             most = min(most, cls.max_tokens)
         least = min(self.size("min_tokens"), most)
         lent |= {"include_context": self.include_context, "language": self.language}
-        return cls(max_tokens=most, min_tokens=least, **lent)
+        chunker: SegmentingChunker = cls(max_tokens=most, min_tokens=least, **lent)
+        return chunker
 
     @property
     def embeds(self) -> bool:
@@ -217,8 +206,8 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
     @property
     def _is_lent_embedder(self) -> bool:
         """True if a level given by name cuts by embeddings."""
-        named = (_BY_NAME.get(level, Chunker) for level in self._levels if isinstance(level, str))
-        return any(issubclass(chunker, VectorsChunker) for chunker in named)
+        named = {level for level in self._levels if isinstance(level, str)} - {*_BUILT_IN}
+        return any(map(cuts_by_embeddings, named))
 
     @property
     def counter(self) -> Counter:

@@ -1,7 +1,7 @@
 """Summaries made of the most central sentences, verbatim."""
 
 from collections.abc import Mapping, Sequence
-from heapq import heapify, heappop, heapreplace
+from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -73,12 +73,11 @@ def _cover(
     queue = [(-worth(i), i) for i in range(len(sentences))]
     heapify(queue)
     while queue:
-        highest, i = queue[0]
+        highest, i = heappop(queue)
         current = -worth(i)
         if current > highest:
-            heapreplace(queue, (current, i))
+            heappush(queue, (current, i))
             continue
-        heappop(queue)
         if not current:
             break
         if counter(_join([sentences[k] for k in sorted({*chosen, i})])) <= max_tokens:

@@ -38,8 +38,8 @@ class RuleExtractor:
 
     A name is a run of capitalized words, also around "of" and the like; the first word of a sentence alone counts only
     with a second capital or a digit, as in "COVID-19". A noun phrase is a run of two to four other words between stop
-    words, without adverbs and participles at its ends: of a longer run, the last words. Both are noisy; entities that
-    are mentioned once are best left out. A language without a list of stop words, or without spaces, has names only.
+    words, without adverbs and participles at its ends. Both are noisy: leave out what is mentioned once. A language
+    without a list of stop words, or without spaces, has names only.
     """
 
     language: str = "en"

@@ -30,17 +30,11 @@ def place_leaves(communities: Sequence[Community], leaves: Sequence[Mapping[str,
     return [_finest(mentions, parts) for mentions in leaves]
 
 
-def _finest(mentions: Mapping[str, int], parts: Mapping[int, Mapping[str, int]]) -> int:
-    number = -1
-    while True:
-        votes = Counter[int]()
-        inner = parts.get(number, {})
-        for name, count in mentions.items():
-            if name in inner:
-                votes[inner[name]] += count
-        if not votes:
-            return number
-        number = min(votes, key=lambda part: (-votes[part], part))
+def _finest(mentions: Mapping[str, int], parts: Mapping[int, Mapping[str, int]], number: int = -1) -> int:
+    votes, inner = Counter[int](), parts.get(number, {})
+    for name in mentions.keys() & inner.keys():
+        votes[inner[name]] += mentions[name]
+    return _finest(mentions, parts, min(votes, key=lambda part: (-votes[part], part))) if votes else number
 
 
 def build_tree(
