@@ -248,3 +248,14 @@ def test_the_cost_of_words_is_its_formula(seed, n, reach):
         expected = [word_cost(units, start, end) for start in some_starts]
         assert len(row) == end - first[end - 1]
         assert row[np.array(some_starts) - first[end - 1]] == pytest.approx(expected, abs=1e-9)
+
+
+@given(some, st.integers(1, 60), st.sampled_from([0.0, 0.5, 3.0]), st.booleans())
+def test_the_search_without_a_minimum_is_that_with_one_that_all_segments_reach(seed, n, penalty, vary):
+    rng = np.random.default_rng(seed)
+    table, sizes = rng.integers(0, 3, (n + 1, n)).astype(float), rng.integers(1, 9, n)  # many ties
+    budget = rng.integers(5, 30, n) if vary else np.full(n, 20)
+    rows = lambda first: (table[end, first[end - 1] : end] for end in range(1, n + 1))  # noqa: E731
+    cuts, total = cutting.cheapest_cuts(rows, sizes, budget, penalty=penalty)
+    slow, slow_total = cutting.cheapest_cuts(rows, sizes, budget, penalty=penalty, minimum=1)
+    assert (cuts.tolist(), total) == (slow.tolist(), slow_total)

@@ -1,6 +1,6 @@
 """Choice of cuts from gap scores, segment costs or labels. See `records` for the conventions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -54,6 +54,8 @@ def cheapest_cuts(
     number = min(max(segments or 1, fewest_segments(sizes, budget)), n) if fixed else 1
     if fixed and number == n:  # each unit is a segment
         return np.arange(n + 1), float(sum(row[-1] for row in cost(np.arange(n)))) + n * penalty
+    if not (fixed or minimum) and np.all(budget == budget[0]):
+        return _cheapest_of_any_number(cost, first, penalty)
     best = np.full((number + 1, n + 1), np.inf)
     best[0, 0] = 0.0
     short = np.zeros((number + 1, n + 1), dtype=np.int64)  # segments below the minimum: fewest first, then cheapest
@@ -80,6 +82,26 @@ def cheapest_cuts(
     return np.array(path[::-1], dtype=np.int64), total_cost
 
 
+def _cheapest_of_any_number(cost: SegmentCost, first: Ints, penalty: float) -> tuple[Ints, float]:
+    """Return the cheapest segmentation if all segments that may end at a unit start at or after its ``first`` one."""
+    best, previous = np.zeros(len(first) + 1), [0]
+    for end, (start, value) in enumerate(zip(first.tolist(), cost(first), strict=True), start=1):
+        sums = best[start:end] + value + penalty
+        least = sums.min()
+        choice = int((sums <= least + _RTOL * abs(least)).argmax())
+        best[end] = sums[choice]
+        previous.append(start + choice)
+    return _path(previous), float(best[-1])
+
+
+def _path(previous: Sequence[int]) -> Ints:
+    """Return the cuts of a search that came to each end from a ``previous`` one."""
+    path = [len(previous) - 1]
+    while path[-1]:
+        path.append(previous[path[-1]])
+    return np.array(path[::-1], dtype=np.int64)
+
+
 def cheapest_path(n: int, matrices: Iterable[tuple[Block, Floats]], penalty: float) -> Ints:
     """Return the segmentation of ``cheapest_cuts`` for costs in memory, without limits on the size of segments.
 
@@ -101,10 +123,7 @@ def cheapest_path(n: int, matrices: Iterable[tuple[Block, Floats]], penalty: flo
                 break
             best[ends] = np.where(better, sums[row, choice], best[ends])
             previous[ends] = np.where(better, middle + choice, previous[ends])
-    path = [n]
-    while path[-1]:
-        path.append(int(previous[path[-1]]))
-    return np.array(path[::-1], dtype=np.int64)
+    return _path(previous.tolist())
 
 
 def fewest_segments(sizes: Ints, budget: Ints) -> int:
