@@ -14,12 +14,12 @@ import pytest
 from advchunk import Document, RecursiveChunker, describe
 from advchunk.chunkers.catalog import required_model
 from advchunk.chunkers.graphrag import communities as leiden
-from advchunk.chunkers.graphrag.chat import parse_extraction
+from advchunk.chunkers.graphrag.chat import _within_bounds, parse_extraction
 from advchunk.chunkers.graphrag.chunker import GraphRAGChunker
 from advchunk.chunkers.graphrag.communities import detect_hierarchy
 from advchunk.chunkers.graphrag.extraction import LeafText, RuleExtractor
 from advchunk.chunkers.graphrag.graph import Extraction, Mention, Relation, build_graph, canonical_name
-from advchunk.errors import ConfigurationError
+from advchunk.errors import BadModelOutput, ConfigurationError
 from advchunk.models.chat import Budget, as_chat
 from advchunk.records import Span
 from advchunk.text.sentences import sentences
@@ -358,6 +358,15 @@ def test_rules_extract_where_no_name_of_a_model_is_in_the_text(caplog):
     assert statuses == {"failed: BadModelOutput"}
     assert "names that are in the text" in caplog.text
     assert {*corpus.graph.entities} == {*GraphRAGChunker(max_tokens=16).chunk_corpus(DOCUMENTS).graph.entities}
+
+
+def test_an_answer_that_is_too_long_or_too_deep_is_refused(caplog):
+    long = json.dumps({"entities": [{"name": f"Ann {i}"} for i in range(3000)]})
+    corpus = GraphRAGChunker(llm=lambda _: long, attempts=1).chunk_corpus(DOCUMENTS[:1])
+    assert {leaf.extraction.status for leaf in corpus.leaves["sea"]} == {"failed: BadModelOutput"}
+    assert "an answer must have at most 32,768 characters" in caplog.text
+    with pytest.raises(BadModelOutput, match=r"an answer must not be nested that deeply, got '\[\[\["):
+        _within_bounds(str, "[" * 10_000)
 
 
 def test_entities_by_rules_need_two_mentions_beside_those_of_a_model():

@@ -23,6 +23,7 @@ _T = TypeVar("_T")
 
 GRAPHRAG_VERSION: Final = "graphrag-1"  # of the prompts; part of the cache key of answers
 _MAX_ANSWER = 2048  # tokens
+_MAX_CHARACTERS = 16 * _MAX_ANSWER  # of an answer; parsing one of these takes some .2 s at most
 _MAX_NAME, _MAX_DESCRIPTION, _MAX_REPORT = 120, 400, 20_000  # characters
 _MAX_STRENGTH = 10
 _WORDS_PER_TOKEN = 0.7
@@ -55,7 +56,19 @@ class Asker:
         """Ask until ``parse`` takes the JSON of an answer: it raises `BadModelOutput`."""
         settings = _MAX_ANSWER, self.temperature, self.seed, GRAPHRAG_VERSION
         request = ChatRequest(messages, json.dumps(schema), *settings)
-        return usable_answer(self.chat, request, lambda answer: parse(json.loads(answer)), self.attempts)
+        return usable_answer(self.chat, request, partial(_within_bounds, parse), self.attempts)
+
+
+def _within_bounds(parse: Callable[[Any], _T], answer: str) -> _T:
+    """Parse the JSON of an answer; raise `BadModelOutput` for one that is far longer than asked for, or too deep."""
+    if len(answer) > _MAX_CHARACTERS:
+        msg = f"an answer must have at most {_MAX_CHARACTERS:,} characters, got {len(answer):,}"
+        raise BadModelOutput(msg)
+    try:
+        return parse(json.loads(answer))
+    except RecursionError:
+        msg = f"an answer must not be nested that deeply, got {answer[:80]!r}"
+        raise BadModelOutput(msg) from None
 
 
 @dataclass(frozen=True)
