@@ -259,3 +259,10 @@ def test_the_search_without_a_minimum_is_that_with_one_that_all_segments_reach(s
     cuts, total = cutting.cheapest_cuts(rows, sizes, budget, penalty=penalty)
     slow, slow_total = cutting.cheapest_cuts(rows, sizes, budget, penalty=penalty, minimum=1)
     assert (cuts.tolist(), total) == (slow.tolist(), slow_total)
+
+
+def test_time_does_not_grow_with_the_square_of_how_often_units_repeat_a_word():
+    def process(words):
+        list(costs.utiyama_isahara(words).blocks(np.maximum(np.arange(len(words)) - 99, 0)))
+
+    check_growth(process, lambda times: terms_of([["cat"] * times] * 400), 10)

@@ -118,12 +118,16 @@ def dirichlet(terms: Terms, pseudo: float | Floats) -> SegmentCost:
     from scipy.special import gammaln
 
     prior = np.broadcast_to(np.asarray(pseudo, dtype=np.float64), max(terms.size, 1))
-    counts, mass = np.arange(len(terms.ids) + 1), prior.sum()
+    counts, mass, least = np.arange(len(terms.ids) + 1), prior.sum(), gammaln(prior)
 
-    def growth(before: Ints, term: Ints) -> Floats:
-        return np.asarray(np.log1p(1 / (prior[term] + before)))
+    def value(count: Ints, term: Ints) -> Floats:
+        return np.asarray(gammaln(count + prior[term]) - least[term])
 
-    return _count_cost(terms, np.log(prior), growth, gammaln(counts + mass) - gammaln(mass))
+    table = value(counts, np.zeros_like(counts))
+    is_uniform = bool(np.all(prior == prior[0]))
+    return _count_cost(
+        terms, (lambda count, _: table[count]) if is_uniform else value, gammaln(counts + mass) - gammaln(mass)
+    )
 
 
 def utiyama_isahara(terms: Terms) -> BlockCost:
@@ -132,47 +136,50 @@ def utiyama_isahara(terms: Terms) -> BlockCost:
     For counts n_w with sum N, in a text of M terms, V distinct, ln M + sum over w of n_w ln((N + V) / (n_w + 1)).
     From Utiyama & Isahara 2001, "A Statistical Model for Domain-Independent Text Segmentation", ACL, section 3.
     """
-    counts, types, length = np.arange(len(terms.ids) + 2.0), len(np.unique(terms.ids)), max(len(terms.ids), 1)
-    value = np.diff(counts * np.log1p(counts))
-    price = np.log(length) + counts[:-1] * np.log(np.maximum(counts[:-1] + types, 1))
-    steps = np.diff(value)
-    return _count_cost(terms, np.full(terms.size, value[0]), lambda before, _: steps[before], price)
+    counts, types, length = np.arange(len(terms.ids) + 1.0), len(np.unique(terms.ids)), max(len(terms.ids), 1)
+    table = counts * np.log1p(counts)
+    price = np.log(length) + counts * np.log(np.maximum(counts + types, 1))
+    return _count_cost(terms, lambda count, _: table[count], price)
 
 
-def _count_cost(
-    terms: Terms, first_value: Floats, growth: Callable[[Ints, Ints], Floats], length_cost: Floats
-) -> BlockCost:
-    """Return ``length_cost[N] - sum over w of value(w, n_w)`` as the cost of a segment of N terms with counts n_w.
+def _count_cost(terms: Terms, value: Callable[[Ints, Ints], Floats], length_cost: Floats) -> BlockCost:
+    """Return ``length_cost[N] - sum over w of value(n_w, w)`` as the cost of a segment of N terms with counts n_w.
 
-    The first occurrence of w has the value ``first_value[w]``; each later one adds ``growth(k, w)`` to the value of the
-    occurrence before it, number k from 0. As the start of the segment moves back, n_w grows by 1 at each earlier
-    occurrence, so each new end takes time linear in the occurrences of its terms within reach, plus sums over starts.
+    As the start of the segment moves back, n_w grows at each unit with w. Each new end therefore takes time linear in
+    the units within reach that have one of its terms, plus sums over starts, however often a unit repeats a term.
     """
-    n, order = len(terms), np.argsort(terms.ids, kind="stable")
-    unit = np.repeat(np.arange(n), np.diff(terms.edges))[order]  # of each occurrence, sorted by term
-    key = terms.ids[order] * n + unit
-    position = np.empty(len(order), dtype=np.int64)
-    position[order] = np.arange(len(order))
+    n = len(terms)
+    units = np.repeat(np.arange(n), np.diff(terms.edges))
+    key, count = np.unique(
+        terms.ids * n + units, return_counts=True
+    )  # an entry for each term of a unit, sorted by term
+    term, unit = key // n, key % n
+    total = np.r_[0, np.cumsum(count)]
+    by_unit = np.argsort(unit, kind="stable")
+    bounds = np.r_[0, np.cumsum(np.bincount(unit, minlength=n))]
 
     def start() -> Callable[[Block], Floats]:
-        value = np.zeros(n)
+        kept = np.zeros(n)
 
         def values(block: Block) -> Floats:
             ends, starts = block
-            height, width = ends.stop - ends.start, starts.stop - starts.start
-            edges = terms.edges[ends.start - 1 : ends.stop]
-            new, rows = slice(edges[0], edges[-1]), np.arange(height)
-            row, ids = np.repeat(rows, np.diff(edges)), terms.ids[new]
-            earlier = position[new] - np.searchsorted(key, ids * n + starts.start)  # occurrences within reach
-            before = np.arange(earlier.sum()) - np.repeat(np.cumsum(earlier) - earlier, earlier)
-            start = unit[np.repeat(position[new] - 1, earlier) - before] - starts.start
-            index, more = np.repeat(row, earlier) * width + start, growth(before, np.repeat(ids, earlier))
+            height, width, rows = ends.stop - ends.start, starts.stop - starts.start, np.arange(ends.stop - ends.start)
+            own = bounds[ends.start - 1 : ends.stop]
+            new, row = by_unit[own[0] : own[-1]], np.repeat(rows, np.diff(own))
+            earlier = new - np.searchsorted(key, term[new] * n + starts.start)  # entries of the same term within reach
+            entry = np.repeat(new, earlier)
+            place = entry - 1 - np.arange(len(entry)) + np.repeat(np.cumsum(earlier) - earlier, earlier)
+            before, size, ids = total[entry], count[entry], term[entry]
+            far, near = before - total[place], before - total[place + 1]  # occurrences with and without that place
+            more = value(far + size, ids) - value(far, ids) - (value(near + size, ids) - value(near, ids))
+            index = np.repeat(row, earlier) * width + unit[place] - starts.start
             added = np.bincount(index, more, height * width).astype(np.float64).reshape(height, width)
-            added[rows, rows - height] += np.bincount(row, first_value[ids], height)
+            added[rows, rows - height] += np.bincount(row, value(count[new], term[new]), height)
             added = np.cumsum(added[:, ::-1], axis=1)[:, ::-1]
-            added[0] += value[starts]
+            added[0] += kept[starts]
             sums = np.add.accumulate(added, axis=0, out=added)
-            value[starts] = sums[-1]
+            kept[starts] = sums[-1]
+            edges = terms.edges[ends.start - 1 : ends.stop]
             return np.asarray(length_cost[edges[1:, None] - terms.edges[starts]] - sums)
 
         return values
