@@ -266,3 +266,14 @@ def test_time_does_not_grow_with_the_square_of_how_often_units_repeat_a_word():
         list(costs.utiyama_isahara(words).blocks(np.maximum(np.arange(len(words)) - 99, 0)))
 
     check_growth(process, lambda times: terms_of([["cat"] * times] * 400), 10)
+
+
+def test_time_grows_with_units_without_tokens():
+    def process(n):
+        x, none, budget = np.ones((n, 2)), np.zeros(n, dtype=np.int64), np.full(n, 20)
+        cuts, _ = cutting.cheapest_cuts(costs.evidence(x), none, budget, penalty=1.0)
+        assert np.diff(cuts).max() == 20
+        cuts, _ = cutting.cheapest_cuts(costs.evidence(x), none, budget, segments=3)
+        assert len(cuts) == n // 20 + 1
+
+    check_growth(process, lambda n: n, 1000)

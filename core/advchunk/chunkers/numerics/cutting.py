@@ -39,7 +39,7 @@ def cheapest_cuts(
     """Return the segmentation that minimizes the summed cost plus ``penalty`` per segment, and its total cost.
 
     It is the exact optimum; ties go to the longest last segment. Size limits are part of the search and make it faster:
-    O(n m d) for segments of at most m units.
+    O(n m d) for segments of at most m units, no more than the tokens of the largest budget.
 
     Parameters
     ----------
@@ -49,7 +49,8 @@ def cheapest_cuts(
     """
     n = len(sizes)
     total = np.r_[0, np.cumsum(sizes)]
-    first = np.minimum(np.searchsorted(total, total[1:] - budget.max()), np.arange(n))
+    furthest = np.maximum(np.arange(n) - _most_units(budget) + 1, 0)
+    first = np.clip(np.searchsorted(total, total[1:] - budget.max()), furthest, np.arange(n))
     fixed = segments is not None
     number = min(max(segments or 1, fewest_segments(sizes, budget)), n) if fixed else 1
     if fixed and number == n:  # each unit is a segment
@@ -126,10 +127,16 @@ def cheapest_path(n: int, matrices: Iterable[tuple[Block, Floats]], penalty: flo
     return _path(previous.tolist())
 
 
+def _most_units(budget: Ints) -> int:
+    """Return the most units of a segment: where units have no tokens, these do not limit it."""
+    return max(int(budget.max()), 1)
+
+
 def fewest_segments(sizes: Ints, budget: Ints) -> int:
     """Return the minimum number of segments within the budget."""
     total, n = np.r_[0, np.cumsum(sizes)], len(sizes)
-    furthest = np.maximum(np.searchsorted(total, total[:-1] + budget, "right") - 1, np.arange(1, n + 1))
+    ends = np.arange(1, n + 1)
+    furthest = np.clip(np.searchsorted(total, total[:-1] + budget, "right") - 1, ends, ends + _most_units(budget) - 1)
     furthest = np.maximum.accumulate(furthest)  # a segment may end early so that the next has a larger budget
     end = count = 0
     while end < n:
