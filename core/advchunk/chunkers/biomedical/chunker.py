@@ -101,8 +101,9 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
             for start in costs.places[i - 1 :: -1]:
                 if options and costs.tokens(start, end) > self.max_tokens:
                     break
-                if not options or costs.size(start, end) <= self.max_tokens:  # between two places everything fits
-                    options.append((best[start] + costs.cost(start, end), start))
+                size = costs.size(start, end)
+                if not options or size <= self.max_tokens:  # between two places everything fits
+                    options.append((best[start] + costs.cost(start, end, size), start))
             best[end], previous[end] = min(options)
         cuts = [len(units)]
         while cuts[-1]:
