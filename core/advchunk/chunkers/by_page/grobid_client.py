@@ -15,8 +15,7 @@ from typing import Any, TypeAlias
 from advchunk.engine.threads import run_coroutine
 from advchunk.errors import BadModelOutput, ModelUnavailable, first_line, import_extra, require
 from advchunk.models.atomic import open_atomic
-from advchunk.models.connection import is_plain_url
-from advchunk.models.retrying import TransientError, retry_after, retrying
+from advchunk.models.connection import TransientError, is_plain_url, retry_after, retrying
 from advchunk.readers.encodings import decode
 from advchunk.readers.magic import require_pdf
 from advchunk.readers.papers import tei

@@ -150,22 +150,12 @@ def _count_cost(terms: Terms, value: Callable[[Ints, Ints], Floats], length_cost
     """
     n = len(terms)
     units = np.repeat(np.arange(n), np.diff(terms.edges))
-    key, count = np.unique(
-        terms.ids * n + units, return_counts=True
-    )  # an entry for each term of a unit, sorted by term
+    # An entry for each term of a unit, sorted by term.
+    key, count = np.unique(terms.ids * n + units, return_counts=True)
     term, unit = key // n, key % n
     total = np.r_[0, np.cumsum(count)]
     by_unit = np.argsort(unit, kind="stable")
     bounds = np.r_[0, np.cumsum(np.bincount(unit, minlength=n))]
-
-    def value_of(term: int, height: int, starts: slice) -> Floats:
-        """Return what a term adds at each of the last ends of a block, by its counts: (ends, starts)."""
-        places = unit[slice(*np.searchsorted(key, [term * n + starts.start, term * n + starts.stop]))] - starts.start
-        count = np.r_[0, np.cumsum(np.bincount(places, minlength=starts.stop - starts.start))]
-        grown = growth(np.arange(max(len(places) - 1, 0)), np.full(max(len(places) - 1, 0), term))
-        value = np.r_[0.0, np.cumsum(first_value[term] + np.r_[0.0, np.cumsum(grown)])]
-        inside = value[np.maximum(count[-height - 1 :, None] - count[:-1], 0)]
-        return np.asarray(np.diff(inside, axis=0))
 
     def start() -> Callable[[Block], Floats]:
         kept = np.zeros(n)
