@@ -1,15 +1,11 @@
 """The harness: what it measures of a candidate, how it matches sizes, and who it says is better."""
 
 import json
-import os
-import pickle
 import re
-import signal
 import subprocess
 import sys
 from dataclasses import replace
 from itertools import pairwise
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -225,10 +221,7 @@ def test_chunks_of_any_splitter_get_vectors(task):
         for chunk, other in zip(several, own, strict=True):
             np.testing.assert_array_equal(chunk.rows, other.rows)
     sized = SizeMatched("even", even_split_candidate, 30)
-    matched, calibrated = (
-        sized.calibrate(task),
-        pickle.loads(pickle.dumps(with_vectors(sized, "units"))).calibrate(task),
-    )
+    matched, calibrated = sized.calibrate(task), with_vectors(sized, "units").calibrate(task)
     assert (calibrated.label, calibrated.settings) == ("even, units", matched.settings)
 
 
@@ -384,44 +377,6 @@ def scores(result):
     return {name: data[name] for name in data if name not in ("chunking_cost", "indexing_cost")}
 
 
-def several():
-    return [
-        size_matched("recursive", 40), size_matched("optimal-semantic", 40, vectors="context"),
-        candidate("semantic-threshold", max_tokens=40), external("lambda", lambda text: [text]), external("pickles", str.splitlines),
-    ]  # fmt: skip
-
-
-def test_other_processes_say_the_same(task, tmp_path):
-    labels = []
-    alone = evaluate(several(), task)
-    beside = evaluate(several(), task, processes=2, store=tmp_path, progress=labels.append)
-    assert [scores(result) for result in alone] == [scores(result) for result in beside]
-    assert [result.chunking_cost.tokens for result in alone] == [result.chunking_cost.tokens for result in beside]
-    assert labels == [
-        "recursive",
-        "optimal-semantic, context",
-        "semantic-threshold, max_tokens=40",
-        "pickles",
-        "lambda (in this process, since it cannot be pickled)",
-    ]
-    assert len(list(tmp_path.glob("*.json"))) == 3 == len(list(tmp_path.iterdir()))
-    again = evaluate(several()[:3], task, processes=2, store=tmp_path, progress=labels.append)
-    assert [result.to_dict() for result in again] == [result.to_dict() for result in beside[:3]]
-    assert len(labels) == 5
-
-
-def test_a_trial_that_does_not_pickle_runs_here(task):
-    labels = []
-    own = replace(task, embedder=lambda texts: default_embedder().embed(texts))
-    results = evaluate([candidate("recursive"), candidate("sliding-window")], own, processes=2, progress=labels.append)
-    assert [scores(result) for result in results] == [
-        scores(run(candidate(name), task)) for name in ("recursive", "sliding-window")
-    ]
-    assert labels == [
-        f"{name} (in this process, since it cannot be pickled)" for name in ("recursive", "sliding-window")
-    ]
-
-
 def test_splitters_of_a_library_with_one_fingerprint_have_results_of_their_own(task):
     splitters = {"words": str.split, "whole": lambda text: [text]}
     made = [external(label, split, fingerprint="library 1.0") for label, split in splitters.items()]
@@ -429,23 +384,8 @@ def test_splitters_of_a_library_with_one_fingerprint_have_results_of_their_own(t
     assert len(whole.tokens) == len(task.documents) < len(words.tokens)
 
 
-def test_functions_of_a_notebook_run_in_this_process(task, monkeypatch):
-    def halves(text):
-        return [text[: len(text) // 2], text[len(text) // 2 :]]
-
-    notebook, labels = ModuleType("__main__"), []
-    monkeypatch.setitem(sys.modules, "__main__", notebook)
-    halves.__module__, halves.__qualname__, notebook.halves = "__main__", "halves", halves
-    evaluate([external("one", halves), external("other", halves)], task, processes=2, progress=labels.append)
-    assert labels == [f"{name} (in this process, since it cannot be pickled)" for name in ("one", "other")]
-
-
 def unfit(text):
     raise MissingExtra(text[:1], "peers")
-
-
-def killed(_):
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def unfit_for_one(text):
@@ -454,13 +394,10 @@ def unfit_for_one(text):
     return [text]
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_a_candidate_that_fails_on_one_document_is_listed_and_others_are_not_affected(
-    task, processes, tmp_path, caplog
-):
+def test_a_candidate_that_fails_on_one_document_is_listed_and_others_are_not_affected(task, tmp_path, caplog):
     bad = [external("swaps", str.swapcase), external("needs", unfit), external("fails", unfit_for_one)]
     candidates = [bad[0], candidate("recursive"), bad[1], candidate("recursive", max_tokens=40), bad[2]]
-    results = evaluate(candidates, task, processes=processes, store=tmp_path)
+    results = evaluate(candidates, task, store=tmp_path)
     assert [result.label for result in results] == ["recursive", "recursive, max_tokens=40"]
     swaps, needs, fails = results.failures
     assert swaps.label == "swaps"
@@ -471,12 +408,6 @@ def test_a_candidate_that_fails_on_one_document_is_listed_and_others_are_not_aff
     assert [path.suffix for path in tmp_path.iterdir()] == [".json"] * 2
     rows = compare(results, "recursive")
     assert "| fails | ZeroDivisionError: , in document 1 ('1.md') |" in as_markdown(rows, failures=results.failures)
-
-
-def test_a_process_that_dies_fails_its_candidate_alone(task):
-    results = evaluate([external("killed", killed), candidate("recursive")], task, processes=2)
-    assert [result.label for result in results] == ["recursive"]
-    assert [(failure.label, failure.reason[:16]) for failure in results.failures] == [("killed", "its process died")]
 
 
 def test_an_embedder_that_fails_is_an_error_and_no_fault_of_the_candidates(task):

@@ -28,7 +28,7 @@ from advchunk.evaluation import (
     synthetic,
 )
 from advchunk.evaluation.comparison import harness
-from advchunk.evaluation.comparison.baselines import Tree, auto_merging, parent_documents, sentence_windows
+from advchunk.evaluation.comparison.baselines import Tree, auto_merging, sentence_windows
 from advchunk.evaluation.comparison.comparisons import leaders
 from advchunk.evaluation.comparison.harness import run
 from advchunk.evaluation.comparison.index import ChunkIndex
@@ -109,7 +109,7 @@ def test_chunks_of_another_splitter_have_places(task):
         ]
 
     shared = harness.ChunkedTask.of(Candidate("halves", halves, "external"), task)
-    middles = shared._index.positions.middles.tolist()
+    middles = shared.index.positions.middles.tolist()
     assert all(second > 2 * first > 0 for first, second in zip(middles[::2], middles[1::2], strict=True))
 
 
@@ -236,12 +236,6 @@ def test_stored_results_are_told_apart_by_their_search(task, tmp_path):
     assert replace(task, language="de").digest != task.digest
 
 
-def test_other_processes_rank_alike(task):
-    made = [*searches_of(candidate("recursive", max_tokens=30), SEARCHES), auto_merging(20), parent_documents(60)]
-    alone, beside = (evaluate(made, task, processes=processes) for processes in (1, 2))
-    assert [result.recall.tolist() for result in alone] == [result.recall.tolist() for result in beside]
-
-
 def test_what_cannot_be_chunked_fails_in_all_searches(task):
     def fail(_):
         raise ZeroDivisionError
@@ -325,15 +319,6 @@ def test_small_chunks_are_replaced_by_what_holds_more_than_half_of_them():
     assert tree.merge([(4, 0.9), (6, 0.6), (5, 0.5)]) == [(1, 0.7), (6, 0.6)]
     assert tree.merge([(3, 0.9), (5, 0.5)]) == [(1, pytest.approx(0.7))]  # 4 is between them
     assert tree.merge([(3, 0.9), (4, 0.9), (6, 0.5), (7, 0.3)]) == [(0, pytest.approx(0.65))]
-
-
-@pytest.mark.parametrize(
-    ("call", "rule"),
-    [],
-)
-def test_baselines_that_cannot_be_are_refused(call, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        call()
 
 
 def test_auto_merging_is_for_vectors(task):

@@ -71,12 +71,10 @@ _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
 @_option("--baseline", metavar="NAME", default="recursive", help="Method to compare with.")
 @_option("--metric", metavar="NAME", default="recall", help="Metric to compare.")
 @_option("-k", metavar="CHUNKS", type=_AT_LEAST_1, default=5, help="Chunks retrieved for the scores at fixed k.")
-@_option("--processes", metavar="N", type=_AT_LEAST_1, default=1, help="Number of parallel processes.")
 @_option("-o", "--out", metavar="DIR", help="Write a report in Markdown, and results that later runs reuse.")
 def evaluate_command(
     data: str, embedder: str | None, seed: int, quiet: bool, chunkers: str, variants: Sequence[str], vectors: str, mean: int,  # noqa: E501
-    searches: str, published: bool, baseline: str, metric: Any, processes: int, out: str | None,
-    **settings: Any,
+    searches: str, published: bool, baseline: str, metric: Any, out: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Compare methods on your documents.
 
@@ -111,7 +109,7 @@ def evaluate_command(
         store = Path(out) / "outcomes" if out else None
         number = count(1)
         progress = lambda label: log(f"{next(number)} of {len(candidates)}: {label}")  # noqa: E731
-        outcomes = evaluation.evaluate(candidates, task, processes=processes, store=store, progress=progress)
+        outcomes = evaluation.evaluate(candidates, task, store=store, progress=progress)
         labels = [candidate.label for candidate in candidates_of(baseline, {}, ways[:1], vectors=vectors)]
         rows = evaluation.compare_by_kind(outcomes, labels, metric)
         _, source = _data_paths(data)
@@ -149,7 +147,6 @@ def evaluate_command(
     help="Ways of search to choose from: all, or a comma-separated list of dense, lexical, hybrid, dense+neighbors ...",
 )  # fmt: skip
 @_language
-@_option("--processes", metavar="N", type=_AT_LEAST_1, default=1, help="Number of parallel processes.")
 @format_option
 def recommend_command(
     folder: str, quiet: bool, questions: str | None, chunkers: str, searches: str, form: str, **settings: Any

@@ -160,7 +160,6 @@ def recommend(
     number: int = 500,
     characters: int = 500_000,
     seed: int = 0,
-    processes: int = 1,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Recommendation:
     """Evaluate each chunker at each size, with each kind of vectors and of search, and recommend an option.
@@ -186,7 +185,7 @@ def recommend(
         each.
     budget, number : tokens retrieved per question, >= 1; questions to make, >= 2.
     characters : of documents to use, >= 1; the others are dropped at random, those without questions first.
-    processes, progress : see `evaluate`.
+    progress : see `evaluate`.
 
     Raises
     ------
@@ -204,7 +203,7 @@ def recommend(
     asked = tuple(q for q in questions if names.issuperset(name for name, _ in q.references))
     task = EvaluationTask(tuple(sample), asked, embedder, budget=budget, budgets=(budget,), language=language)
     made = [option.candidate(embedder) for option in options]
-    results = evaluate(made, task, processes=processes, progress=progress)
+    results = evaluate(made, task, progress=progress)
     require(len(results) > 0, "an option must have a result", [failure.reason for failure in results.failures][:1])
     option, rows = _choose(dict(zip([option.label for option in options], options, strict=True)), results, metric)
     number_asked = int(np.isfinite(getattr(results[0], metric)).sum())
