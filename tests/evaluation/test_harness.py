@@ -36,7 +36,7 @@ from advchunk.evaluation.comparison import candidates
 from advchunk.evaluation.comparison.candidates import even_split_candidate, match_size, mean_tokens
 from advchunk.evaluation.comparison.comparisons import group_by_kind
 from advchunk.evaluation.comparison.harness import Result, run
-from advchunk.evaluation.comparison.tables import as_rows
+from advchunk.evaluation.comparison.report import as_rows
 from advchunk.models.counters import as_counter
 from advchunk.models.static import default_embedder
 from advchunk.retrieval import add_vectors

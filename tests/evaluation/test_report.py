@@ -13,7 +13,7 @@ from advchunk import ConfigurationError, Document, Span
 from advchunk.evaluation import EvaluationTask, Question, Reference, as_markdown, compare, compare_by_kind
 from advchunk.evaluation.comparison import report
 from advchunk.evaluation.comparison.harness import Result
-from advchunk.evaluation.comparison.tables import as_rows
+from advchunk.evaluation.comparison.report import as_rows
 from advchunk.evaluation.metrics.metering import RunCost
 
 QUESTIONS = 40

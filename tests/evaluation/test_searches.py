@@ -28,7 +28,7 @@ from advchunk.evaluation import (
     synthetic,
 )
 from advchunk.evaluation.comparison import harness
-from advchunk.evaluation.comparison.baselines import Tree, auto_merging, sentence_windows
+from advchunk.evaluation.comparison.baselines import auto_merging, merge, sentence_windows
 from advchunk.evaluation.comparison.comparisons import leaders
 from advchunk.evaluation.comparison.harness import run
 from advchunk.evaluation.comparison.index import ChunkIndex
@@ -313,12 +313,11 @@ def test_small_chunks_are_replaced_by_what_holds_more_than_half_of_them():
     #       0
     #   1       2
     #  3 4 5   6 7
-    parents = {1: 0, 2: 0, 3: 1, 4: 1, 5: 1, 6: 2, 7: 2}
-    tree = Tree(parents, {0: [1, 2], 1: [3, 4, 5], 2: [6, 7]})
-    assert tree.merge([(3, 0.9), (6, 0.5)]) == [(3, 0.9), (6, 0.5)]
-    assert tree.merge([(4, 0.9), (6, 0.6), (5, 0.5)]) == [(1, 0.7), (6, 0.6)]
-    assert tree.merge([(3, 0.9), (5, 0.5)]) == [(1, pytest.approx(0.7))]  # 4 is between them
-    assert tree.merge([(3, 0.9), (4, 0.9), (6, 0.5), (7, 0.3)]) == [(0, pytest.approx(0.65))]
+    parents = [-1, 0, 0, 1, 1, 1, 2, 2]
+    assert merge([(3, 0.9), (6, 0.5)], parents) == [(3, 0.9), (6, 0.5)]
+    assert merge([(4, 0.9), (6, 0.6), (5, 0.5)], parents) == [(1, 0.7), (6, 0.6)]
+    assert merge([(3, 0.9), (5, 0.5)], parents) == [(1, pytest.approx(0.7))]  # 4 is between them
+    assert merge([(3, 0.9), (4, 0.9), (6, 0.5), (7, 0.3)], parents) == [(0, pytest.approx(0.65))]
 
 
 def test_auto_merging_is_for_vectors(task):

@@ -13,9 +13,9 @@ from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.comparison.candidates import Candidate, candidate, search_label
 from advchunk.evaluation.comparison.comparisons import Comparison, compare
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result, evaluate
-from advchunk.evaluation.comparison.tables import as_rows, read_template
+from advchunk.evaluation.comparison.report import as_rows, read_template
 from advchunk.evaluation.comparison.task import EvaluationTask
-from advchunk.evaluation.data.held_out import held_out_questions
+from advchunk.evaluation.data.dataset import held_out_questions
 from advchunk.evaluation.data.questions import Question
 from advchunk.evaluation.metrics.table import check_metric, metrics
 from advchunk.records import Document
