@@ -12,13 +12,18 @@ from typing import Any, get_args
 
 import click
 
-from advchunk.cli.common import exit_on_termination, report_errors
 from advchunk.cli.files import open_output
 from advchunk.cli.indexing import METHOD, make_reader, read_files
-from advchunk.cli.options import ChunkerCommand, budget_option, chunker_options, method_option
+from advchunk.cli.options import (
+    ChunkerCommand,
+    budget_option,
+    chunker_options,
+    exit_on_termination,
+    method_option,
+    report_errors,
+)
 from advchunk.errors import require
 from advchunk.readers import formats
-from advchunk.readers.writing import Content
 from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.index_file import is_index
 from advchunk.retrieval.library import Library
@@ -61,8 +66,8 @@ _to_json = partial(json.dumps, ensure_ascii=False)
 @chunker_options(context=True)
 def ask_command(
     files: tuple[str, ...], question: str, budget: int, form: str, order: PassageOrder, min_tokens: int,
-    max_passages: int | None, whole_chunks: bool, mode: SearchMode | None, index: str | None, color: bool | None, method: str,  # noqa: E501
-    pairs: tuple[str, ...], fallback: str | None, experimental: bool, encoding: str | None, content: Content, hidden: bool, **options: Any,  # noqa: E501
+    max_passages: int | None, whole_chunks: bool, mode: SearchMode | None, index: str | None, color: bool | None,
+    method: str, **options: Any,
 ) -> None:  # fmt: skip
     """Print the passages of files that answer a question.
 
@@ -83,9 +88,7 @@ def ask_command(
         _check_arguments(files, question, index)
         rule = "--whole-chunks must be used without --min-tokens and --max-passages"
         require(not (whole_chunks and (min_tokens or max_passages)), rule, min_tokens or max_passages)
-    reader, resources = make_reader(
-        method, pairs, fallback, experimental, (encoding, content, hidden), options, mode != "lexical"
-    )
+    reader, resources = make_reader(method, options, embeds=mode != "lexical")
     resources["cutter"] = PassageCutter(min_tokens=min_tokens, max_passages=max_passages)
     language = options.get("language")
     with report_errors(), exit_on_termination():
@@ -122,9 +125,7 @@ def _check_arguments(files: Sequence[str], question: str, index: str | None) -> 
 
 
 def _word_filter(question: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a word is one of the question, or another form of it: half of their pieces
-    are equal.
-    """
+    """Return a function that says if a word is of the question, or has half the pieces of one."""
     asked = [own for own in map(word_terms, query_words(question)) if own.stem]
 
     def is_asked(word: str) -> bool:

@@ -4,22 +4,29 @@ import json
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import fields
 from functools import partial
-from typing import IO, Any
+from typing import Any
 
 import click
 
 from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.chunkers.sources import NameSet, SourceChunker, SourceRun, document_name, enriching, keep_all
-from advchunk.cli.common import reason_of, report_errors
 from advchunk.cli.files import list_inputs, open_output, open_resumable, read_input, report_inventory
-from advchunk.cli.options import ChunkerCommand, chunker_options, estimate_option, method_option, print_estimate, set_up
+from advchunk.cli.options import (
+    ChunkerCommand,
+    chunker_options,
+    estimate_option,
+    method_option,
+    print_estimate,
+    reason_of,
+    report_errors,
+    set_up,
+)
 from advchunk.errors import require
 from advchunk.readers.sources import FileSource, Inventory, is_jsonl
-from advchunk.readers.writing import Content
 from advchunk.records import Chunk, Document
 
 _to_json = partial(json.dumps, ensure_ascii=False)
@@ -43,9 +50,8 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 @click.option("--resume", is_flag=True, help="Keep the output of an interrupted run, and continue it when run again.")
 @click.option("--quiet", is_flag=True, help="Hide the progress bar.")
 def chunk_command(
-    files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None,
-    estimate: bool, explain: bool, experimental: bool, workers: int, jsonl: bool, resume: bool, quiet: bool,
-    encoding: str | None, content: Content, hidden: bool, **options: Any,
+    files: tuple[str, ...], method: str, form: str, out: str, estimate: bool, explain: bool, workers: int, jsonl: bool,
+    resume: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
 
@@ -73,40 +79,31 @@ def chunk_command(
     """
     with report_errors():
         require(not resume or (form == "jsonl" and out != "-"), "--resume needs --format jsonl and --out", out)
-    pairs = (*pairs, *(["add_scores=true"] if explain else []))
-    chunker, enricher, params = set_up(method, pairs, fallback, experimental, {**options, "estimate": estimate})
+    options["pairs"] += ("add_scores=true",) * explain
+    chunker, enricher, reading = set_up(method, {**options, "estimate": estimate})
     with report_errors():
         rule = f"--workers must be 1 for {chunker.algorithm}, which chunks all documents together"
         require(workers == 1 or not chunker.is_corpus_level, rule, workers)
-    read = partial(read_input, by_name="markup" not in params, encoding=encoding, content=content, hidden=hidden)
     convert = enriching(enricher, chunker, _FORMATS[form]) if enricher else _FORMATS[form]
-    process, inventory = SourceChunker(chunker, keep_all if estimate else convert, read), Inventory()
+    process = SourceChunker(chunker, keep_all if estimate else convert, partial(read_input, **reading))
+    inventory = Inventory()
     names = list_inputs(files, inventory, out)
+    sources, done = SourceRun(process, names, inventory, jsonl or None, workers=workers), set[int]()
     if estimate and enricher:
-        run = _Run(SourceRun(process, names, inventory, jsonl or None, workers=workers), set(), quiet=quiet)
+        run = _Run(sources, done, quiet=quiet)
         print_estimate(enricher.estimate(run.texts()))
-        click.get_current_context().exit(1 if run.failed or not names else 0)
-    settings = [part.fingerprint() for part in (chunker, enricher) if part]
-    with open_resumable(out, *settings) if resume else _open(out) as (file, done):
-        # A bar would mix with chunks printed to a terminal.
-        run = _Run(
-            SourceRun(process, names, inventory, jsonl or None, workers=workers), done, quiet=quiet or file.isatty()
-        )
-        for text in _FRAMES[form](run.texts()):
-            click.echo(text, file, nl=False)
-    report_inventory(inventory)
+    else:
+        settings = [part.fingerprint() for part in (chunker, enricher) if part]
+        with open_resumable(out, done, *settings) if resume else open_output(out) as file:
+            run = _Run(sources, done, quiet=quiet or file.isatty())  # a bar would mix with chunks in a terminal
+            for text in _FRAMES[form](run.texts()):
+                click.echo(text, file, nl=False)
+        report_inventory(inventory)
     click.get_current_context().exit(1 if run.failed or not names else 0)
 
 
-@contextmanager
-def _open(out: str) -> Iterator[tuple[IO[str], set[int]]]:
-    with open_output(out) as file:
-        yield file, set()
-
-
 class _Run:
-    """A run without the documents that are done, whose failures are reported as they come, and its inventory at the
-    end.
+    """A run without the documents that are done, whose failures are reported as they come.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ import click
 from advchunk.chunkers import catalog
 from advchunk.chunkers.docstrings import parameter_docs
 from advchunk.chunkers.params import ChunkerGroup
-from advchunk.cli.common import RESOURCE_OPTIONS, RESOURCE_PARAMS, format_option, report_errors
+from advchunk.cli.options import RESOURCE_OPTIONS, RESOURCE_PARAMS, format_option, report_errors
 
 _SECTION = re.compile(r"\n+(\w+)\n-{3,}\n")
 

@@ -13,7 +13,7 @@ import click
 
 from advchunk.chunkers import catalog
 from advchunk.chunkers.vectors import KINDS
-from advchunk.cli.common import format_option, parse_assignment, report_errors, split_method
+from advchunk.cli.options import format_option, parse_assignment, report_errors, split_method
 from advchunk.errors import did_you_mean, require
 from advchunk.retrieval.search import Search
 

@@ -8,14 +8,23 @@ from typing import Any
 import click
 
 from advchunk.chunkers import catalog
-from advchunk.cli.common import reason_of, report_errors, split_method
 from advchunk.cli.files import list_inputs, open_output, read_input, report_inventory
-from advchunk.cli.options import ChunkerCommand, budget_option, chunker_options, set_up
+from advchunk.cli.options import (
+    ChunkerCommand,
+    Setup,
+    budget_option,
+    chunker_options,
+    reason_of,
+    report_errors,
+    set_up,
+    split_method,
+)
 from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.readers.sources import FileSource, Inventory, read_sources
-from advchunk.readers.writing import Content
 from advchunk.records import Document
 from advchunk.retrieval import PassageCutter
+
+_OF_ALL = {"markup", "fallback", "experimental", "encoding", "content", "hidden", "pairs"}  # options of any method
 
 
 @click.command("view", cls=ChunkerCommand)
@@ -32,9 +41,8 @@ from advchunk.retrieval import PassageCutter
 @click.option("--open", "in_browser", is_flag=True, help="Open the page in a browser.")
 @chunker_options(sizes=True)
 def view_command(
-    files: tuple[str, ...], methods: str, out: str, question: str, budget: int, in_browser: bool, pairs: tuple[str, ...],  # noqa: E501
-    fallback: str | None, experimental: bool, encoding: str | None, content: Content, hidden: bool, **options: Any,
-) -> None:  # fmt: skip
+    files: tuple[str, ...], methods: str, out: str, question: str, budget: int, in_browser: bool, **options: Any
+) -> None:
     """Write a page that shows the chunks of files: the text in color, sizes, scores, and where methods differ.
 
     With --question, it also shows how much evidence there is for each sentence, and which chunks the passages for the
@@ -44,27 +52,23 @@ def view_command(
     """
     from advchunk.cli.viewer import View
 
-    options = {name: value for name, value in options.items() if value is not None}
+    options, pairs = {name: value for name, value in options.items() if value is not None}, options["pairs"]
     with report_errors():
         accepted = {text: _options_of(text) for text in filter(None, map(str.strip, methods.split(",")))}
         require(bool(accepted), "--method must name a method", methods)
-        named = [*options, *(pair.partition("=")[0] for pair in pairs)]
-        unused = sorted(set(named) - set().union(*accepted.values(), ["markup"]))
+        named = {*options, *(pair.partition("=")[0] for pair in pairs)} - _OF_ALL
+        unused = sorted(named - set().union(*accepted.values()))
         require(not unused, f"options must be those of {' or '.join(accepted)}", unused)
-    chunkers = {
-        text: set_up(
-            text, [pair for pair in pairs if pair.partition("=")[0] in own], fallback, experimental,
-            {name: value for name, value in options.items() if name in own},
-        ).chunker
-        for text, own in accepted.items()
-    }  # fmt: skip
-    first = next(iter(chunkers.values()))
+    setups = dict[str, Setup]()
+    for text, own in accepted.items():
+        given = {name: value for name, value in options.items() if name in own | _OF_ALL}
+        setups[text] = set_up(text, {**given, "pairs": [pair for pair in pairs if pair.partition("=")[0] in own]})
+    chunkers = {text: setup.chunker for text, setup in setups.items()}
+    first, _, reading = next(iter(setups.values()))
     inventory = Inventory()
     names = list_inputs(files, inventory, out)
     documents, failures = list[Document](), list[str]()
-    read = partial(
-        read_input, first, by_name="markup" not in options, encoding=encoding, content=content, hidden=hidden
-    )
+    read = partial(read_input, first, **{**reading, "by_name": "markup" not in options})
     for file in names:
         documents += _read(read, file, inventory, failures)
     if failures and not documents:
@@ -112,7 +116,7 @@ def _options_of(text: str) -> set[str]:
     method, _ = split_method(text)
     about = catalog.describe(method)
     unused = set() if catalog.cuts_by_embeddings(method) else {"embedder", "cache"}
-    return {*about["parameters"], *about["resources"], "fallback"} - unused
+    return {*about["parameters"], *about["resources"]} - unused
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
