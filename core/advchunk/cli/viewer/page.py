@@ -7,7 +7,7 @@ import hashlib
 import html
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from itertools import chain
 from typing import Any
@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from advchunk.chunkers.explanations import Explanation
-from advchunk.cli.viewer.evidence import Evidence, find_evidence, split_chunks
 from advchunk.errors import is_integer, require
-from advchunk.records import WRITTEN_KEYS, Chunk, Document
-from advchunk.retrieval import Passage, PassageCutter, ScoredSentence
+from advchunk.records import WRITTEN_KEYS, Chunk, Document, Span
+from advchunk.retrieval import Hit, Passage, PassageCutter, ScoredSentence
 from advchunk.text.templates import fill_page
 
 _WIDTH, _HEIGHT = 10_000, 1000  # of a drawing, in its own units
@@ -79,42 +78,40 @@ class View:
     def html(self) -> str:
         """The page, without anything from the network; the document's text can run nothing."""
         methods = self.methods
-        template, style, script = (
-            files("advchunk.cli.viewer").joinpath(f"page.{suffix}").read_text(encoding="utf-8")
-            for suffix in ("html", "css", "js")
-        )
         groups = list(zip(*methods.values(), strict=True))
         documents, names, answer = list(map(_document_data, groups)), list(methods), None
         if self.question:
             evidence = find_evidence([own[0].document for own in groups], self.question, self.budget, self.cutter)
-            for number, document in enumerate(documents):
-                document["methods"].insert(0, _passage_data(evidence, number))
-            answer = self._answer(evidence, groups)
+            for document, own in zip(documents, evidence, strict=True):
+                document["methods"].insert(0, _passage_data(own))
+            answer = self._answer(evidence)
             names.insert(0, "passages")
         data = {"documents": documents, "methods": names, "asked": bool(self.question)}
+        template, style, script = (
+            files("advchunk.cli.viewer").joinpath(f"page.{suffix}").read_text(encoding="utf-8")
+            for suffix in ("html", "css", "js")
+        )
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         return fill_page(
             template, title=self.title, style=style, script=script, digest=digest, data=data, answer=answer
         )
 
-    def _answer(self, evidence: Evidence, groups: Sequence[Sequence[Explanation]]) -> dict[str, Any]:
-        best = max((sentence.score for own in evidence.sentences for sentence in own), default=0.0)
-        tokens, n = sum(passage.tokens for _, passage in evidence.passages), len(evidence.passages)
+    def _answer(self, evidence: Sequence[Evidence]) -> dict[str, Any]:
+        best = max((sentence.score for own in evidence for sentence in own.sentences), default=0.0)
+        passages: list[dict[str, Any]] = [
+            {"document": number, "place": place, "passage": passage}
+            for number, own in enumerate(evidence)
+            for place, passage in enumerate(own.passages)
+        ]
+        passages.sort(key=lambda entry: entry["passage"].score, reverse=True)
+        tokens, n = sum(entry["passage"].tokens for entry in passages), len(passages)
         facts = f"{n} passage{'s' * (n != 1)}, {tokens:,} of {self.budget:,} tokens"
         if not n:
             facts = f"No sentence that answers fits into {self.budget:,} tokens." if best else _NO_WORD
-        passages = [
-            {"document": number, "place": evidence.passages_of(number).index(passage), "passage": passage}
-            for number, passage in evidence.passages
-        ]
+        groups = zip(*self.methods.values(), strict=True)
         strips = [
-            _strip(
-                evidence.sentences[number],
-                evidence.passages_of(number),
-                dict(zip(self.methods, own, strict=True)),
-                best,
-            )
-            for number, own in enumerate(groups)
+            _strip(own, dict(zip(self.methods, explanations, strict=True)), best)
+            for own, explanations in zip(evidence, groups, strict=True)
         ]
         return {"question": self.question, "facts": facts, "passages": passages, "strips": strips}
 
@@ -122,6 +119,46 @@ class View:
         page = html.escape(self.html)
         style = f"width:100%;height:{self.height}px;border:1px solid #8884;border-radius:6px"
         return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{page}"></iframe>'
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The sentences of a document, in reading order, with their scores for a question, and its passages, best first."""
+
+    sentences: Sequence[ScoredSentence]
+    passages: Sequence[Passage]
+
+
+def find_evidence(
+    documents: Sequence[Document], question: str, budget: int, cutter: PassageCutter | None = None
+) -> list[Evidence]:
+    """Score the sentences of whole documents for a question, and cut passages of ``budget`` tokens in all from them."""
+    cutter = replace(cutter or PassageCutter(), hit_weight=0.0)  # nothing was searched, so that only words count
+    # The numbers tell documents of one name apart; the rest says if they are source code.
+    texts = {f"{number}:{document.source}": document.text for number, document in enumerate(documents)}
+    hits = [Hit(Chunk(text, (Span(0, len(text)),), 0), name, 1.0) for name, text in texts.items()]
+    sentences = cutter.sentences(question, hits, texts=texts, budget=budget)
+    passages = cutter.cut(question, hits, budget, texts=texts)
+    return [
+        Evidence(
+            [sentence for sentence in sentences if sentence.document == name],
+            [replace(passage, document=document.source) for passage in passages if passage.document == name],
+        )
+        for name, document in zip(texts, documents, strict=True)
+    ]
+
+
+def split_chunks(explanation: Explanation, passages: Sequence[Passage]) -> tuple[list[Chunk], list[Chunk]]:
+    """Return the chunks that share text with passages, and the others, without those divided into smaller ones."""
+    parents = {chunk.parent for chunk in explanation.chunks}
+    leaves = [chunk for index, chunk in enumerate(explanation.chunks) if index not in parents]
+    spans = [span for passage in passages for span in passage.spans]
+    text = explanation.document.text
+    met, others = list[Chunk](), list[Chunk]()
+    for chunk in leaves:
+        shared = (text[max(a.start, b.start) : min(a.end, b.end)] for a in chunk.spans for b in spans)
+        (met if any(map(str.strip, shared)) else others).append(chunk)
+    return met, others
 
 
 def _document_data(explanations: Sequence[Explanation]) -> dict[str, Any]:
@@ -168,18 +205,11 @@ def _signal(explanation: Explanation) -> list[tuple[int, float]]:
     return [(int(units.edges[gap + 1]), float(f"{gaps[gap]:.4g}")) for gap in peaks]
 
 
-def _passage_data(evidence: Evidence, number: int) -> dict[str, Any]:
-    """Return the passages of a document in the form of a method's chunks, and where its sentences start, with their
-    scores.
-    """
-    passages, sentences = evidence.passages_of(number), evidence.sentences[number]
-    return {
-        "chunks": [_chunk_data(_as_chunk(passage, index)) for index, passage in enumerate(passages)],
-        "cuts": {},
-        "signal": [],
-        "threshold": None,
-        "sentences": [(sentence.spans[0].start, _rounded(sentence.score)) for sentence in sentences],
-    }
+def _passage_data(evidence: Evidence) -> dict[str, Any]:
+    """Return passages in the form of a method's chunks, and where sentences start, with their scores."""
+    sentences = [(sentence.spans[0].start, _rounded(sentence.score)) for sentence in evidence.sentences]
+    chunks = [_chunk_data(_as_chunk(passage, index)) for index, passage in enumerate(evidence.passages)]
+    return {"chunks": chunks, "cuts": {}, "signal": [], "threshold": None, "sentences": sentences}
 
 
 def _as_chunk(passage: Passage, index: int) -> Chunk:
@@ -187,31 +217,23 @@ def _as_chunk(passage: Passage, index: int) -> Chunk:
     return Chunk(passage.text, passage.spans, passage.tokens, index, passage.id, passage.context, metadata=metadata)
 
 
-def _strip(
-    sentences: Sequence[ScoredSentence], passages: Sequence[Passage], methods: Mapping[str, Explanation], best: float
-) -> dict[str, Any]:
+def _strip(evidence: Evidence, methods: Mapping[str, Explanation], best: float) -> dict[str, Any]:
     """Return a drawing of the scores over a text, with its passages, and the chunks of each method under them."""
-    document = next(iter(methods.values())).document
+    document, sentences = next(iter(methods.values())).document, evidence.sentences
     scale = _WIDTH / max(len(document.text), 1)
     groups = np.array_split(np.arange(len(sentences)), min(len(sentences), _MOST_SAMPLES)) if sentences else []
-    steps = [
-        (sentences[group[0]].spans[0].start, max(sentences[unit].score for unit in group.tolist())) for group in groups
-    ]
-    line = "".join(f"H{start * scale:.0f}V{_HEIGHT * (1 - 0.95 * score / (best or 1)):.0f}" for start, score in steps)
+    line = f"M0 {_HEIGHT}"
+    for group in groups:
+        start, score = sentences[group[0]].spans[0].start, max(sentences[unit].score for unit in group.tolist())
+        line += f"H{start * scale:.0f}V{_HEIGHT * (1 - 0.95 * score / (best or 1)):.0f}"
     rows = []
     for name, explanation in methods.items():
-        met, others = split_chunks(explanation, passages)
-        tokens, n = sum(chunk.tokens for chunk in met), len(met) + len(others)
-        facts = f"{len(met)} of {n} chunks, {tokens:,} tokens"
-        rows.append(
-            {"facts": f"{name}: {facts}" if name else facts, "met": _boxes(met, scale), "others": _boxes(others, scale)}
-        )
-    return {
-        "name": document.source,
-        "line": f"M0 {_HEIGHT}{line}H{_WIDTH}V{_HEIGHT}",
-        "passages": [(passage, _boxes([passage], scale)) for passage in passages],
-        "rows": rows,
-    }
+        met, others = split_chunks(explanation, evidence.passages)
+        facts = f"{len(met)} of {len(met) + len(others)} chunks, {sum(chunk.tokens for chunk in met):,} tokens"
+        about = f"{name}: {facts}" if name else facts
+        rows.append({"facts": about, "met": _boxes(met, scale), "others": _boxes(others, scale)})
+    passages = [(passage, _boxes([passage], scale)) for passage in evidence.passages]
+    return {"name": document.source, "line": f"{line}H{_WIDTH}V{_HEIGHT}", "passages": passages, "rows": rows}
 
 
 def _boxes(texts: Iterable[Chunk | Passage], scale: float) -> str:
