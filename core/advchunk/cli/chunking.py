@@ -116,7 +116,14 @@ class _Run:
 
         self.failed = False
         self._run, self._done, self._seen = run, done, NameSet()
-        run.skip = self._skip if done else run.skip
+
+        def skip(source: FileSource) -> bool:
+            name = document_name(source)
+            is_done = hash(name) in done and self._is_done(name)
+            self._bar.update(is_done)
+            return is_done
+
+        run.skip = skip if done else run.skip
         of_lines = any(is_jsonl(name) if run.of_lines is None else run.of_lines for name in run.files)
         unit, total = ("doc", None) if of_lines else ("file", len(run.files))
         hide = quiet or total == 1
@@ -131,12 +138,6 @@ class _Run:
                     if not self._is_done(document):
                         yield text
                 self._bar.update()
-
-    def _skip(self, source: FileSource) -> bool:
-        name = document_name(source)
-        is_done = hash(name) in self._done and self._is_done(name)
-        self._bar.update(is_done)
-        return is_done
 
     def _is_done(self, document: str) -> bool:
         """Return True if a document was written by the run that this one continues, or has the name of another."""
@@ -153,14 +154,6 @@ class _Run:
         click.echo(f"advchunk: {name}: {reason}", err=True)
 
 
-def _format_jsonl(document: Document, chunks: list[Chunk], _: float) -> str:
-    return "".join(_to_json({"document": document.id, **_record(c)}) + "\n" for c in chunks)
-
-
-def _format_json(document: Document, chunks: list[Chunk], _: float) -> str:
-    return _to_json({"document": document.id, "chunks": [_record(c) for c in chunks]})
-
-
 def _list_json(texts: Iterable[str]) -> Iterator[str]:
     separator = "[\n"
     for text in texts:
@@ -171,10 +164,6 @@ def _list_json(texts: Iterable[str]) -> Iterator[str]:
 
 def _record(c: Chunk) -> dict[str, Any]:
     return {f.name: getattr(c, f.name) for f in fields(c) if f.name not in ("vector", "rows", "row_spans", "row_texts")}
-
-
-def _format_text(document: Document, chunks: list[Chunk], seconds: float) -> str:
-    return "\n".join([*map(_format_chunk, chunks), _format_summary(document, chunks, seconds), "", ""])
 
 
 def _format_chunk(c: Chunk) -> str:
@@ -188,8 +177,9 @@ def _format_chunk(c: Chunk) -> str:
         *([f"in [{c.parent}]"] if c.parent is not None else []),
     ]
     context = [click.style(textwrap.indent(c.context, "  > "), dim=True)] if c.context else []
-    color = _BACKGROUNDS[c.index % len(_BACKGROUNDS)]
-    passages = [textwrap.indent(_color_lines(passage.strip("\r\n"), color), "    ") for passage in c.passages]
+    paint = partial(click.style, fg=_BLACK, bg=_BACKGROUNDS[c.index % len(_BACKGROUNDS)])
+    colored = [re.sub(r"\S[^\r\n]*", lambda line: paint(line[0]), passage.strip("\r\n")) for passage in c.passages]
+    passages = [textwrap.indent(passage, "    ") for passage in colored]
     body = click.style("\n    [...]\n", dim=True).join(passages)
     reason = c.metadata.get("cut")
     score = f" {c.metadata['cut_score']}" if "cut_score" in c.metadata else ""
@@ -197,18 +187,19 @@ def _format_chunk(c: Chunk) -> str:
     return "\n".join(["  ".join(facts), *context, body, *cut, ""])
 
 
-def _color_lines(text: str, background: int) -> str:
-    return re.sub(r"\S[^\r\n]*", lambda line: click.style(line[0], fg=_BLACK, bg=background), text)
-
-
-def _format_summary(document: Document, chunks: list[Chunk], seconds: float) -> str:
+def _format_text(document: Document, chunks: list[Chunk], seconds: float) -> str:
     tokens = [c.tokens for c in chunks]
     sizes = f", tokens min {min(tokens)} mean {sum(tokens) / len(tokens):.0f} max {max(tokens)}" if tokens else ""
     counts = f"{len(chunks)} chunk{'s' * (len(chunks) != 1)}, {len(document.text)} characters"
-    return click.style(f"{document.id}: {counts}{sizes}, {seconds:.2f} s", bold=True)
+    summary = click.style(f"{document.id}: {counts}{sizes}, {seconds:.2f} s", bold=True)
+    return "\n".join([*map(_format_chunk, chunks), summary, "", ""])
 
 
 _FORMATS: dict[str, Callable[[Document, list[Chunk], float], str]] = {
-    "text": _format_text, "json": _format_json, "jsonl": _format_jsonl,
-}  # fmt: skip
+    "text": _format_text,
+    "json": lambda document, chunks, _: _to_json({"document": document.id, "chunks": [_record(c) for c in chunks]}),
+    "jsonl": lambda document, chunks, _: "".join(
+        _to_json({"document": document.id, **_record(c)}) + "\n" for c in chunks
+    ),
+}
 _FRAMES: dict[str, Callable[[Iterable[str]], Iterable[str]]] = {"text": iter, "json": _list_json, "jsonl": iter}

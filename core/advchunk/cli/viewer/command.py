@@ -24,7 +24,7 @@ from advchunk.readers.sources import FileSource, Inventory, read_sources
 from advchunk.records import Document
 from advchunk.retrieval import PassageCutter
 
-_OF_ALL = {"markup", "fallback", "experimental", "encoding", "content", "hidden", "pairs"}  # options of any method
+_OF_ALL = {"fallback", "experimental", "encoding", "content", "hidden", "pairs"}  # options of any method
 
 
 @click.command("view", cls=ChunkerCommand)
@@ -53,12 +53,17 @@ def view_command(
     from advchunk.cli.viewer import View
 
     options, pairs = {name: value for name, value in options.items() if value is not None}, options["pairs"]
+    accepted = dict[str, set[str]]()
     with report_errors():
-        accepted = {text: _options_of(text) for text in filter(None, map(str.strip, methods.split(",")))}
+        for text in filter(None, map(str.strip, methods.split(","))):
+            method, _ = split_method(text)
+            about = catalog.describe(method)
+            unused = set() if catalog.cuts_by_embeddings(method) else {"embedder", "cache"}
+            accepted[text] = {*about["parameters"], *about["resources"]} - unused
         require(bool(accepted), "--method must name a method", methods)
-        named = {*options, *(pair.partition("=")[0] for pair in pairs)} - _OF_ALL
-        unused = sorted(named - set().union(*accepted.values()))
-        require(not unused, f"options must be those of {' or '.join(accepted)}", unused)
+        named = {*options, *(pair.partition("=")[0] for pair in pairs)} - _OF_ALL - {"markup"}
+        others = sorted(named.difference(*accepted.values()))
+        require(not others, f"options must be those of {' or '.join(accepted)}", others)
     setups = dict[str, Setup]()
     for text, own in accepted.items():
         given = {name: value for name, value in options.items() if name in own | _OF_ALL}
@@ -67,10 +72,8 @@ def view_command(
     first, _, reading = next(iter(setups.values()))
     inventory = Inventory()
     names = list_inputs(files, inventory, out)
-    documents, failures = list[Document](), list[str]()
     read = partial(read_input, first, **{**reading, "by_name": "markup" not in options})
-    for file in names:
-        documents += _read(read, file, inventory, failures)
+    documents, failures = _read(read, names, inventory)
     if failures and not documents:
         raise click.ClickException("\n".join(failures))
     for failure in failures:
@@ -78,7 +81,8 @@ def view_command(
     report_inventory(inventory)
     explanations = {name: [chunker.explain(document) for document in documents] for name, chunker in chunkers.items()}
     cutter = PassageCutter(language=options.get("language"), tokenizer=first.counter)
-    title = ", ".join(_distinct(Path(file).name for file in names))
+    titles = list(dict.fromkeys(Path(file).name for file in names))
+    title = ", ".join(titles[:3] + [f"and {len(titles) - 3} more"] * (len(titles) > 3))
     with report_errors():
         page = View(explanations, title=title, question=question, budget=budget, cutter=cutter).html
     with open_output(out) as target:
@@ -92,34 +96,21 @@ def view_command(
 
 
 def _read(
-    read: Callable[[FileSource], list[Document]], file: str, inventory: Inventory, failures: list[str]
-) -> list[Document]:
-    """Read the sources of a file, and add the name of each that fails, with the reason, to ``failures``."""
-    documents, name, sources = list[Document](), file, read_sources(file, inventory)
-    while True:
-        try:
-            if (source := next(sources, None)) is None:
-                return documents
-            name = source.name
-            own = read(source)
-            inventory.settle(
-                name, {document.metadata["encoding"] for document in own if "encoding" in document.metadata}
-            )
-            documents += own
-        except (OSError, ConfigurationError, MissingExtra) as error:
-            inventory.settle(name, is_failed=True)
-            failures.append(f"{name}: {reason_of(error)}")
-
-
-def _options_of(text: str) -> set[str]:
-    """Return the names of the parameters and resources that a method NAME[:K=V] has."""
-    method, _ = split_method(text)
-    about = catalog.describe(method)
-    unused = set() if catalog.cuts_by_embeddings(method) else {"embedder", "cache"}
-    return {*about["parameters"], *about["resources"]} - unused
-
-
-def _distinct(names: Iterable[str]) -> list[str]:
-    """Return the first names, and how many more there are."""
-    every = list(dict.fromkeys(names))
-    return every[:3] + ([f"and {len(every) - 3} more"] if len(every) > 3 else [])
+    read: Callable[[FileSource], list[Document]], files: Iterable[str], inventory: Inventory
+) -> tuple[list[Document], list[str]]:
+    """Return the documents of files, and the name of each source that fails, with the reason."""
+    documents, failures = list[Document](), list[str]()
+    for file in files:
+        name, sources = file, read_sources(file, inventory)
+        while True:
+            try:
+                if (source := next(sources, None)) is None:
+                    break
+                name = source.name
+                made = read(source)
+                inventory.settle(name, {d.metadata["encoding"] for d in made if "encoding" in d.metadata})
+                documents += made
+            except (OSError, ConfigurationError, MissingExtra) as error:
+                inventory.settle(name, is_failed=True)
+                failures.append(f"{name}: {reason_of(error)}")
+    return documents, failures

@@ -49,17 +49,15 @@ def compare(results: Sequence[Result], baseline: str, metric: str = "recall") ->
     check_metric(metric)
     base = _by_label(results, baseline)
     applies = np.isfinite(getattr(base, metric))
-    scores = {result.label: getattr(result, metric)[applies] for result in results}
-    differences = {r.label: paired_difference(scores[r.label], scores[baseline]) for r in results if r is not base}
-    adjusted = holm(np.array([difference.p for difference in differences.values()])).tolist()
-    p_values = dict(zip(differences, adjusted, strict=True))
+    scores = [getattr(result, metric)[applies] for result in results]
+    place = next(i for i, result in enumerate(results) if result is base)
+    differences = [paired_difference(own, scores[place]) for own in scores]
+    adjusted = holm(np.delete([difference.p for difference in differences], place))
     rows = []
-    for result in results:
-        difference = differences.get(result.label, Difference(0.0, 0.0, 0.0, 1.0))
-        p = p_values.get(result.label, 1.0)
+    for i, (difference, p) in enumerate(zip(differences, np.insert(adjusted, place, 1.0).tolist(), strict=True)):
         verdict: ComparisonVerdict = "noise" if p >= _LEVEL else "better" if difference.mean > 0 else "worse"
-        interval = mean_interval(scores[result.label])
-        rows.append(Comparison(result, interval, difference, p, "baseline" if result is base else verdict))
+        interval = mean_interval(scores[i])
+        rows.append(Comparison(results[i], interval, difference, p, "baseline" if i == place else verdict))
     return sorted(rows, key=lambda row: -row.score.mean)
 
 
@@ -88,9 +86,7 @@ def group_by_kind(rows: Sequence[Comparison]) -> dict[str, list[Comparison]]:
 
 
 def leaders(rows: Sequence[Comparison], metric: str = "recall") -> list[Comparison]:
-    """Return the best of rows, of one kind, at its target size, and those from which it does not differ
-    significantly.
-    """
+    """Return the best of rows, of one kind, at its target size, and those that do not differ significantly from it."""
     eligible = [row for row in rows if not row.result.off_target] or list(rows)
     beside_best = compare([row.result for row in eligible], eligible[0].result.label, metric)
     worse = {row.result.label for row in beside_best if row.verdict == "worse"}

@@ -146,8 +146,7 @@ def evaluate(
     labels = [candidate.label for candidate in candidates]
     require(len(labels) == len(set(labels)), "candidates must have unique labels", labels)
     paths = [_result_path(candidate, task, store) for candidate in candidates]
-    outcomes: dict[int, Result | FailedCandidate]
-    outcomes = {i: result for i, path in enumerate(paths) if (result := _load(path)) is not None}
+    outcomes: dict[int, Any] = {i: result for i, path in enumerate(paths) if (result := _load(path)) is not None}
     groups = dict[Any, list[int]]()  # of candidates with the same chunks and vectors, which differ in their search only
     for i in [i for i in range(len(candidates)) if i not in outcomes]:
         groups.setdefault(_chunks_key(candidates[i]), []).append(i)
@@ -161,7 +160,10 @@ def evaluate(
                 shared = shared or _attempt(ChunkedTask.of, candidates[i], task)
                 outcome = shared if isinstance(shared, str) else _attempt(shared.score, candidates[i])
                 outcomes[i] = FailedCandidate(labels[i], outcome) if isinstance(outcome, str) else outcome
-                _save(outcomes[i], paths[i])
+                if isinstance(outcome, Result) and (path := paths[i]):
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    with open_atomic(path, encoding="utf-8") as file:
+                        json.dump(outcome.to_dict(), file)
     ordered = [outcomes[i] for i in range(len(candidates))]
     failures = [outcome for outcome in ordered if isinstance(outcome, FailedCandidate)]
     for failure in failures:
@@ -191,13 +193,6 @@ def _load(path: Path | None) -> Result | None:
         return Result.from_dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError, KeyError, AttributeError):  # another format, or damaged: run again
         return None
-
-
-def _save(outcome: Result | FailedCandidate, path: Path | None) -> None:
-    if isinstance(outcome, Result) and path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open_atomic(path, encoding="utf-8") as file:
-            json.dump(outcome.to_dict(), file)
 
 
 def _attempt(work: Callable[..., _T], *args: Any) -> _T | str:
@@ -256,7 +251,7 @@ class ChunkedTask:
         """Return the chunks of a candidate."""
         if isinstance(candidate, SizeMatched):
             candidate = candidate.calibrate(task)
-        task.load()
+        task = task.loaded
         meter = Meter() if candidate.chunker or candidate.uses_no_model else None
         cut = candidate.metered_cut(meter) if meter else candidate.cut
         all_chunks, cost = measure_cost(lambda: cut(task.documents), meter, task.counter)

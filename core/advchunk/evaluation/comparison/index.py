@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -90,12 +90,12 @@ class ChunkIndex:
             )
             for question in range(len(self.task.questions))
         ]
-        first = [self._shown(ranking, search).chunks for ranking in rankings]
-        order = [
-            _complete(chunks, rest[np.argsort(~self.hierarchy.leaves[rest], kind="stable")])
-            for chunks, rest in zip(first, used[0].order, strict=True)
-        ]
-        return np.stack(order), sum((ranked.cost for ranked in used), _NO_COST)
+        orders = list[Ints]()
+        for ranking, others in zip(rankings, used[0].order, strict=True):
+            first = self._shown(ranking, search).chunks
+            rest = others[~np.isin(others, first)]
+            orders.append(np.concatenate([first, rest[np.argsort(~self.hierarchy.leaves[rest], kind="stable")]]))
+        return np.stack(orders), sum((ranked.cost for ranked in used), _NO_COST)
 
     def _shown(self, ranking: Ranking, search: Search) -> Ranking:
         """Return a ranking after merging, without sections over the budget, and without the chunks of the others."""
@@ -116,31 +116,28 @@ class ChunkIndex:
     def dense(self) -> RankedChunks:
         """The ranking by vectors."""
         vectors = [chunk.vector if chunk.rows is None else chunk.rows for chunk in self.chunks]
-        missing, cost = [i for i, rows in enumerate(vectors) if rows is None], _NO_COST
-        if missing:
-            texts = [self.chunks[i].row_texts or (self.chunks[i].embed_text,) for i in missing]
-            flat, meter = [text for several in texts for text in several], Meter()
-            rows, cost = measure_cost(lambda: self.task.embed_texts(flat, meter), meter, self.task.counter)
-            ends = np.cumsum([len(several) for several in texts])
-            for i, own in zip(missing, np.split(rows, ends[:-1]), strict=True):
-                vectors[i] = own
-        matrices = [np.atleast_2d(rows) for rows in vectors if rows is not None]
-        owners = np.repeat(np.arange(len(matrices)), [len(rows) for rows in matrices])
+        missing = [chunk for chunk, rows in zip(self.chunks, vectors, strict=True) if rows is None]
+        texts, meter, cost = [chunk.row_texts or (chunk.embed_text,) for chunk in missing], Meter(), _NO_COST
+        rows: Any = iter(())
+        if flat := [text for several in texts for text in several]:
+            made, cost = measure_cost(lambda: self.task.embed_texts(flat, meter), meter, self.task.counter)
+            rows = iter(np.split(made, np.cumsum([len(several) for several in texts])[:-1]))
+        matrices = [np.atleast_2d(next(rows) if own is None else own) for own in vectors]
+        owners = np.repeat(np.arange(len(matrices)), [len(own) for own in matrices])
         scores = retrieval.similarities(self.task.question_vectors, np.concatenate(matrices), owners)
         return RankedChunks.from_scores(scores, cost)
 
     @cached_property
     def lexical(self) -> RankedChunks:
         """The ranking by words."""
-        index, cost = measure_cost(self._index_words, Meter(), self.task.counter)
-        scores = np.stack([index.scores(question.text) for question in self.task.questions])
-        return RankedChunks.from_scores(scores, cost)
 
-    def _index_words(self) -> PartedIndex:
-        words = LexicalIndex(chunk.embed_text for chunk in self.chunks)
-        index = PartedIndex(words, self.hierarchy.parts)
-        index.scores("")  # the first query computes the scores of the words
-        return index
+        def index_words() -> PartedIndex:
+            index = PartedIndex(LexicalIndex(chunk.embed_text for chunk in self.chunks), self.hierarchy.parts)
+            index.scores("")  # the first query computes the scores of the words
+            return index
+
+        index, cost = measure_cost(index_words, Meter(), self.task.counter)
+        return RankedChunks.from_scores(np.stack([index.scores(q.text) for q in self.task.questions]), cost)
 
     @cached_property
     def positions(self) -> ChunkPositions:
@@ -150,9 +147,3 @@ class ChunkIndex:
             for chunk, tokens in zip(self.chunks, self.tokens.tolist(), strict=True)
         ]
         return ChunkPositions.of(counted, self.documents)
-
-
-def _complete(first: Ints, order: Ints) -> Ints:
-    left = np.ones(len(order), dtype=bool)
-    left[first] = False
-    return np.concatenate([first, order[left[order]]])

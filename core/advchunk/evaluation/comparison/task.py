@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from advchunk.building.layout import fit_to_blocks, tile_prose
 from advchunk.building.long_texts import embed_long_texts
@@ -84,17 +84,12 @@ class EvaluationTask:
         (rows,) = drive([Job(embed_long_texts(texts, as_embedder(self.embedder).for_questions()))])
         return rows
 
-    def load(self) -> None:
-        """Load what candidates share, so that the first one does not pay for it: models, readers, languages and
-        words.
-        """
-        _ = self.question_vectors, self._is_warm
-
     @cached_property
-    def _is_warm(self) -> bool:
-        chunks = RecursiveChunker(fallback=None).chunk_many(self.documents)
+    def loaded(self) -> Self:
+        """The task, after what candidates share is loaded, so that the first one does not pay for it."""
+        _, chunks = self.question_vectors, RecursiveChunker(fallback=None).chunk_many(self.documents)
         LexicalIndex(chunk.text for group in chunks for chunk in group).scores("")
-        return True
+        return self
 
     @cached_property
     def sentences(self) -> tuple[Units, ...]:
@@ -115,9 +110,11 @@ class EvaluationTask:
     @cached_property
     def digest(self) -> str:
         """A hash of everything that results depend on, the package's code included."""
+        offsets = [b"" if d.offsets is None else d.offsets.tobytes() for d in self.documents]
         parts = [
             package_digest(),
-            [_digest_parts(document) for document in self.documents],
+            [(d.source, d.text, repr(d.blocks), repr(dict(d.metadata))) for d in self.documents],
+            [sha256(own).hexdigest() for own in offsets],
             [(question.text, question.references) for question in self.questions],
             identity(self.embedder),
             self.k,
@@ -132,12 +129,6 @@ class EvaluationTask:
         """Return the unit vector of each text; texts are embedded in batches, whole, and duplicates once."""
         (rows,) = drive([Job(embed_long_texts(texts, as_embedder(self.embedder)))], watch)
         return rows
-
-
-def _digest_parts(document: Document) -> list[str]:
-    """Return everything in a document that chunks may depend on, layout and metadata included."""
-    offsets = "" if document.offsets is None else sha256(document.offsets.tobytes()).hexdigest()
-    return [document.source, document.text, repr(document.blocks), repr(dict(document.metadata)), offsets]
 
 
 @cache

@@ -1,7 +1,7 @@
 """Documents with questions and boundaries: from headings, which are removed, or from sentences, half of which are."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, pairwise
@@ -191,12 +191,14 @@ def held_out_questions(
     """
     require(number >= 2, "number must be >= 2", number)
     check_sources(documents)
-    chosen = list(_spread(_drop_repeated(_candidate_sentences(documents, language), documents), number, seed))
-    rule = (
-        "documents must have two sentences to use as questions, each of {} to {} words and between two others of its "
-        "paragraph: use longer prose, or your own questions"
-    )
-    require(len(chosen) >= 2, rule.format(*_WORDS), len(chosen))
+    found = list(_candidate_sentences(documents, language))
+    texts = [" ".join(documents[s.document].text[slice(*s.span)].casefold().split()) for s in found]
+    counts = Counter(texts)
+    once = [sentence for sentence, text in zip(found, texts, strict=True) if counts[text] == 1]
+    chosen = list(_spread(once, number, seed))
+    which = "each of {} to {} words and between two others of its paragraph".format(*_WORDS)
+    rule = f"documents must have two sentences to use as questions, {which}: use longer prose, or your own questions"
+    require(len(chosen) >= 2, rule, len(chosen))
     removed = chosen[1::2]
     edited_documents, questions, moved = list[Document](), list[Question](), dict[str, Sequence[int]]()
     for i, document in enumerate(documents):
@@ -233,14 +235,6 @@ def _candidate_sentences(documents: Sequence[Document], language: str) -> Iterat
                 if _WORDS[0] <= len(word_tokens(text)) <= _WORDS[1] and letters >= _LETTERS * len(text.strip()):
                     yield _Sentence(i, number + j, Span(edges[j], edges[j + 1]), edges[j - 1], edges[j + 2])
             number += len(edges) + _DISTANCE
-
-
-def _drop_repeated(sentences: Iterable[_Sentence], documents: Sequence[Document]) -> list[_Sentence]:
-    """Drop sentences that occur more than once, ignoring white space and case."""
-    sentences = list(sentences)
-    texts = [" ".join(documents[s.document].text[slice(*s.span)].casefold().split()) for s in sentences]
-    counts = Counter(texts)
-    return [sentence for sentence, text in zip(sentences, texts, strict=True) if counts[text] == 1]
 
 
 def _spread(sentences: Sequence[_Sentence], number: int, seed: int) -> Iterator[_Sentence]:

@@ -42,11 +42,9 @@ class Chance:
         >>> Chance(5.0, (1.0, 2.0, 3.0)).distance
         3.0
         """
-        least = _TIE * max(map(abs, (self.own, *self.shuffled)))
-        above = self.own - fmean(self.shuffled)
-        if abs(above) <= least:
-            return 0.0
-        return max(min(above / max(stdev(self.shuffled), least), _FARTHEST), -_FARTHEST)
+        least, above = _TIE * max(map(abs, (self.own, *self.shuffled))), self.own - fmean(self.shuffled)
+        of = above / max(stdev(self.shuffled), least) if abs(above) > least else 0.0
+        return max(min(of, _FARTHEST), -_FARTHEST)
 
     @property
     def is_evidence(self) -> bool:
@@ -78,18 +76,13 @@ def measure_evidence(chunker: Chunker, units: Units) -> Chance | None:
     own: Any = chunker.in_language_of(Document(units.text))
     units = units.part(0, min(len(units), _MOST))
     rng = np.random.default_rng(_SEED)
-    texts = [units, *(shuffled(units, rng) for _ in range(SHUFFLES))]
-    evidence, *others = [_evidence_of(own.segmentation(text)) for text in texts]
-    return None if evidence is None else Chance(evidence, tuple(other or 0.0 for other in others))
-
-
-def _evidence_of(segmentation: Segmentation) -> float | None:
-    """Return the evidence of a segmentation: its own figure, else what its segments explain of its rows; None without
-    rows.
-    """
-    if segmentation.evidence is not None or segmentation.rows is None:
-        return segmentation.evidence
-    return explained_scatter(segmentation.rows, labels_of(segmentation))
+    evidence = list[float | None]()
+    for text in (units, *(shuffled(units, rng) for _ in range(SHUFFLES))):
+        made: Segmentation = own.segmentation(text)
+        rows = made.rows if made.evidence is None else None  # what its segments explain of these
+        evidence.append(made.evidence if rows is None else explained_scatter(rows, labels_of(made)))
+    first, *others = evidence
+    return None if first is None else Chance(first, tuple(other or 0.0 for other in others))
 
 
 def shuffled(units: Units, rng: np.random.Generator) -> Units:
