@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -25,7 +24,6 @@ from advchunk.evaluation import (
     evaluate,
     searches_of,
     size_matched,
-    synthetic,
 )
 from advchunk.evaluation.comparison import harness
 from advchunk.evaluation.comparison.baselines import auto_merging, merge, sentence_windows
@@ -41,19 +39,6 @@ from advchunk.retrieval.search import SEARCHES, Search, combine
 pytestmark = pytest.mark.slow
 
 BY_RANK = Search("hybrid", fusion="reciprocal", lexical_weight=1.0)
-
-
-@pytest.fixture(scope="module")
-def task():
-    documents, questions = [], []
-    for seed in range(3):
-        made = synthetic(seed, segments=12, sentences=(4, 8), overlap=0.3)
-        documents.append(Document(made.units.text, f"{seed}.md"))
-        edges = made.units.edges
-        for a in made.cuts[:-1].tolist():
-            asked = made.units.text[edges[a] : edges[a + 1]]  # the sentence before the answer
-            questions.append(Question(asked, (Reference(f"{seed}.md", Span(int(edges[a + 1]), int(edges[a + 2]))),)))
-    return EvaluationTask(tuple(documents), tuple(questions), budget=100, budgets=(50, 100, 400))
 
 
 def unit(row):
@@ -233,7 +218,6 @@ def test_stored_results_are_told_apart_by_their_search(task, tmp_path):
     weighted = replace(made, search=Search("hybrid", lexical_weight=0.5))
     evaluate([weighted], task, store=tmp_path, progress=ran.append)
     assert len(ran) == 4
-    assert replace(task, language="de").digest != task.digest
 
 
 def test_what_cannot_be_chunked_fails_in_all_searches(task):
@@ -323,21 +307,6 @@ def test_small_chunks_are_replaced_by_what_holds_more_than_half_of_them():
 def test_auto_merging_is_for_vectors(task):
     with pytest.raises(ConfigurationError, match="auto-merging must be searched by vectors alone, got 'lexical'"):
         run(replace(auto_merging(20), search=Search("lexical")), task)
-
-
-@pytest.fixture
-def folder(tmp_path, task):
-    for document in task.documents:
-        (tmp_path / document.source).write_text(document.text, "utf-8")
-    lines = [
-        json.dumps(
-            {"question": q.text, "references": [{"document": r.document, "start": r.span.start, "end": r.span.end}]}
-        )
-        for q in task.questions
-        for r in q.references
-    ]
-    (tmp_path / "questions.jsonl").write_text("\n".join(lines), "utf-8")
-    return tmp_path
 
 
 def evaluated(folder, *args):
