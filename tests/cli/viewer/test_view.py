@@ -46,6 +46,25 @@ def two_methods():
     return View({"a": explanation(TEXT, [(0, 12)], [(12, len(TEXT))]), "b": halves})
 
 
+def eights():
+    return View(RecursiveChunker(max_tokens=8).explain(Document(TEXT, "a.md", metadata={"author": "Ann"})))
+
+
+def blank():
+    """Return a view of methods between whose boundaries is white space alone."""
+    text = "Cats.\n\nDogs."
+    return View({"a": explanation(text, [(0, 7)], [(7, 12)]), "b": explanation(text, [(0, 5)], [(5, 12)])})
+
+
+def tens():
+    a = explanation(TEXT, *([(start, min(start + 10, len(TEXT)))] for start in range(0, len(TEXT), 10)))
+    return View({"a": a, "b": explanation(TEXT, [(0, len(TEXT))])})
+
+
+BOTH = [("piece current", 1), ("piece counterpart", 1), ("piece counterpart", 2)]
+SAME = [("piece current", 0), ("piece counterpart", 0)]
+
+
 @given(st.text(st.characters(codec=None)))
 def test_the_data_hold_the_text_and_the_page_ends_no_script_early(text):
     page = View(explanation(text + "x", [(0, len(text) + 1)]), title=text).html
@@ -228,49 +247,35 @@ class TestInABrowser:
         seen = Seen(View(Explanation(explained.document, nested)).html, tmp_path)
         assert [(kind, chunk) for kind, chunk, _ in seen.pieces()] == [("piece", 1), ("piece", 2)]
 
-    def test_keys_go_from_chunk_to_chunk(self, tmp_path):
-        script = """
+    @pytest.mark.parametrize(
+        ("page", "script", "marked", "says"),
+        [
+            (eights, "press('j'); press('j'); press('j'); press('k');", [("piece current", 1)], "Chunk 1 Ann"),
+            (eights, "pieces[2].click();", [("piece current", 2)], "Chunk 2"),
+            (eights, "pieces[2].click(); press('Escape');", [], ""),
+            (two_methods, "pieces[2].click(); pieces[2].click();", [], ""),
+            (two_methods, "pieces[1].click();", BOTH, "in b chunks 1, 2"),
+            (
+                two_methods,
+                "pieces[1].dispatchEvent(new MouseEvent('mouseover', {bubbles: true}));",
+                BOTH,
+                "chunks 1, 2",
+            ),
+            (two_methods, "pieces[0].click();", SAME, "in b chunk 0, the same"),
+            (blank, "pieces[0].click();", SAME, "in b chunk 0 "),
+            (tens, "pieces[4].click(); document.getElementById('difference').click();", None, "Chunk 5 of a"),
+        ],
+    )
+    def test_keys_and_clicks_mark_a_chunk_and_its_counterparts(self, page, script, marked, says, tmp_path):
+        ready = """
           const press = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
-          press("j"); press("j"); press("j"); press("k");
+          const pieces = document.querySelectorAll(".piece");
         """
-        explained = RecursiveChunker(max_tokens=8).explain(Document(TEXT, "a.md", metadata={"author": "Ann"}))
-        seen = Seen(View(explained).html, tmp_path, script=script)
+        seen = Seen(page().html, tmp_path, script=ready + script)
         assert seen.complaints == []
-        assert [chunk for kind, chunk, _ in seen.pieces() if "current" in kind] == [1]
+        assert marked is None or [piece[:2] for piece in seen.pieces() if piece[0] != "piece"] == marked
         assert "advchunk_keys" not in seen.details()
-        for fact in ("Chunk 1", explained.chunks[1].id, str(explained.chunks[1].tokens), "Ann"):
-            assert fact in seen.details()
-
-    def test_a_click_shows_a_chunk_and_escape_leaves_it(self, tmp_path):
-        page = view_of(TEXT, a=RecursiveChunker(max_tokens=8)).html
-        click = "document.querySelectorAll('.piece')[2].click();"
-        assert "Chunk 2" in Seen(page, tmp_path, script=click).details()
-        leave = 'document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "Escape", bubbles: true}));'
-        seen = Seen(page, tmp_path, script=click + leave)
-        assert [kind for kind, *_ in seen.pieces() if "current" in kind] == []
-
-    def test_a_second_click_releases_a_chunk(self, tmp_path):
-        script = "for (let i = 0; i < 2; i++) document.querySelectorAll('.piece')[2].click();"
-        seen = Seen(two_methods().html, tmp_path, script=script)
-        assert [kind for kind, *_ in seen.pieces() if kind != "piece"] == []
-
-    @pytest.mark.parametrize("act", ["click()", "dispatchEvent(new MouseEvent('mouseover', {bubbles: true}))"])
-    def test_a_chunk_shows_its_counterparts_of_the_other_method(self, act, tmp_path):
-        seen = Seen(two_methods().html, tmp_path, script=f"document.querySelectorAll('.piece')[1].{act};")
-        assert seen.complaints == []
-        marked = [(kind, chunk) for kind, chunk, _ in seen.pieces() if kind != "piece"]
-        assert marked == [("piece current", 1), ("piece counterpart", 1), ("piece counterpart", 2)]
-        assert "in b chunks 1, 2" in seen.details()
-
-    def test_a_chunk_of_both_methods_is_the_same(self, tmp_path):
-        seen = Seen(two_methods().html, tmp_path, script="document.querySelector('.piece').click();")
-        assert "in b chunk 0, the same" in seen.details()
-
-    def test_white_space_alone_makes_no_counterpart(self, tmp_path):
-        text = "Cats.\n\nDogs."
-        page = View({"a": explanation(text, [(0, 7)], [(7, 12)]), "b": explanation(text, [(0, 5)], [(5, 12)])}).html
-        seen = Seen(page, tmp_path, script="document.querySelector('.piece').click();")
-        assert "in b chunk 0 " in seen.details()
+        assert all(word in seen.details() for word in says.split())
 
     def test_columns_show_the_same_text_at_the_same_height(self, tmp_path):
         text = "".join(f"Ship {number} sails. {'Wind and waves. ' * 20}\n\n" for number in range(400))
@@ -301,12 +306,6 @@ class TestInABrowser:
         for moment in ("scrolled", "clicked"):
             left, right = map(float, re.search(f'data-{moment}="([^"]*)"', seen.dom)[1].split(","))
             assert abs(left - right) < 2
-
-    def test_the_next_difference_is_after_the_current_chunk(self, tmp_path):
-        tens = explanation(TEXT, *([(start, min(start + 10, len(TEXT)))] for start in range(0, len(TEXT), 10)))
-        view = View({"a": tens, "b": explanation(TEXT, [(0, len(TEXT))])})
-        script = "document.querySelectorAll('.piece')[4].click(); document.getElementById('difference').click();"
-        assert "Chunk 5 of a" in Seen(view.html, tmp_path, script=script).details()
 
     def test_differences_between_methods_are_counted_and_marked(self, tmp_path):
         seen = Seen(two_methods().html, tmp_path, script="document.getElementById('difference').click();")
