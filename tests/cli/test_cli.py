@@ -429,19 +429,16 @@ def test_invalid_options_are_explained(args, says):
     assert result.stdout == ""
 
 
-def test_params_are_parsed_as_json_or_strings():
-    pairs = ["-p", "n_segments=null", "-p", "gamma=0", "-p", "granularity=sentence", "-p", "contiguous=true"]
-    rows = lines(run("chunk", TOWN, "-f", "jsonl", *pairs).output)
-    chunker = catalog.create("mst-semantic", n_segments=None, gamma=0, granularity="sentence", contiguous=True)
-    assert [row["text"] for row in rows] == [c.text for c in chunker.chunk(TOWN.read_text(encoding="utf-8"))]
-
-
 def test_options_set_parameters():
     options = ["--max-tokens", "40", "--min-tokens", "5", "--overlap", "9", "--markup", "plain", "--language", "de"]
-    rows = lines(run("chunk", TOWN, "-m", "recursive", "-f", "jsonl", *options).output)
     params = {"max_tokens": 40, "min_tokens": 5, "overlap_tokens": 9, "markup": "plain", "language": "de"}
-    chunks = catalog.create("recursive", **params).chunk(TOWN.read_text(encoding="utf-8"))
-    assert [row["text"] for row in rows] == [c.text for c in chunks]
+    pairs = {"n_segments": None, "gamma": 0, "granularity": "sentence", "contiguous": True}  # JSON, or strings
+    given = ["n_segments=null", "gamma=0", "granularity=sentence", "contiguous=true"]
+    rest = [part for pair in given for part in ("-p", pair)]
+    for name, args, own in (("recursive", options, params), ("mst-semantic", rest, pairs)):
+        rows = lines(run("chunk", TOWN, "-m", name, "-f", "jsonl", *args).output)
+        chunks = catalog.create(name, **own).chunk(TOWN.read_text(encoding="utf-8"))
+        assert [row["text"] for row in rows] == [c.text for c in chunks]
 
 
 def test_explain_gives_the_reason_and_score_of_each_cut():
@@ -584,52 +581,6 @@ def test_importing_the_package_does_not_import_click_or_tqdm():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_file_formats_are_detected(tmp_path):
-    page, record = tmp_path / "page.html", tmp_path / "record.xml"
-    page.write_text("<title>Tea</title><p>Green <b>tea</b>.", encoding="utf-8")
-    abstract = "<Abstract><AbstractText Label='AIM'>To see.</AbstractText></Abstract>"
-    record.write_text(
-        "<PubmedArticle><MedlineCitation><PMID>7</PMID><Article><ArticleTitle>Tea</ArticleTitle>"
-        f"{abstract}</Article></MedlineCitation></PubmedArticle>",
-        encoding="utf-8",
-    )
-    rows = lines(run("chunk", page, record, "-m", "recursive", "-f", "jsonl").output)
-    assert [(row["text"], row["metadata"]["title"]) for row in rows] == [
-        ("Green tea.", "Tea"),
-        ("AIM: To see.", "Tea"),
-    ]
-
-
-def test_chunkers_with_their_own_reader_use_it(tmp_path):
-    path = tmp_path / "abstract.txt"
-    path.write_text("AIM: To   see.\nRESULTS: Seen  (p &lt; 0.05).", encoding="utf-8")
-    [row] = lines(run("chunk", path, "-m", "biomedical-abstract", "-f", "jsonl").output)
-    assert row["text"] == "AIM: To see.\nRESULTS: Seen (p < 0.05)."
-    assert "RESULTS: Seen (p < 0.05)." in run("chunk", path, "-m", "biomedical-abstract").output
-
-
-def test_auto_takes_papers_to_their_chunker_with_the_experimental_flag(tmp_path, monkeypatch):
-    monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
-    paper, notes = tmp_path / "paper.tei.xml", tmp_path / "notes.md"
-    paper.write_text("<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>", "utf-8")
-    notes.write_text("# Tea\n\nGreen tea.", "utf-8")
-    args = ["chunk", paper, notes, "--method", "auto", "-f", "jsonl"]
-    result = run(*args)
-    assert result.exit_code == 0
-    assert [row["metadata"]["chunker"] for row in lines(result.stdout)] == ["optimal-semantic"] * 2
-    rows = lines(run(*args, "--experimental").stdout)
-    assert [row["metadata"]["chunker"] for row in rows] == ["grobid-section", "optimal-semantic"]
-    assert rows[0]["metadata"]["imrad"] == "Results"
-
-
-def test_malformed_file_is_reported(tmp_path):
-    path = tmp_path / "paper.xml"
-    path.write_text('<TEI xmlns="http://www.tei-c.org/ns/1.0"><text>', encoding="utf-8")
-    result = run("chunk", path, "-m", "recursive")
-    assert result.exit_code == 1
-    assert result.stderr.startswith(f"advchunk: {path}: XML must be well-formed: no element found, at line 1")
-
-
 def test_an_encoding_is_read_from_files_and_standard_input(tmp_path):
     (path := tmp_path / "a.txt").write_bytes("Thé".encode("cp1252"))
     for source, stdin in ((path, ""), ("-", path.read_bytes())):
@@ -686,30 +637,17 @@ def test_view_explains_invalid_options(two_files, tmp_path, args, says):
     assert not page.exists()
 
 
-def test_view_names_the_file_that_cannot_be_read(two_files, tmp_path):
-    binary = tmp_path / "b.bin"
-    binary.write_bytes(b"\xb6\xff\0")
-    page = tmp_path / "page.html"
-    done = run("view", two_files[0], binary, "-o", page)
-    assert done.exit_code == 1
-    assert f"{binary}: text files must be UTF-8" in done.stderr
-    assert two_files[0].name in page.read_text(encoding="utf-8")
-    page.unlink()
-    done = run("view", binary, "-o", page)
-    assert (done.exit_code, page.exists()) == (1, False)
-
-
-def test_view_names_the_page_that_cannot_be_written(two_files, tmp_path):
-    page = tmp_path / "none" / "page.html"
-    done = run("view", two_files[0], "-o", page)
-    assert done.exit_code == 1
-    assert f"{page}: No such file" in done.stderr
-
-
-def test_view_of_a_missing_file_leaves_the_old_page(tmp_path):
-    page = tmp_path / "page.html"
+def test_view_names_what_cannot_be_read_or_written(two_files, tmp_path):
+    page, binary = tmp_path / "page.html", tmp_path / "b.bin"
     page.write_text("old")
-    done = run("view", tmp_path / "none.md", "-o", page)
-    assert done.exit_code == 1
-    assert "No such file" in done.stderr
-    assert page.read_text() == "old"
+    binary.write_bytes(b"\xb6\xff\0")
+    for source, out, says in (
+        (tmp_path / "none.md", page, "No such file"),
+        (binary, page, f"{binary}: text files must be UTF-8"),
+        (two_files[0], tmp_path / "none" / "page.html", "page.html: No such file"),
+    ):
+        done = run("view", source, "-o", out)
+        assert (done.exit_code, says in done.stderr, page.read_text()) == (1, True, "old")
+    done = run("view", two_files[0], binary, "-o", page)
+    assert (done.exit_code, f"{binary}: text files" in done.stderr) == (1, True)
+    assert two_files[0].name in page.read_text(encoding="utf-8")

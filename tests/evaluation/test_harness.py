@@ -33,9 +33,9 @@ from advchunk.evaluation import (
     with_vectors,
 )
 from advchunk.evaluation.comparison import candidates
-from advchunk.evaluation.comparison.candidates import even_split_candidate, match_size, mean_tokens
+from advchunk.evaluation.comparison.candidates import even_split_candidate, match_size
 from advchunk.evaluation.comparison.comparisons import group_by_kind
-from advchunk.evaluation.comparison.harness import Result, run
+from advchunk.evaluation.comparison.harness import run
 from advchunk.evaluation.comparison.report import as_rows
 from advchunk.models.counters import as_counter
 from advchunk.models.static import default_embedder
@@ -239,24 +239,6 @@ def test_a_peer_is_placed_by_its_texts_and_one_that_changes_them_is_refused(task
         run(external("upper", lambda text: [text.upper()]), task)
 
 
-@pytest.mark.parametrize("name", ["recursive", "sliding-window", "optimal-semantic"])
-@pytest.mark.parametrize("mean", [25, 60])
-def test_sizes_are_matched_in_few_tries(task, name, mean):
-    tried = []
-
-    def make(size):
-        tried.append(size)
-        return candidate(name, max_tokens=size)
-
-    matched, tokens = match_size(make, mean, task)
-    assert matched.size_matched
-    assert tokens == pytest.approx(mean_tokens(matched, task))
-    assert tokens == pytest.approx(mean, rel=0.02) or {matched.settings["max_tokens"] + step for step in (-1, 1)} & set(
-        tried
-    )
-    assert len(tried) <= 6
-
-
 def solved(mean_of, mean):
     """Return the size found, its mean, and the sizes tried, where a size's mean is given by a function."""
     tried = []
@@ -302,29 +284,6 @@ def test_the_nearest_size_is_found_of_means_that_rise(steps, mean):
 def test_a_size_that_is_a_twentieth_off_is_missed(task, mean, missed):
     result = run(candidate("recursive"), task)
     assert replace(result, tokens=np.array([mean - 9, mean + 9]), target_mean=100.0).off_target == missed
-
-
-def one_piece(_):
-    return Candidate("stuck", whole, "stable")
-
-
-def test_failed_size_matching_is_reported_and_leads_nothing(task):
-    made = [
-        size_matched("recursive", 60),
-        SizeMatched("stuck", one_piece, 60),
-        size_matched("sliding-window", 60, "tried"),
-    ]
-    base, stuck, tried = evaluate(made, task)
-    assert (stuck.target_mean, stuck.off_target) == (60, True)
-    assert Result.from_dict(stuck.to_dict()).off_target
-    better = replace(base, label="better", group="stable", scores={"recall": np.minimum(base.recall + 0.1, 1)})
-    best = replace(stuck, scores={"recall": base.recall + 1})
-    results = [base, best, better, replace(tried, group="experimental")]
-    rows = compare(results, "recursive")
-    assert rows[0].result.label == "stuck"
-    lines = as_markdown(rows)
-    off = f"stuck (mean {stuck.tokens.mean():,.0f}, target 60)"
-    assert [line.split(" | ")[0] for line in lines.splitlines() if "target" in line] == [f"| {off}"]
 
 
 def test_size_matching_is_cached_and_costs_nothing(task):

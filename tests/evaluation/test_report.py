@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from advchunk import ConfigurationError, Document, Span
-from advchunk.evaluation import EvaluationTask, Question, Reference, as_markdown, compare, compare_by_kind
+from advchunk.evaluation import EvaluationTask, Question, Reference, as_markdown, compare
 from advchunk.evaluation.comparison import report
 from advchunk.evaluation.comparison.harness import Result
 from advchunk.evaluation.comparison.report import as_rows
@@ -60,12 +60,6 @@ def test_candidates_are_listed_best_first_each_with_its_verdict():
     assert [line[0] for line in lines] == ["| up", "| base", "| level", "| down"]
     assert [line[4] for line in lines] == ["better", "baseline", "noise", "worse"]
     assert lines[0][3].startswith("+10.0 [")
-
-
-def test_both_kinds_have_tables_of_their_own():
-    matched = [replace(item, label=f"{item.label} at 100", size_matched=True) for item in OUTCOMES]
-    page = as_markdown(compare_by_kind([*OUTCOMES, *matched], ["base", "base at 100"]))
-    assert page.index("### Size-matched") < page.index("up at 100 scores best") < page.index("### As published")
 
 
 def test_unknown_figures_are_empty_and_empty_columns_are_left_out():

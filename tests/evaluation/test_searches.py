@@ -14,10 +14,6 @@ from advchunk.building.positions import ChunkPositions
 from advchunk.cli import main
 from advchunk.evaluation import (
     Candidate,
-    EvaluationTask,
-    Question,
-    Reference,
-    as_markdown,
     baselines,
     candidate,
     compare,
@@ -98,31 +94,6 @@ def test_chunks_of_another_splitter_have_places(task):
     assert all(second > 2 * first > 0 for first, second in zip(middles[::2], middles[1::2], strict=True))
 
 
-class Concepts:
-    """Embeds a text by the meaning of its words: one dimension for words that mean the same."""
-
-    model_name = "tests/concepts"
-    groups = ("physician doctor medic", "automobile car vehicle", "physician's fee cost price", "infant baby newborn",
-              "ocean sea waves", "error fault bug", "house home dwelling", "quick fast rapid")  # fmt: skip
-
-    def embed(self, texts):
-        rows = np.full((len(texts), len(self.groups) + 1), 1e-3)
-        for row, text in zip(rows, texts, strict=True):
-            for word in text.lower().strip(".!").split():
-                for i, group in enumerate(self.groups):
-                    row[i] += word in group.split()
-        return rows
-
-
-def one_sentence_each(lines, asked, embedder=None, answer=0):
-    """Return a task whose documents have one sentence a line; each question's answer is so many lines further on."""
-    text = "\n\n".join(lines)
-    places = [text.index(line) for line in lines]
-    spans = [Span(place, place + len(line)) for place, line in zip(places, lines, strict=True)]
-    questions = [Question(words, (Reference("a", spans[number + answer]),)) for words, number in asked]
-    return EvaluationTask((Document(text, "a"),), tuple(questions), embedder, k=1, budget=12, budgets=(12,))
-
-
 def by_line(documents):
     chunks = []
     for document in documents:
@@ -132,46 +103,6 @@ def by_line(documents):
             start += len(line) + 2
         chunks.append([Chunk(document.text[slice(*span)], (span,), 8, i) for i, span in enumerate(places)])
     return chunks
-
-
-def hits(task, searches):
-    results = evaluate(searches_of(Candidate("lines", by_line, "external"), searches), task)
-    return {result.search: result.hit_at_k.mean() for result in results}
-
-
-def test_words_win_where_names_decide():
-    lines = [f"The car of model ZX{n}{n + 3} has a fault." for n in range(10, 30)]
-    asked = [(f"Which fault has ZX{n}{n + 3}?", n - 10) for n in range(10, 30)]
-    rates = hits(one_sentence_each(lines, asked, Concepts()), SEARCHES)
-    assert rates["lexical"] == rates["hybrid"] == 1
-    assert rates["dense"] < 0.2
-
-
-def test_vectors_win_where_other_words_mean_the_same():
-    first = [group.split()[0] for group in Concepts.groups]
-    last = [group.split()[-1] for group in Concepts.groups]
-    lines = [f"It is about {word}." for word in first]
-    asked = [(f"Tell me of {word}!", i) for i, word in enumerate(last)]
-    rates = hits(one_sentence_each(lines, asked, Concepts()), SEARCHES)
-    assert rates["dense"] == rates["hybrid"] == 1
-    assert rates["lexical"] < 0.3
-
-
-def test_neighbors_win_where_the_answer_is_between_matches():
-    lines, asked = [], []
-    for n in range(12):
-        lines += [
-            f"Ship{n} left.",
-            f"Rain fell at noon {n}.",
-            f"Ship{n} came back.",
-            *["Nothing of note happened at all. " * 12] * 3,
-        ]
-        asked.append((f"When was ship{n} out?", 6 * n))
-    task = replace(one_sentence_each(lines, asked, answer=1), budget=20, budgets=(20,), k=3)
-    plain, near = (
-        hits(task, [search])[search.label] for search in (Search("lexical"), Search("lexical", neighbors=True))
-    )
-    assert near > plain + 0.5
 
 
 def test_chunks_and_vectors_are_made_once_for_all_searches(task):
@@ -257,15 +188,6 @@ def test_no_winner_is_named_among_ties():
         "a"
     ]
     assert len(leaders(compare(results[:1], "a"))) == 1
-
-
-def test_the_headline_counts_ties(task):
-    made = searches_of(candidate("recursive", max_tokens=30), [Search(), Search("lexical")])
-    results = evaluate(made, task)
-    tie = replace(results[1], label="other")
-    text = as_markdown(compare([*results, tie], "recursive, max_tokens=30"))
-    assert "No winner: the highest score, that of " in text
-    assert "cannot be told apart from 1 other" in text or "from 2 others" in text
 
 
 def test_the_baselines_are_of_one_size_but_for_the_windows(task):

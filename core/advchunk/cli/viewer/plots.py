@@ -12,7 +12,7 @@ import numpy as np
 
 from advchunk.chunkers.explanations import Explanation
 from advchunk.errors import import_extra, require
-from advchunk.records import Floats, Ints, Units
+from advchunk.records import Floats, Units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,30 +99,26 @@ def plot_tree(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
     units, figures = _units(explanation), explanation.figures
     require("tree" in figures, "only mst-semantic has a tree", sorted(figures))
     edges, labels, threshold = figures["tree"], figures["labels"], figures["lambda_"]
-    ax = _axes(ax)
+    collections, ax = import_extra("matplotlib.collections", "viz"), _axes(ax)
     base = min(0.0, float(edges.weight.min(initial=0.0)))
-    _draw_arcs(ax, units, edges, labels, base, edges.weight - base)
+    _, group, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    place = np.cumsum(counts > 1) - 1  # of the groups that have a color
+    colors = [_color(place[label]) if counts[label] > 1 else _GRAY for label in group.tolist()]
+    places = (units.edges[:-1] + units.edges[1:]) / 2
+    left, right = places[edges.left], places[edges.right]
+    xs = (left + right)[:, None] / 2 - (right - left)[:, None] / 2 * np.cos(_STEPS)
+    ys = base + np.asarray(edges.weight - base)[:, None] * np.sin(_STEPS)
+    joined = group[edges.left] == group[edges.right]
+    order = np.argsort(joined, kind="stable")  # gray arcs lie below
+    arcs, shades = np.stack([xs, ys], axis=-1)[order], np.where(joined, np.array(colors)[edges.left], _GRAY)[order]
+    widths = np.where(joined, 1.2, 0.6)[order]
+    ax.add_collection(collections.LineCollection(arcs, colors=shades, linewidths=widths, alpha=0.7))
+    ax.scatter(places, np.full(len(places), base), c=colors, s=12, zorder=3)
+    ax.autoscale_view()
     if np.isfinite(threshold):
         ax.axhline(threshold, color=_ORANGE, linestyle="--", linewidth=1, label="lambda")
         ax.legend(loc="upper right")
     return _along_text(ax, explanation, "distance")
-
-
-def plot_communities(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
-    """Plot the graph of `GraphPartitionChunker`: an arc for each pair of similar units, as high as they are far apart.
-
-    Units and edges of a community have its color; units alone and edges between communities are gray.
-
-    Raises
-    ------
-    ConfigurationError : the chunker computes no communities.
-    """
-    units, figures = _units(explanation), explanation.figures
-    require("communities" in figures, "only graph-partition has communities", sorted(figures))
-    edges = figures["edges"]
-    ax = _axes(ax)
-    _draw_arcs(ax, units, edges, figures["labels"], 0.0, np.sqrt(edges.right - edges.left))
-    return _along_text(ax, explanation, "sqrt(distance in units)")
 
 
 def plot_chunks(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
@@ -167,26 +163,6 @@ def _scores(explanation: Explanation, figure: str) -> tuple[Floats, float | None
     require(gaps is not None, "the algorithm scores no gaps; pass the name of a figure", sorted(figures))
     threshold = segmentation.threshold if segmentation else None
     return np.asarray(gaps), threshold if threshold is None or np.isfinite(threshold) else None
-
-
-def _draw_arcs(ax: Any, units: Units, edges: Any, labels: Ints, base: float, heights: Floats) -> None:
-    """Draw units as points along the text and edges as arcs above them, in the color of their label."""
-    collections = import_extra("matplotlib.collections", "viz")
-    _, group, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    place = np.cumsum(counts > 1) - 1  # of the groups that have a color
-    colors = [_color(place[label]) if counts[label] > 1 else _GRAY for label in group.tolist()]
-    places = (units.edges[:-1] + units.edges[1:]) / 2
-    left, right = places[edges.left], places[edges.right]
-    middle, radius = (left + right) / 2, (right - left) / 2
-    xs = middle[:, None] - radius[:, None] * np.cos(_STEPS)
-    ys = base + np.asarray(heights)[:, None] * np.sin(_STEPS)
-    joined = group[edges.left] == group[edges.right]
-    arcs, shades = np.stack([xs, ys], axis=-1), np.where(joined, np.array(colors)[edges.left], _GRAY)
-    order = np.argsort(joined, kind="stable")  # gray arcs lie below
-    widths = np.where(joined, 1.2, 0.6)[order]
-    ax.add_collection(collections.LineCollection(arcs[order], colors=shades[order], linewidths=widths, alpha=0.7))
-    ax.scatter(places, np.full(len(places), base), c=colors, s=12, zorder=3)
-    ax.autoscale_view()
 
 
 def _along_text(ax: Axes, explanation: Explanation, label: str) -> Axes:
