@@ -73,9 +73,7 @@ class Candidate:
     plain: "Candidate | None" = None
 
     def metered_cut(self, watch: Watch) -> Callable[[Sequence[Document]], Chunks]:
-        """Return ``cut``; that of a chunker with its model loaded, the reasons for cuts recorded and its calls
-        watched.
-        """
+        """Return ``cut``; that of a chunker with its model loaded, the reasons for cuts recorded, its calls watched."""
         if self.chunker is None:
             return self.cut
         chunker = replace(self.chunker, add_scores=True)
@@ -128,8 +126,6 @@ def searches_of(candidate: Candidate | SizeMatched, searches: Iterable[Search]) 
 def named_searches(names: str) -> list[Search]:
     """Return ways of search by name, each once: "all", or labels with "+", separated by commas.
 
-    Raises `ConfigurationError` for an unknown name.
-
     >>> [search.label for search in named_searches("dense, hybrid+neighbors")]
     ['dense', 'hybrid, neighbors']
     """
@@ -146,8 +142,7 @@ def search_label(label: str, search: Search) -> str:
 
 
 def candidate(name: str, label: str = "", **params: Any) -> Candidate:
-    """Return a registered chunker as a candidate without fallback; an experimental one unless `advchunk.settings`
-    forbids them.
+    """Return a registered chunker as a candidate without fallback; an experimental one if the settings allow it.
 
     The default label lists the parameters, and the kind of vectors if they are not of a chunk's text alone.
 
@@ -170,8 +165,6 @@ def candidate(name: str, label: str = "", **params: Any) -> Candidate:
 def size_matched(name: str, mean: float, label: str = "", **params: Any) -> SizeMatched:
     """Return a registered chunker whose ``max_tokens`` is chosen so that its mean chunk has ``mean`` tokens.
 
-    Raises `ConfigurationError` if ``params`` set ``max_tokens``.
-
     >>> size_matched("recursive", 100).label, size_matched("universal-semantic", 100, vectors="units").label
     ('recursive', 'universal-semantic, units')
     """
@@ -186,11 +179,7 @@ def _label(name: str, params: Mapping[str, Any]) -> str:
 
 
 def brittleness_notes(labels: Iterable[str]) -> dict[str, str]:
-    """Return the published warnings about brittle chunkers by label, for names or labels of `candidate`.
-
-    >>> brittleness_notes(["recursive, max_tokens=100", "another splitter"])
-    {}
-    """
+    """Return the published warnings about brittle chunkers by label, for names or labels of `candidate`."""
     published, warnings = catalog.sensitivities()["chunkers"], dict[str, str]()
     for label in labels:
         name, *rest = label.split(", ")
@@ -204,13 +193,9 @@ def external(label: str, split: Callable[[str], Iterable[str]], *, fingerprint: 
     """Return a splitter of another library as a candidate.
 
     Each of its texts is located after the start of the previous one, ignoring white space, which most splitters change.
-    A text that cannot be located is an error, since it could not be scored.
-
-    Parameters
-    ----------
-    fingerprint : the library's name and version and all settings that change its chunks, so that its result can be
-        stored.
-    settings : of the splitter; ``max_tokens`` or ``target_tokens`` is its target size.
+    A text that cannot be located is an error, since it could not be scored. With a ``fingerprint``, the library's name
+    and version and all settings that change its chunks, its result can be stored; of the ``settings``, ``max_tokens``
+    or ``target_tokens`` is its target size.
     """
 
     def cut(documents: Sequence[Document]) -> list[list[Chunk]]:
@@ -239,8 +224,7 @@ _AnyCandidate = TypeVar("_AnyCandidate", Candidate, SizeMatched)
 def with_vectors(
     candidate: _AnyCandidate, kind: Vectors = "units", embedder: EmbedderLike = None, label: str = ""
 ) -> _AnyCandidate:
-    """Return a candidate whose chunks, such as those of another library, have vectors
-    (`advchunk.retrieval.add_vectors`).
+    """Return a candidate whose chunks, such as another library's, have vectors (`advchunk.retrieval.add_vectors`).
 
     The embedder must be that of the questions; an empty label adds the kind to the candidate's.
 
@@ -263,9 +247,7 @@ def with_vectors(
 
 
 def even_split_candidate(size: int) -> Candidate:
-    """Return the baseline that cuts texts into equal pieces, to the nearest word, regardless of content.
-
-    A piece has at most ``size`` >= 1 tokens; a longer word is a piece of its own.
+    """Return the baseline that cuts texts into equal pieces of at most ``size`` >= 1 tokens, or a longer word.
 
     >>> [chunk.text for chunk in even_split_candidate(2).cut([Document("One two three four five.")])[0]]
     ['One two ', 'three four ', 'five.']
@@ -310,8 +292,7 @@ def match_size(make: Callable[[int], Candidate], mean: float, task: EvaluationTa
     """Return a candidate (`SizeMatched.make`) of the size whose mean chunk is nearest to ``mean`` tokens, and its mean.
 
     A mean is roughly a power of the size, so sizes are interpolated between logarithms (regula falsi), which takes two
-    to five tries. The search ends where larger sizes make no larger chunks. If a larger size makes smaller chunks, the
-    nearest of the sizes tried is taken.
+    to five tries. The search ends where larger sizes make no larger chunks; the nearest of the sizes tried is taken.
     """
     require(mean > 0, "mean must be > 0", mean)
     tried = dict[int, float]()
@@ -338,9 +319,7 @@ def match_size(make: Callable[[int], Candidate], mean: float, task: EvaluationTa
 
 
 def _next_size(low: tuple[int, float], high: tuple[int, float] | None, mean: float, *, bisect: bool) -> int:
-    """Return a size between one that is too small and one that is too large, or beyond the former without the
-    latter.
-    """
+    """Return a size between one that is too small and one that is too large, or else beyond the former."""
     small, small_mean = low
     if high is None:
         return max(round(small * min(max(mean / small_mean, 1.05), 4)) if small_mean else 2 * small, small + 1)

@@ -119,9 +119,7 @@ class FailedCandidate:
 class EvaluationResults(list[Result]):
     """The results of candidates, in their order, and ``failures``, the candidates without a result."""
 
-    def __init__(self, results: Iterable[Result] = (), failures: Iterable[FailedCandidate] = ()) -> None:
-        super().__init__(results)
-        self.failures = list(failures)
+    failures: Sequence[FailedCandidate] = ()
 
 
 def evaluate(
@@ -165,10 +163,11 @@ def evaluate(
                     with open_atomic(path, encoding="utf-8") as file:
                         json.dump(outcome.to_dict(), file)
     ordered = [outcomes[i] for i in range(len(candidates))]
-    failures = [outcome for outcome in ordered if isinstance(outcome, FailedCandidate)]
-    for failure in failures:
+    results = EvaluationResults(outcome for outcome in ordered if isinstance(outcome, Result))
+    results.failures = [outcome for outcome in ordered if isinstance(outcome, FailedCandidate)]
+    for failure in results.failures:
         _log.warning("%s has no result: %s", failure.label, failure.reason)
-    return EvaluationResults([outcome for outcome in ordered if isinstance(outcome, Result)], failures)
+    return results
 
 
 def _chunks_key(candidate: Candidate | SizeMatched) -> Any:

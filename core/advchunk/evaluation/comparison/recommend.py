@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
 from advchunk.chunkers import catalog
 from advchunk.chunkers.vectors import Vectors
 from advchunk.errors import did_you_mean, require
-from advchunk.evaluation.comparison.candidates import Candidate, candidate, search_label
+from advchunk.evaluation.comparison.candidates import candidate, search_label
 from advchunk.evaluation.comparison.comparisons import Comparison, compare
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result, evaluate
 from advchunk.evaluation.comparison.report import as_rows, read_template
@@ -30,8 +30,7 @@ _MIN_SETTLING = 100  # questions: fewer settle nothing
 _MAX_ROWS = 20  # of the printed table
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """A chunker, its size, the vectors of its chunks ("none" for those of their text), and how they are searched."""
 
     chunker: str
@@ -48,19 +47,13 @@ class Option:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of the chunker, its embedder excluded."""
-        vectors = {} if self.vectors == "none" else {"vectors": self.vectors}
-        return {"max_tokens": self.max_tokens, **vectors}
+        return {"max_tokens": self.max_tokens} | ({} if self.vectors == "none" else {"vectors": self.vectors})
 
     @property
     def effort(self) -> tuple[int, ...]:
         """The rank of each thing that the option needs, most important first; the lower, the simpler."""
         search, embeds = self.search, catalog.cuts_by_embeddings(self.chunker)
         return _MODES.index(search.mode), embeds, get_args(Vectors).index(self.vectors), search.neighbors
-
-    def candidate(self, embedder: Any) -> Candidate:
-        """Return the option as a candidate."""
-        models = {"embedder": embedder, "vectors": self.vectors}
-        return replace(candidate(self.chunker, self.label, max_tokens=self.max_tokens, **models), search=self.search)
 
 
 @dataclass(frozen=True)
@@ -167,11 +160,8 @@ def recommend(
     All options answer the same questions (`evaluate`) and are compared with the one with the highest score (`compare`).
     An option ties with it if the 95 % interval of their difference contains 0. The simplest of these is recommended: a
     search by words, which needs no embedder, before one by vectors, and that before both; a chunker that needs no
-    embedder; fewer vectors; fewer chunks. An interval without 0 is no tie, even where the difference is noise after
-    correcting for the number of options. Fewer than a hundred questions settle nothing, which the recommendation says.
-
-    The highest score was selected by the questions that measured it: expect a slightly lower one on others. An option
-    that fails is listed, and the others go on.
+    embedder; fewer vectors; fewer chunks. Fewer than a hundred questions settle nothing. The highest score was selected
+    by the questions that measured it: expect a slightly lower one on others. An option that fails is listed.
 
     Parameters
     ----------
@@ -195,20 +185,23 @@ def recommend(
     require(characters >= 1, "characters must be >= 1", characters)
     check_metric(metric)
     options = _options(chunkers, sizes, vectors, searches)
-    sample, is_built = _sample_documents(documents, questions or (), characters, seed), questions is None
+    sample, is_built = tuple(_sample_documents(documents, questions or (), characters, seed)), questions is None
     if questions is None:
         dataset = held_out_questions(sample, number, seed=seed)
-        sample, questions = list(dataset.documents), dataset.questions
+        sample, questions = dataset.documents, dataset.questions
     names = {document.source for document in sample}
     asked = tuple(q for q in questions if names.issuperset(name for name, _ in q.references))
-    task = EvaluationTask(tuple(sample), asked, embedder, budget=budget, budgets=(budget,), language=language)
-    made = [option.candidate(embedder) for option in options]
+    task = EvaluationTask(sample, asked, embedder, budget=budget, budgets=(budget,), language=language)
+    models = {"embedder": embedder}
+    made = [
+        replace(candidate(o.chunker, o.label, max_tokens=o.max_tokens, vectors=o.vectors, **models), search=o.search)
+        for o in options
+    ]
     results = evaluate(made, task, progress=progress)
     require(len(results) > 0, "an option must have a result", [failure.reason for failure in results.failures][:1])
-    option, rows = _choose(dict(zip([option.label for option in options], options, strict=True)), results, metric)
-    number_asked = int(np.isfinite(getattr(results[0], metric)).sum())
-    failures = tuple(results.failures)
-    return Recommendation(option, tuple(rows), failures, number_asked, is_built, metric, budget, embedder)
+    option, rows = _choose({option.label: option for option in options}, results, metric)
+    number_asked, failed = int(np.isfinite(getattr(results[0], metric)).sum()), tuple(results.failures)
+    return Recommendation(option, tuple(rows), failed, number_asked, is_built, metric, budget, embedder)
 
 
 def _options(

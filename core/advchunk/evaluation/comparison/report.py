@@ -3,51 +3,74 @@
 import json
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from advchunk.errors import require
 from advchunk.evaluation.comparison.comparisons import Comparison, group_by_kind, leaders
-from advchunk.evaluation.comparison.harness import FailedCandidate
+from advchunk.evaluation.comparison.harness import FailedCandidate, Result
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics.statistics import CONFIDENCE, RESAMPLES, SEED
-from advchunk.evaluation.metrics.table import metrics
+from advchunk.evaluation.metrics.table import RetrievalMetric, metrics
 from advchunk.models.identity import identity, model_name
 from advchunk.models.static import default_embedder
-from advchunk.records import Floats
 from advchunk.text.templates import fill_text
 
-Columns: TypeAlias = Mapping[str, tuple[str, str]]
-"""The title and the format of each column, by its key in `as_rows`."""
 
-_BOUNDARY_SCORES = {"F1": "f1", "F1 (1 near)": "f1_near", "Pk": "pk", "WindowDiff": "window_diff"}
-TABLES: Mapping[str, Columns] = {
-    "Main": {
-        "mean tokens": ("tokens", ".1f"),
-        **{m.column: (m.title, f".{m.digits}f") for m in metrics().values() if m.title},
-    },
-    "Retrieval": {
-        "recall in budget": ("recall", ".1f"), "hit at k": ("hit@k", ".1f"), "reciprocal rank": ("MRR@k", ".1f"),
-        "precision at k": ("precision@k", ".1f"),
-    },
-    "Shape": {
-        "chunks": ("chunks", ","), "within": ("within", ".3f"), "between": ("between", ".3f"),
-        "forced": ("forced, %", ".1f"), "over": ("over, %", ".1f"), "under": ("under, %", ".1f"),
-        "redundancy": ("redundancy", ".2f"), "coverage": ("coverage, %", ".1f"),
-        **{name: (name, ".3f") for name in _BOUNDARY_SCORES},
-    },
-    "Cost": {
-        "seconds": ("CPU s", ".3g"), "wall seconds": ("wall s", ".3g"), "peak MB": ("peak MB", ".1f"),
-        "calls": ("calls", ","), "tokens sent": ("tokens sent", ","),
-    },
-}  # fmt: skip
+class _Column(NamedTuple):
+    """A figure of a result: its key in `as_rows`, the table that has it, its title and format there, and its value."""
+
+    key: str
+    table: str
+    title: str
+    form: str
+    value: Callable[[Result], Any]
+
+
+def _mean_of(metric: RetrievalMetric, of: Result) -> float | None:
+    scores = getattr(of, metric.name, np.zeros(0))
+    finite = scores[np.isfinite(scores)]
+    return _percent(float(finite.mean()), metric.digits) if len(finite) else None
+
+
+_AT_K = {"recall in budget": "recall", "hit at k": "hit@k", "reciprocal rank": "MRR@k", "precision at k": "precision@k"}
+_COLUMNS = [
+    _Column("mean tokens", "main", "tokens", ".1f", lambda of: round(float(of.tokens.mean()), 1)),
+    *(
+        _Column(
+            metric.column, "main" if metric.title else "retrieval" * (metric.column in _AT_K),
+            metric.title or _AT_K.get(metric.column, ""), f".{metric.digits if metric.title else 1}f",
+            partial(_mean_of, metric),
+        )
+        for metric in metrics().values()
+    ),
+    _Column("chunks", "shape", "chunks", ",", lambda of: len(of.tokens)),
+    _Column("within", "shape", "within", ".3f", lambda of: _round(of.within)),
+    _Column("between", "shape", "between", ".3f", lambda of: _round(of.between)),
+    _Column("forced", "shape", "forced, %", ".1f", lambda of: _percent(of.forced)),
+    _Column("over", "shape", "over, %", ".1f", lambda of: _percent(of.over)),
+    _Column("under", "shape", "under, %", ".1f", lambda of: _percent(of.under)),
+    _Column("redundancy", "shape", "redundancy", ".2f", lambda of: _round(of.redundancy)),
+    _Column("coverage", "shape", "coverage, %", ".1f", lambda of: _percent(of.coverage)),
+    _Column("F1", "shape", "F1", ".3f", lambda of: _round(of.boundaries.get("f1"))),
+    _Column("F1 (1 near)", "shape", "F1 (1 near)", ".3f", lambda of: _round(of.boundaries.get("f1_near"))),
+    _Column("Pk", "shape", "Pk", ".3f", lambda of: _round(of.boundaries.get("pk"))),
+    _Column("WindowDiff", "shape", "WindowDiff", ".3f", lambda of: _round(of.boundaries.get("window_diff"))),
+    _Column("seconds", "cost", "CPU s", ".3g", lambda of: _round(of.cost.cpu_seconds)),
+    _Column("wall seconds", "cost", "wall s", ".3g", lambda of: _round(of.cost.wall_seconds)),
+    _Column("peak MB", "cost", "peak MB", ".1f", lambda of: _round(of.cost.peak_bytes, 1, 1e6)),
+    _Column("calls", "cost", "calls", ",", lambda of: of.cost.calls),
+    _Column("tokens sent", "cost", "tokens sent", ",", lambda of: of.cost.tokens),
+]  # fmt: skip
+_SCORES = ("score", "low", "high", "difference", "difference low", "difference high")
 
 
 def as_rows(rows: Sequence[Comparison]) -> list[dict[str, Any]]:
@@ -56,29 +79,18 @@ def as_rows(rows: Sequence[Comparison]) -> list[dict[str, Any]]:
 
 
 def _as_row(row: Comparison) -> dict[str, Any]:
-    result, cost, scores = row.result, row.result.cost, (*row.score, *row.difference[:3])
+    result = row.result
+    scores = zip(_SCORES, (*row.score, *row.difference[:3]), strict=True)
     return {
         "candidate": result.label,
         "group": result.group,
         "search": result.search,
         "size matched": result.size_matched,
-        "chunks": len(result.tokens),
-        "mean tokens": round(float(result.tokens.mean()), 1),
         "target mean": result.target_mean,
-        **{name: _percent(value, 2) for name, value in zip(_score_columns("recall"), scores, strict=True)},
+        **{name: _percent(value, 2) for name, value in scores},
         "p (Holm)": round(row.p, 4),
         "verdict": row.verdict,
-        **{m.column: _mean_percent(getattr(result, m.name, np.zeros(0)), m.digits) for m in metrics().values()},
-        **{name: _round(result.boundaries.get(key)) for name, key in _BOUNDARY_SCORES.items()},
-        **{name: _round(getattr(result, name)) for name in ("within", "between")},
-        **{name: _percent(getattr(result, name)) for name in ("forced", "over", "under")},
-        "redundancy": _round(result.redundancy),
-        "coverage": _percent(result.coverage),
-        "seconds": _round(cost.cpu_seconds),
-        "wall seconds": _round(cost.wall_seconds),
-        "peak MB": None if cost.peak_bytes is None else round(cost.peak_bytes / 1e6, 1),
-        "calls": cost.calls,
-        "tokens sent": cost.tokens,
+        **{column.key: column.value(result) for column in _COLUMNS},
     }
 
 
@@ -86,20 +98,8 @@ def _percent(share: float | None, digits: int = 1) -> float | None:
     return None if share is None else round(100 * share, digits) + 0.0  # turns -0.0 into 0.0
 
 
-def _mean_percent(scores: Floats, digits: int) -> float | None:
-    finite = scores[np.isfinite(scores)]
-    return _percent(float(finite.mean()), digits) if len(finite) else None
-
-
-def _round(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
-
-
-def _score_columns(metric: str) -> Columns:
-    """Return the columns of the score, the difference and their bounds."""
-    form = f".{metrics()[metric].digits}f"
-    scores = {name: (name, form) for name in ("score", "low", "high")}
-    return scores | {name: (name, f"+{form}") for name in ("difference", "difference low", "difference high")}
+def _round(value: float | None, digits: int = 3, unit: float = 1) -> float | None:
+    return None if value is None else round(value / unit, digits)
 
 
 def as_markdown(
@@ -156,21 +156,19 @@ def _section(title: str, rows: Sequence[Comparison], metric: str) -> dict[str, A
         mean, target = row.result.tokens.mean(), row.result.target_mean
         remark = f"mean {mean:,.0f}, target {target:,.0f}" if row.result.off_target else ""
         lines.append({**figures, "text": _format_figures(figures, metric), "remark": remark})
-    main, *details = (
-        {key: head for key, (head, _) in columns.items() if any(line.get(key) is not None for line in lines)}
-        for columns in TABLES.values()
-    )
-    named = dict(zip(list(TABLES)[1:], details, strict=True))
-    return {
-        "title": title, "leaders": _describe_leaders(rows, metric), "lines": lines, "columns": main, "details": named,
-    }  # fmt: skip
+    tables: dict[str, dict[str, str]] = {"main": {}, "retrieval": {}, "shape": {}, "cost": {}}
+    for column in _COLUMNS:
+        if column.table and any(line[column.key] is not None for line in lines):
+            tables[column.table][column.key] = column.title
+    main, leaders = tables.pop("main"), _describe_leaders(rows, metric)
+    return {"title": title, "leaders": leaders, "lines": lines, "columns": main, "details": tables}
 
 
 def _format_figures(figures: Mapping[str, Any], metric: str) -> dict[str, str]:
     """Return the figures of a row as text, "" for unknown ones."""
-    every = [_score_columns(metric), *TABLES.values()]
-    forms = {key: form for columns in every for key, (_, form) in columns.items()}
-    return {key: "" if figures.get(key) is None else format(figures[key], form) for key, form in forms.items()}
+    forms = {column.key: column.form for column in _COLUMNS}
+    forms |= {name: f"{'+' * ('difference' in name)}.{metrics()[metric].digits}f" for name in _SCORES}
+    return {key: "" if figures[key] is None else format(figures[key], form) for key, form in forms.items()}
 
 
 def _describe_leaders(rows: Sequence[Comparison], metric: str) -> str:
