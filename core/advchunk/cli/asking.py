@@ -114,9 +114,8 @@ def ask_command(
 
 def _check_arguments(files: Sequence[str], question: str, index: str | None) -> None:
     """Raise `ConfigurationError` if the question, which is the last argument, or the files are missing."""
-    is_file = (
-        len(os.fsencode(question)) < 256 and Path(question).exists() and (not files or formats.is_supported(question))
-    )
+    may_be_file = len(os.fsencode(question)) < 256 and (not files or formats.is_supported(question))
+    is_file = may_be_file and Path(question).exists()
     require(not is_file, "the last argument must be the question, after the files", question)
     require(bool(split_words(question)), "the question must have a word", question)
     if not files:
@@ -138,17 +137,17 @@ def _word_filter(question: str) -> Callable[[str], bool]:
 
 
 def _highlight(text: str, is_asked: Callable[[str], bool]) -> str:
-    words = [word for word in {*split_words(text)} if is_asked(word)]
-    # A pair of characters of a script without spaces is a word wherever it stands.
-    edges = {word: ("", "") if split_words(word * 2) != [word * 2] else (r"(?<!\w)", r"(?!\w)") for word in words}
-    forms = [before + re.escape(word).replace("'", "['’]") + after for word, (before, after) in edges.items()]
+    forms = list[str]()
+    for word in filter(is_asked, {*split_words(text)}):
+        form = re.escape(word).replace("'", "['’]")
+        # A pair of characters of a script without spaces is a word wherever it stands.
+        forms.append(form if split_words(word * 2) != [word * 2] else rf"(?<!\w){form}(?!\w)")
     if not forms:
         return text
     matches = re.finditer(f"(?=({'|'.join(sorted(forms, key=len, reverse=True))}))", text)
     colored = {i for match in matches for i in range(*match.span(1))}
-    runs = groupby(range(len(text)), colored.__contains__)
-    parts = [(is_colored, "".join(text[i] for i in places)) for is_colored, places in runs]
-    return "".join(click.style(part, fg="red", bold=True) if is_colored else part for is_colored, part in parts)
+    runs = ((is_in, "".join(text[i] for i in own)) for is_in, own in groupby(range(len(text)), colored.__contains__))
+    return "".join(click.style(part, fg="red", bold=True) if is_in else part for is_in, part in runs)
 
 
 def _format_text(passages: Sequence[Passage], is_asked: Callable[[str], bool], budget: int) -> str:
@@ -166,14 +165,9 @@ def _format_text(passages: Sequence[Passage], is_asked: Callable[[str], bool], b
 
 
 def _format_markdown(passages: Sequence[Passage], *_: object) -> str:
-    def escape(text: str) -> str:
-        return re.sub(r"[\\`*<\[\]]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)
-
-    parts = [
-        f"**{rank}. {escape(passage.citation)}**\n\n{passage.prompt_text.strip()}\n"
-        for rank, passage in enumerate(passages, 1)
-    ]
-    return "\n".join(parts)
+    heads = [re.sub(r"[\\`*<\[\]]|(?<!\w)_|_(?!\w)", r"\\\g<0>", passage.citation) for passage in passages]
+    rows = enumerate(zip(heads, passages, strict=True), 1)
+    return "\n".join(f"**{rank}. {head}**\n\n{passage.prompt_text.strip()}\n" for rank, (head, passage) in rows)
 
 
 def _record(passage: Passage) -> dict[str, Any]:

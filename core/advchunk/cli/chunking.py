@@ -154,6 +154,14 @@ class _Run:
         click.echo(f"advchunk: {name}: {reason}", err=True)
 
 
+def _format_jsonl(document: Document, chunks: list[Chunk], _: float) -> str:
+    return "".join(_to_json({"document": document.id, **_record(c)}) + "\n" for c in chunks)
+
+
+def _format_json(document: Document, chunks: list[Chunk], _: float) -> str:
+    return _to_json({"document": document.id, "chunks": [_record(c) for c in chunks]})
+
+
 def _list_json(texts: Iterable[str]) -> Iterator[str]:
     separator = "[\n"
     for text in texts:
@@ -196,10 +204,6 @@ def _format_text(document: Document, chunks: list[Chunk], seconds: float) -> str
 
 
 _FORMATS: dict[str, Callable[[Document, list[Chunk], float], str]] = {
-    "text": _format_text,
-    "json": lambda document, chunks, _: _to_json({"document": document.id, "chunks": [_record(c) for c in chunks]}),
-    "jsonl": lambda document, chunks, _: "".join(
-        _to_json({"document": document.id, **_record(c)}) + "\n" for c in chunks
-    ),
-}
+    "text": _format_text, "json": _format_json, "jsonl": _format_jsonl,
+}  # fmt: skip
 _FRAMES: dict[str, Callable[[Iterable[str]], Iterable[str]]] = {"text": iter, "json": _list_json, "jsonl": iter}

@@ -97,9 +97,7 @@ def read_files(library: Library, reader: FileReader, files: Sequence[str]) -> bo
 
 
 def _estimate(library: Library, reader: FileReader, files: Sequence[str], index: str) -> bool:
-    """Print what a model would be asked about the files that would be read, and what failed; return whether a file
-    failed.
-    """
+    """Print what a model would be asked about the files that would be read; return whether one of them failed."""
     inventory, failed = Inventory(), list[Failure]()
 
     def documents() -> Iterator[tuple[Document, list[Chunk]]]:

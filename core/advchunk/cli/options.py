@@ -47,21 +47,18 @@ def exit_on_termination() -> Iterator[None]:
     """Exit at SIGTERM and SIGHUP as at an error, so that unfinished files are removed."""
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]  # nohup ignores SIGHUP
-    if threading.current_thread() is not threading.main_thread():  # which alone can set handlers
-        numbers = []
-    for number in numbers:
+    is_main = threading.current_thread() is threading.main_thread()  # which alone can set handlers
+    for number in numbers if is_main else ():
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         yield
     finally:
-        for number in numbers:
+        for number in numbers if is_main else ():
             signal.signal(number, signal.SIG_DFL)
 
 
 def reason_of(error: Exception) -> str:
-    """Return the reason for which a file failed, as one line: with the kind of an error, unless it is one that explains
-    itself.
-    """
+    """Return why a file failed, as one line, with the kind of an error unless that explains itself."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     kind = "" if isinstance(error, (OSError, ConfigurationError, MissingExtra)) else f"{type(error).__name__}: "
@@ -84,9 +81,7 @@ def split_method(text: str) -> tuple[str, list[str]]:
 
 
 def parse_assignment(text: str, usage: str) -> tuple[str, Any]:
-    """Split NAME=VALUE, where VALUE is JSON or else a string; raise `ConfigurationError` with ``usage`` if it has no
-    "=".
-    """
+    """Split NAME=VALUE, where VALUE is JSON or else a string; raise `ConfigurationError` with ``usage`` without "="."""
     name, equals, value = text.partition("=")
     require(bool(equals), usage, text)
     try:
@@ -168,9 +163,7 @@ def chunker_options(
 
 
 class Setup(NamedTuple):
-    """The chunker that options describe, the enricher of contexts (None without --context), and the options of
-    `files.read_input`.
-    """
+    """The chunker that options describe, the enricher of contexts or None, and the options of `files.read_input`."""
 
     chunker: Chunker
     enricher: Any
@@ -225,10 +218,9 @@ def set_up(
 
 def print_estimate(estimate: Any) -> None:
     """Print what a model would be asked (`advchunk.enrich.Estimate`)."""
-    prompts = (
-        f"{estimate.prompt_tokens:,} tokens of prompts, {estimate.prefix_tokens:,} of which a prefix cache may have"
-    )
-    click.echo(f"{estimate.requests:,} requests: {prompts}, and at most {estimate.completion_tokens:,} of answers")
+    cached = f"{estimate.prefix_tokens:,} of which a prefix cache may have"
+    prompts = f"{estimate.requests:,} requests: {estimate.prompt_tokens:,} tokens of prompts, {cached}"
+    click.echo(f"{prompts}, and at most {estimate.completion_tokens:,} of answers")
 
 
 def create_chunker(

@@ -42,11 +42,8 @@ def parent_documents(size: int, child_tokens: int = CHILD_TOKENS) -> Candidate:
     """Return chunks that are found by the vectors of the smaller chunks inside them.
 
     A chunk is as similar to a question as the most similar of its children, so chunks are found in the order of their
-    first child (LangChain, ``ParentDocumentRetriever``).
-
-    Parameters
-    ----------
-    size, child_tokens : ``max_tokens`` of the chunks, and of the chunks into which each is divided, >= 1.
+    first child (LangChain, ``ParentDocumentRetriever``). ``size`` and ``child_tokens`` are ``max_tokens`` of chunks,
+    and of the chunks into which each is divided.
     """
 
     def cut(documents: Sequence[Document]) -> Chunks:
@@ -90,10 +87,8 @@ def auto_merging(size: int) -> Candidate:
     As many small chunks as fill the budget are found by their vectors. Then, as long as anything changes, a chunk
     between two that were found one after the other is added, and a larger chunk takes the place of the smaller ones in
     it if more than half of them were found; its score is their mean (LlamaIndex, ``AutoMergingRetriever`` over a
-    ``HierarchicalNodeParser``). The small chunks that were not among the first follow.
-
-    ``size`` is ``max_tokens`` of the smallest chunks; those of the other levels are four times as large as those in
-    them.
+    ``HierarchicalNodeParser``). The small chunks that were not among the first follow. ``size`` is ``max_tokens`` of
+    the smallest chunks; those of the other levels are four times as large as those in them.
     """
     sizes = tuple(size * FACTOR**level for level in reversed(range(LEVELS)))
     settings, fingerprint = {"max_tokens": size, "sizes": list(sizes)}, f"auto-merging {sizes}"
@@ -108,27 +103,20 @@ def split_by_levels(sizes: Sequence[int], documents: Sequence[Document]) -> Chun
         chunks = list[Chunk]()
         parents = [Chunk(document.text, (Span(0, len(document.text)),), 0)]
         for level, size in enumerate(sizes):
-            first, texts = len(chunks) - len(parents), [Document(parent.text) for parent in parents]
-            made = [
-                replace(
-                    child,
-                    spans=tuple(Span(parents[i].start + a, parents[i].start + b) for a, b in child.spans),
-                    level=level,
-                    parent=first + i if level else None,
-                )
-                for i, group in enumerate(_recursive_chunks(texts, size))
-                for child in group
-            ]
-            chunks += [replace(chunk, index=len(chunks) + i) for i, chunk in enumerate(made)]
+            first, made = len(chunks) - len(parents), list[Chunk]()
+            for i, group in enumerate(_recursive_chunks([Document(parent.text) for parent in parents], size)):
+                for child in group:
+                    spans = tuple(Span(parents[i].start + a, parents[i].start + b) for a, b in child.spans)
+                    place, above = len(chunks) + len(made), first + i if level else None
+                    made.append(replace(child, spans=spans, level=level, parent=above, index=place))
+            chunks += made
             parents = made
         groups.append(chunks)
     return groups
 
 
 def rank_by_merging(index: ChunkIndex, search: Search) -> tuple[Ints, RunCost]:
-    """Return all chunks of a hierarchy, best first for each question, (q, c), and the cost of the index
-    (`auto_merging`).
-    """
+    """Return all chunks of a hierarchy, best first for each question, (q, c), and the cost (`auto_merging`)."""
     require(search == Search(), "auto-merging must be searched by vectors alone", search.label)
     parents = index.hierarchy.parents.tolist()
     leaves = np.flatnonzero(index.hierarchy.leaves)

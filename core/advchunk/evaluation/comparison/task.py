@@ -35,11 +35,9 @@ class EvaluationTask:
     documents : with unique names, which the references of questions use.
     embedder : anything `models.embedders.as_embedder` accepts; None for the built-in default.
     k : chunks retrieved for scores at fixed k, >= 1.
-    budget : tokens retrieved for the scores that candidates are compared by, >= 1.
-    budgets : tokens retrieved for the recall curve, each >= 1; ``budget`` is always added.
+    budget, budgets : tokens retrieved for the scores that candidates are compared by, and for the recall curve, >= 1.
     boundaries : by document, the characters where its true segments meet; other documents get no boundary scores.
-    language : of the documents, for the search by words (`retrieval.lexical_index.LexicalIndex`); "auto" is that of
-        each.
+    language : of the documents, for the search by words (`retrieval.lexical_index`); "auto" is that of each.
     """
 
     documents: tuple[Document, ...]
@@ -58,9 +56,8 @@ class EvaluationTask:
         names, lengths = [d.source for d in self.documents], {d.source: len(d.text) for d in self.documents}
         require(len(lengths) == len(names) > 0, "documents must have unique names", names)
         require(len(self.questions) >= 2, "questions must be two or more", len(self.questions))
-        require(self.k >= 1, "k must be >= 1", self.k)
-        require(self.budget >= 1, "budget must be >= 1", self.budget)
-        require(min(self.budgets, default=1) >= 1, "budgets must be >= 1", self.budgets)
+        for name, numbers in (("k", [self.k]), ("budget", [self.budget]), ("budgets", self.budgets)):
+            require(min(numbers, default=1) >= 1, f"{name} must be >= 1", getattr(self, name))
         object.__setattr__(self, "budgets", tuple(sorted({*self.budgets, self.budget})))
         for question in self.questions:
             for name, span in question.references:
@@ -80,8 +77,8 @@ class EvaluationTask:
     @cached_property
     def question_vectors(self) -> Floats:
         """The vectors of the questions."""
-        texts = [question.text for question in self.questions]
-        (rows,) = drive([Job(embed_long_texts(texts, as_embedder(self.embedder).for_questions()))])
+        embedder = as_embedder(self.embedder).for_questions()
+        (rows,) = drive([Job(embed_long_texts([question.text for question in self.questions], embedder))])
         return rows
 
     @cached_property
