@@ -24,13 +24,7 @@ _MOST = 1000  # units that are shuffled, from the start of the text: the time fo
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """The evidence that an algorithm sees in a text, and in the same sentences shuffled.
-
-    Parameters
-    ----------
-    own : evidence in the text, in the algorithm's own unit; the higher, the more.
-    shuffled : evidence in each shuffled text.
-    """
+    """The evidence that an algorithm sees in a text, in its own unit, and in each shuffle of the same sentences."""
 
     own: float
     shuffled: tuple[float, ...]
@@ -63,12 +57,8 @@ def measure_evidence(chunker: Chunker, units: Units) -> Chance | None:
     The null hypothesis is that the order of the sentences means nothing. Then the text is one shuffle among others, and
     the probability that its evidence exceeds that of all 19 others is 1 / 20, for any algorithm and any kind of
     evidence (Good 2005, "Permutation, Parametric and Bootstrap Tests of Hypotheses", chapter 3). Models are asked 20
-    times; with a ``cache``, the chunker embeds each sentence once.
-
-    Parameters
-    ----------
-    chunker : one that segments, but not by size alone.
-    units : two or more, such as those of `Chunker.explain`; the first 1,000 are used.
+    times; with a ``cache``, the chunker, which must not cut by size alone, embeds each sentence once. The first 1,000
+    of the ``units``, two or more, are used.
     """
     decides = isinstance(chunker, SegmentingChunker) and not chunker.by_size
     require(decides, "chunker must be one that segments, and not by size alone", type(chunker).__name__)
@@ -88,8 +78,7 @@ def measure_evidence(chunker: Chunker, units: Units) -> Chance | None:
 def shuffled(units: Units, rng: np.random.Generator) -> Units:
     """Return units in random order within each section between hard breaks.
 
-    Clauses of a sentence, and a heading and the sentence below it, stay together. The j-th edge between these groups
-    keeps the strength of the j-th edge before.
+    Clauses of a sentence, and a heading and the sentence below it, stay together; edges keep their strengths.
     """
     starts = np.flatnonzero(units.strength[:-1] >= Strength.SENTENCE)
     starts = np.union1d([0], starts)
