@@ -88,70 +88,56 @@ def chunk_command(
     process = SourceChunker(chunker, keep_all if estimate else convert, partial(read_input, **reading))
     inventory = Inventory()
     names = list_inputs(files, inventory, out)
-    sources, done = SourceRun(process, names, inventory, jsonl or None, workers=workers), set[int]()
+    run = SourceRun(process, names, inventory, jsonl or None, workers=workers)
+    done, failed = set[int](), list[str]()
     if estimate and enricher:
-        run = _Run(sources, done, quiet=quiet)
-        print_estimate(enricher.estimate(run.texts()))
+        print_estimate(enricher.estimate(_texts(run, done, failed, quiet=quiet)))
     else:
         settings = [part.fingerprint() for part in (chunker, enricher) if part]
         with open_resumable(out, done, *settings) if resume else open_output(out) as file:
-            run = _Run(sources, done, quiet=quiet or file.isatty())  # a bar would mix with chunks in a terminal
-            for text in _FRAMES[form](run.texts()):
+            hide = quiet or file.isatty()  # a bar would mix with chunks in a terminal
+            for text in _FRAMES[form](_texts(run, done, failed, quiet=hide)):
                 click.echo(text, file, nl=False)
         report_inventory(inventory)
-    click.get_current_context().exit(1 if run.failed or not names else 0)
+    click.get_current_context().exit(1 if failed or not names else 0)
 
 
-class _Run:
-    """A run without the documents that are done, whose failures are reported as they come.
+def _texts(run: SourceRun, done: set[int], failed: list[str], *, quiet: bool) -> Iterator[Any]:
+    """Yield what was made of each document but those whose names have hashes in ``done``; report and list failures."""
+    from tqdm import tqdm
 
-    Parameters
-    ----------
-    done : hashes of the names of documents whose chunks are already written.
-    quiet : hide the progress bar.
-    """
+    of_lines = any(is_jsonl(name) if run.of_lines is None else run.of_lines for name in run.files)
+    unit, total = ("doc", None) if of_lines else ("file", len(run.files))
+    hide = quiet or total == 1
+    bar, seen = tqdm(total=total, unit=unit, disable=True if hide else None), NameSet()  # None: but on a terminal
 
-    def __init__(self, run: SourceRun, done: set[int], *, quiet: bool) -> None:
-        from tqdm import tqdm
-
-        self.failed = False
-        self._run, self._done, self._seen = run, done, NameSet()
-
-        def skip(source: FileSource) -> bool:
-            name = document_name(source)
-            is_done = hash(name) in done and self._is_done(name)
-            self._bar.update(is_done)
-            return is_done
-
-        run.skip = skip if done else run.skip
-        of_lines = any(is_jsonl(name) if run.of_lines is None else run.of_lines for name in run.files)
-        unit, total = ("doc", None) if of_lines else ("file", len(run.files))
-        hide = quiet or total == 1
-        self._bar = tqdm(total=total, unit=unit, disable=True if hide else None)  # None hides it but on a terminal
-
-    def texts(self) -> Iterator[Any]:
-        with self._bar, closing(self._run.results()) as results:
-            for _, _, result in results:
-                for failure in result.failures:
-                    self._report(failure.source, reason_of(failure.error))
-                for document, text in result.documents:
-                    if not self._is_done(document):
-                        yield text
-                self._bar.update()
-
-    def _is_done(self, document: str) -> bool:
-        """Return True if a document was written by the run that this one continues, or has the name of another."""
-        if not self._seen.add(document):
-            self._report(document, "another document has the same name")
-            return True
-        is_done = hash(document) in self._done
-        self._done.discard(hash(document))
-        return is_done
-
-    def _report(self, name: str, reason: str) -> None:
-        self.failed = True
-        self._bar.clear()
+    def report(name: str, reason: str) -> None:
+        failed.append(name)
+        bar.clear()
         click.echo(f"advchunk: {name}: {reason}", err=True)
+
+    def is_done(document: str) -> bool:
+        """Return True if a document was written by the run that this one continues, or has the name of another."""
+        if not seen.add(document):
+            report(document, "another document has the same name")
+            return True
+        was_done = hash(document) in done
+        done.discard(hash(document))
+        return was_done
+
+    def skip(source: FileSource) -> bool:
+        name = document_name(source)
+        is_skipped = hash(name) in done and is_done(name)
+        bar.update(is_skipped)
+        return is_skipped
+
+    run.skip = skip if done else run.skip
+    with bar, closing(run.results()) as results:
+        for _, _, result in results:
+            for failure in result.failures:
+                report(failure.source, reason_of(failure.error))
+            yield from (text for document, text in result.documents if not is_done(document))
+            bar.update()
 
 
 def _format_jsonl(document: Document, chunks: list[Chunk], _: float) -> str:

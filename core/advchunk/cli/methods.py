@@ -48,7 +48,7 @@ def describe_command(name: str, form: str) -> None:
     click.secho("\nParameters", bold=True)
     for param, default in method["parameters"].items():
         click.echo(f"\n  {click.style(param, bold=True)} = {json.dumps(default)}")
-        click.echo(textwrap.fill(docs.get(param, ""), 100, initial_indent="    ", subsequent_indent="    "))
+        click.echo(textwrap.indent(textwrap.fill(docs.get(param, ""), 96), "    "))
     if method["presets"]:
         click.secho("\nPresets", bold=True)
     for preset, values in method["presets"].items():

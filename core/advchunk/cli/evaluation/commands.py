@@ -165,9 +165,7 @@ def recommend_command(
 @click.argument("folder", metavar="DIR")
 @_number
 @_seed
-@_option(
-    "-o", "--out", metavar="NEWDIR", required=True, help="The new folder for the questions and the modified documents."
-)
+@_option("-o", "--out", metavar="NEWDIR", required=True, help="The new folder for questions and modified documents.")
 def questions_command(folder: str, number: int, seed: int, out: str) -> None:
     """Generate questions about the documents in DIR.
 
@@ -216,42 +214,37 @@ def _load_task(
     questions = evaluation.read_questions(source, documents) if source.exists() else []
     built = evaluation.Dataset(tuple(documents), tuple(questions))
     if headings:
-        built = evaluation.section_boundaries(built.documents, questions=built.questions)
+        built = evaluation.section_boundaries(documents, questions=questions)
         for reason, dropped in built.dropped.items():
             log(f"{dropped} questions left out: their answers are {reason}")
     if not source.exists():
         log("generating questions from the documents' own sentences")
-        boundaries = built.boundaries or None
-        built = evaluation.held_out_questions(built.documents, number, seed=seed, boundaries=boundaries)
-    return evaluation.EvaluationTask(
-        built.documents, built.questions, embedder, k, budget, boundaries=built.boundaries, language=language
-    )
+        built = evaluation.held_out_questions(built.documents, number, seed=seed, boundaries=built.boundaries)
+    how: Any = {"boundaries": built.boundaries, "language": language}
+    return evaluation.EvaluationTask(built.documents, built.questions, embedder, k, budget, **how)
 
 
 def _candidates(
     name: str, params: Mapping[str, Any], searches: Sequence[Search], *, embedder: str | None, vectors: str, mean: int,
     published: bool,
 ) -> list[Candidate | SizeMatched]:  # fmt: skip
-    """Return a method with matched chunk sizes and, if ``published``, with its default sizes, with each way of
-    search.
-    """
+    """Return a method at matched and, if ``published``, at its default sizes, with each way of search."""
     from advchunk.evaluation import candidate, searches_of, size_matched
+    from advchunk.evaluation.comparison.candidates import CONTEXT_VECTORS
 
     candidates: list[Candidate | SizeMatched] = []
     for search in searches:
         own = "none" if search.mode == "lexical" else vectors  # words need no vectors
-        models: dict[str, Any] = {"embedder": embedder, "vectors": own}
-        kind = [own] if own in ("context", "units", "late") and "vectors" not in params else []
+        settings: dict[str, Any] = {"embedder": embedder, "vectors": own, **params}
+        kind = [own] if own in CONTEXT_VECTORS and "vectors" not in params else []
         label = ", ".join([name, *kind, *(f"{key}={value}" for key, value in params.items())])
-        settings = {**models, **params}
-        made: list[Candidate | SizeMatched]
         if "max_tokens" in params:
             require(published, "--matched-only takes no --variant that sets max_tokens", label)
-            made = [candidate(name, label, **settings)]
-        else:
-            made = [size_matched(name, mean, label, **settings)]
-            made += [candidate(name, f"{label}, as published", **settings)] * published
-        candidates += [item for plain in made for item in searches_of(plain, [search])]
+            candidates += searches_of(candidate(name, label, **settings), [search])
+            continue
+        candidates += searches_of(size_matched(name, mean, label, **settings), [search])
+        if published:
+            candidates += searches_of(candidate(name, f"{label}, as published", **settings), [search])
     return candidates
 
 

@@ -47,15 +47,12 @@ class Candidate:
     label : unique name in tables.
     cut : returns the chunks of each document, with spans.
     settings : JSON-able; its ``target_tokens``, else ``max_tokens``, is its target size.
-    fingerprint : changes whenever its chunks may; "" if that is unknown, as for a chunker of another package: its
-        results are not stored.
-    chunker : the chunker behind ``cut``, if it is an advchunk chunker; its model calls and the reasons for its cuts are
-        then recorded.
+    fingerprint : changes whenever its chunks may; "" if that is unknown: its results are not stored.
+    chunker : the advchunk chunker behind ``cut``; its model calls and the reasons for its cuts are then recorded.
     size_matched, target_mean : True if its size was chosen to match a mean, and the tokens of that mean.
     uses_no_model : True if ``cut`` calls no model; ignored with a ``chunker``, whose calls are counted.
     search : of the chunks. Candidates that differ in their search only are chunked and embedded once.
-    rank : ranks the chunks for each question, as `ChunkIndex.rank` does; another one is a method of retrieval of its
-        own.
+    rank : ranks the chunks for each question, as `ChunkIndex.rank` does.
     plain : the candidate without vectors (`with_vectors`), whose chunks have the same sizes.
     """
 

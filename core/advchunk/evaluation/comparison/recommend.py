@@ -105,12 +105,11 @@ class Recommendation:
         """The lines of Python that create the chunker and the search."""
         option, search = self.option, self.option.search
         name = repr(self.embedder) if isinstance(self.embedder, str) else "embedder"
-        embedder = [] if self.embedder is None else [f"embedder={name}"]
+        embedder = "" if self.embedder is None else f", embedder={name}"
         embeds = option.vectors != "none" or catalog.cuts_by_embeddings(option.chunker)
-        values = [f"{key}={value!r}" for key, value in option.parameters.items()]
-        chunker = ", ".join([repr(option.chunker), *values, *(embedder if embeds else [])])
-        how = [f"mode={search.mode!r}", f"neighbors={search.neighbors}"]
-        retriever = ", ".join(["chunks", *how, *(embedder if search.mode != "lexical" else [])])
+        values = "".join(f", {key}={value!r}" for key, value in option.parameters.items())
+        retriever = f"chunks, mode={search.mode!r}, neighbors={search.neighbors}{embedder * (search.mode != 'lexical')}"
+        chunker = f"{option.chunker!r}{values}{embedder * embeds}"
         return f"chunker = advchunk.create({chunker})\nretriever = Retriever({retriever})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -192,11 +191,8 @@ def recommend(
     names = {document.source for document in sample}
     asked = tuple(q for q in questions if names.issuperset(name for name, _ in q.references))
     task = EvaluationTask(sample, asked, embedder, budget=budget, budgets=(budget,), language=language)
-    models = {"embedder": embedder}
-    made = [
-        replace(candidate(o.chunker, o.label, max_tokens=o.max_tokens, vectors=o.vectors, **models), search=o.search)
-        for o in options
-    ]
+    made = [candidate(of.chunker, of.label, embedder=embedder, **of.parameters) for of in options]
+    made = [replace(plain, search=of.search) for plain, of in zip(made, options, strict=True)]
     results = evaluate(made, task, progress=progress)
     require(len(results) > 0, "an option must have a result", [failure.reason for failure in results.failures][:1])
     option, rows = _choose({option.label: option for option in options}, results, metric)

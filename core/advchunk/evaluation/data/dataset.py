@@ -48,10 +48,8 @@ def edit_document(document: Document, edits: Sequence[tuple[Span, str]]) -> tupl
     def move(at: int) -> int:
         return at + int(growth[ends <= at].sum())
 
-    starts = [0, *ends.tolist()]
     stops = [*(span.start for span, _ in edits), len(document.text)]
-    replacements = [*(text for _, text in edits), ""]
-    parts = list(zip(starts, stops, replacements, strict=True))
+    parts = list(zip([0, *ends.tolist()], stops, [*(text for _, text in edits), ""], strict=True))
     blocks, offsets = document.blocks, document.offsets
     if blocks:
         blocks = tuple(replace(block, span=Span(*map(move, block.span))) for block in blocks)
@@ -91,15 +89,10 @@ def section_boundaries(documents: Sequence[Document], *, questions: Sequence[Que
     r"""Remove the headings of documents and return their positions as true boundaries.
 
     A heading is replaced by a blank line, together with the white space and rules around it, so that the text shows no
-    trace of it; one at the start of a document is not a boundary. The returned documents have a layout, so that no
-    headings are read in their text. See Koshorek et al. (2018), Text segmentation as a supervised learning task:
-    Wikipedia's sections as gold.
-
-    Parameters
-    ----------
-    documents : read as Markdown if they have no layout.
-    questions : about ``documents``; their references are moved. A question whose answer contains a heading is dropped
-        and counted.
+    trace of it; one at the start of a document is not a boundary. Documents without a layout are read as Markdown;
+    the returned ones have one, so that no headings are read in their text. The references of ``questions`` about them
+    are moved; one whose answer contains a heading is dropped and counted. See Koshorek et al. (2018), Text segmentation
+    as a supervised learning task: Wikipedia's sections as gold.
 
     >>> dataset = section_boundaries([Document("# Tea\n\nGreen.\n\n## Brewing\n\nHot.", "tea.md")])
     >>> dataset.documents[0].text, dataset.boundaries
@@ -167,10 +160,10 @@ def held_out_questions(
     * A removed sentence is an *inverse cloze*: can its place be found from its context? The answer is the sentence
       before it and the one after it.
 
-    Known items alone favor small chunks and do not reward context; clozes alone overrate context. Together they rank
-    chunkers much as real questions do: on the corpora of Chroma, over 84 combinations of chunker, size and vectors,
-    Spearman's correlation of 500 questions with the real ranking is .92 for recall within 1,000 tokens (the kinds were
-    chosen on these); of 100, .65 to .84. The scores themselves cannot be compared with those of real questions.
+    Known items alone favor small chunks; clozes alone overrate context. Together they rank chunkers much as real
+    questions do: on the corpora of Chroma, over 84 combinations of chunker, size and vectors, Spearman's correlation of
+    500 questions with the real ranking is .92 for recall within 1,000 tokens (the kinds were chosen on these); of 100,
+    .65 to .84. The scores themselves cannot be compared with those of real questions.
 
     Sentences have 8 to 40 words, mostly letters, and both neighbors in their paragraph or list item; headings, code,
     tables, quotes and repeated sentences are not used. They are spread evenly over the text of all documents. See Lee,
@@ -204,14 +197,14 @@ def held_out_questions(
     for i, document in enumerate(documents):
         edited, move = edit_document(document, [(s.span, "") for s in removed if s.document == i])
         edited_documents.append(edited)
-        moved[document.source] = [move(at) for at in (boundaries or {}).get(document.source, ())]
-        for sentence in chosen:
-            if sentence.document == i:
-                answer = Span(sentence.before, sentence.after) if sentence in removed else sentence.span
-                span = trim_span(edited.text, Span(move(answer.start), move(answer.end)))
-                text = document.text[slice(*sentence.span)].strip()
-                questions.append(Question(text, (Reference(document.source, span),)))
-    return Dataset(tuple(edited_documents), tuple(questions), {name: moved[name] for name in boundaries or ()})
+        if document.source in (boundaries or ()):
+            moved[document.source] = list(map(move, boundaries[document.source]))  # type: ignore[index]
+        for sentence in (sentence for sentence in chosen if sentence.document == i):
+            answer = (sentence.before, sentence.after) if sentence in removed else sentence.span
+            span = trim_span(edited.text, Span(*map(move, answer)))
+            text = document.text[slice(*sentence.span)].strip()
+            questions.append(Question(text, (Reference(document.source, span),)))
+    return Dataset(tuple(edited_documents), tuple(questions), moved)
 
 
 class _Sentence(NamedTuple):

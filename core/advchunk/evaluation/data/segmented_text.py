@@ -52,8 +52,7 @@ def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText
     r"""Read a file with one sentence per line and lines of ten or more "=" between segments.
 
     The text is made of the sentences, each with a line feed. The first and the last separator are optional, and several
-    in a row are one. Blank lines are skipped. See Choi (2000), Advances in domain independent linear text segmentation,
-    whose data has this format.
+    in a row are one. Blank lines are skipped. See Choi (2000), whose data has this format.
     """
     path = Path(path)
     raw = path.read_bytes()
@@ -84,12 +83,9 @@ def read_folder(folder: str | Path, pattern: str = "*.ref") -> list[SegmentedTex
     folder = Path(folder)
     paths = {path.relative_to(folder).as_posix(): path for path in folder.glob(pattern) if path.is_file()}
     require(bool(paths), f"{folder} must contain a file that matches", pattern)
-    return [replace(read_choi(paths[name]), name=name) for name in sorted(paths, key=_natural_key)]
-
-
-def _natural_key(name: str) -> tuple[list[tuple[str, int]], str]:
-    """Return a sort key that orders 2.ref before 10.ref, and equal numbers such as 1 and 01 by name."""
-    return [(rest, int(digits or 0)) for rest, digits in re.findall(r"([^0-9]*)([0-9]*)", name)], name
+    parts = {name: re.findall(r"([^0-9]*)([0-9]*)", name) for name in sorted(paths)}
+    order = sorted(parts, key=lambda name: [(rest, int(digits or 0)) for rest, digits in parts[name]])
+    return [replace(read_choi(paths[name]), name=name) for name in order]
 
 
 def synthetic(
