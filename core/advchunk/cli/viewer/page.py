@@ -163,22 +163,21 @@ def split_chunks(explanation: Explanation, passages: Sequence[Passage]) -> tuple
 
 def _document_data(explanations: Sequence[Explanation]) -> dict[str, Any]:
     document = explanations[0].document
+    places = [(page, box, block.span) for block in document.blocks or () for page, box in block.places if box]
     return {
         "name": document.source,
         "text": document.text,
         "wide": [offset for offset, character in enumerate(document.text) if character > "\uffff"],
-        "pages": _pages(document),
+        "pages": [[page, *(round(edge, 1) for edge in box), *span] for page, box, span in places],
         "methods": list(map(_method_data, explanations)),
     }
 
 
 def _method_data(explanation: Explanation) -> dict[str, Any]:
-    segmentation = explanation.segmentation
+    segmentation, cuts = explanation.segmentation, explanation.cuts
     return {
         "chunks": [_chunk_data(chunk) for chunk in explanation.chunks],
-        "cuts": {
-            cut.offset: [cut.reason, _rounded(cut.score), _PLACES.get(cut.origin, "")] for cut in explanation.cuts
-        },
+        "cuts": {cut.offset: [cut.reason, _rounded(cut.score), _PLACES.get(cut.origin, "")] for cut in cuts},
         "summary": explanation.signal.summary,
         "signal": _signal(explanation),
         "threshold": _rounded(segmentation.threshold) if segmentation else None,
@@ -208,13 +207,12 @@ def _signal(explanation: Explanation) -> list[tuple[int, float]]:
 def _passage_data(evidence: Evidence) -> dict[str, Any]:
     """Return passages in the form of a method's chunks, and where sentences start, with their scores."""
     sentences = [(sentence.spans[0].start, _rounded(sentence.score)) for sentence in evidence.sentences]
-    chunks = [_chunk_data(_as_chunk(passage, index)) for index, passage in enumerate(evidence.passages)]
+    chunks = [
+        {"id": of.id, "tokens": of.tokens, "spans": list(chain(*of.spans)), "parent": None, "context": of.context,
+         "metadata": {"score": _rounded(of.score), "citation": of.citation}}
+        for of in evidence.passages
+    ]  # fmt: skip
     return {"chunks": chunks, "cuts": {}, "signal": [], "threshold": None, "sentences": sentences}
-
-
-def _as_chunk(passage: Passage, index: int) -> Chunk:
-    metadata = {"score": _rounded(passage.score), "citation": passage.citation}
-    return Chunk(passage.text, passage.spans, passage.tokens, index, passage.id, passage.context, metadata=metadata)
 
 
 def _strip(evidence: Evidence, methods: Mapping[str, Explanation], best: float) -> dict[str, Any]:
@@ -243,12 +241,3 @@ def _boxes(texts: Iterable[Chunk | Passage], scale: float) -> str:
 
 def _rounded(value: Any) -> float | None:
     return float(f"{value:.4g}") if value is not None and math.isfinite(value) else None
-
-
-def _pages(document: Document) -> list[list[Any]]:
-    return [
-        [page, *(round(edge, 1) for edge in box), *block.span]
-        for block in document.blocks or ()
-        for page, box in block.places
-        if box is not None
-    ]
