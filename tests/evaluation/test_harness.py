@@ -390,24 +390,6 @@ def test_an_interrupted_run_leaves_no_half_file(task, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_chunks_with_rows_are_found_by_the_nearest_of_them(task):
-    def rows_of(documents):
-        return [
-            [
-                replace(c, rows=np.stack([-v, v]), vector=-v)
-                for c, v in zip(several, task.embed_texts([c.text for c in several]), strict=True)
-            ]
-            for several in by_words(40, 40)(documents)
-        ]
-
-    by_rows, plain = evaluate(
-        [Candidate("rows", rows_of, "external"), Candidate("plain", by_words(40, 40), "external")], task
-    )
-    assert by_rows.indexing_cost.calls == 0
-    assert plain.indexing_cost.calls == 1
-    assert by_rows.hit_at_k.mean() > 0.5
-
-
 def test_boundaries_are_scored_where_they_are_known(task):
     made = synthetic(0, segments=12, sentences=(4, 8), overlap=0.3)
     places = made.units.edges[made.cuts[1:-1]].tolist()
@@ -434,12 +416,6 @@ def test_boundaries_are_scored_where_they_are_known(task):
     }
     assert 0 < none.boundaries["pk"] < 1
     assert run(candidate("recursive"), task).boundaries == {}
-
-
-@pytest.mark.parametrize("places", [{"9.md": (3,)}, {"0.md": (0, 3)}, {"0.md": (5, 3)}, {"0.md": (10**9,)}])
-def test_boundaries_that_are_none_are_refused(task, places):
-    with pytest.raises(ConfigurationError, match="boundaries must"):
-        replace(task, boundaries=places)
 
 
 def test_each_kind_is_compared_with_its_own_baseline(task):
@@ -531,15 +507,14 @@ def test_the_first_line_says_what_was_run(task):
         ),
         ({"questions": ()}, "questions must be two or more"),
         ({"documents": (Document("a"), Document("b"))}, "documents must have unique names"),
+        *(({"boundaries": {"0.md": places}}, "boundaries must increase") for places in ((0, 3), (5, 3), (10**9,))),
+        ({"boundaries": {"9.md": (3,)}}, "boundaries must be of documents"),
     ],
 )
 def test_a_trial_that_judges_nothing_is_refused(task, params, rule):
     usual = {"documents": task.documents, "questions": task.questions, "budget": 100, "budgets": (100,)}
     with pytest.raises(ConfigurationError, match=rule):
         EvaluationTask(**{**usual, **params})
-
-
-def test_candidates_have_names_of_their_own(task):
     with pytest.raises(ConfigurationError, match="candidates must have unique labels"):
         evaluate([candidate("recursive"), candidate("recursive")], task)
 
@@ -555,21 +530,6 @@ def test_the_command(folder):
     assert row[0] in (folder / "out" / "report.md").read_text("utf-8")
     assert {path.name for path in (folder / "out").iterdir()} == {"outcomes", "results.json", "report.md"}
     assert len(list((folder / "out" / "outcomes").iterdir())) == 11
-
-
-@pytest.mark.parametrize(
-    ("args", "why"),
-    [
-        (["--chunkers", "nonsense"], "no chunker 'nonsense'"),
-        (["--data", "none"], "a corpus must be a folder with files in"),
-        (["--baseline", "recursiv"], "did you mean 'recursive'?"),
-        (["--metric", "recal"], "did you mean 'recall'?"),
-    ],
-)
-def test_invalid_evaluations_are_reported(folder, args, why):
-    done = CliRunner().invoke(main, ["evaluate", "--data", str(folder), *args])
-    assert done.exit_code > 0
-    assert why in done.output
 
 
 def test_a_variant_may_set_any_parameter(folder):
@@ -591,16 +551,21 @@ def test_a_variant_may_set_any_parameter(folder):
 
 
 @pytest.mark.parametrize(
-    ("variant", "why"),
+    ("option", "value", "why"),
     [
-        ("recursive:max_token=3", "recursive has no such parameter; did you mean 'max_tokens'?, got 'max_token'"),
-        ("recursiv:max_tokens=3", "did you mean 'recursive'?"),
-        ("recursive:max_tokens", "--variant takes NAME:PARAMETER=VALUE"),
-        ("recursive:max_tokens=9", "--matched-only takes no --variant that sets max_tokens"),
+        ("--variant", "recursive:max_token=3", "recursive has no such parameter; did you mean 'max_tokens'?"),
+        ("--variant", "recursiv:max_tokens=3", "did you mean 'recursive'?"),
+        ("--variant", "recursive:max_tokens", "--variant takes NAME:PARAMETER=VALUE"),
+        ("--variant", "recursive:max_tokens=9", "--matched-only takes no --variant that sets max_tokens"),
+        ("--chunkers", "nonsense", "no chunker 'nonsense'"),
+        ("--data", "none", "a corpus must be a folder with files in"),
+        ("--baseline", "recursiv", "did you mean 'recursive'?"),
+        ("--metric", "recal", "did you mean 'recall'?"),
+        *(("--search", names, "a search must be one of") for names in ("dens", "dense+neighbor", "")),
     ],
 )
-def test_a_variant_that_is_impossible_is_refused(folder, variant, why):
-    done = CliRunner().invoke(main, ["evaluate", "--data", str(folder), "--matched-only", "--variant", variant])
+def test_invalid_evaluations_are_reported(folder, option, value, why):
+    done = CliRunner().invoke(main, ["evaluate", "--data", str(folder), "--matched-only", option, value])
     assert done.exit_code == 2, done.output
     assert why in " ".join(done.output.split())
 

@@ -22,7 +22,7 @@ from advchunk.evaluation import (
     size_matched,
 )
 from advchunk.evaluation.comparison import harness
-from advchunk.evaluation.comparison.baselines import auto_merging, merge, sentence_windows
+from advchunk.evaluation.comparison.baselines import merge, sentence_windows
 from advchunk.evaluation.comparison.comparisons import leaders
 from advchunk.evaluation.comparison.harness import run
 from advchunk.evaluation.comparison.index import ChunkIndex
@@ -226,11 +226,6 @@ def test_small_chunks_are_replaced_by_what_holds_more_than_half_of_them():
     assert merge([(3, 0.9), (4, 0.9), (6, 0.5), (7, 0.3)], parents) == [(0, pytest.approx(0.65))]
 
 
-def test_auto_merging_is_for_vectors(task):
-    with pytest.raises(ConfigurationError, match="auto-merging must be searched by vectors alone, got 'lexical'"):
-        run(replace(auto_merging(20), search=Search("lexical")), task)
-
-
 def evaluated(folder, *args):
     command = ["evaluate", "--data", str(folder), "--mean", "40", "--budget", "100", "--matched-only", *args]
     done = CliRunner().invoke(main, [*command, "--chunkers", "optimal-semantic"])
@@ -254,10 +249,3 @@ def test_every_comparison_has_its_controls(folder):
         assert f"recursive, {search.label}" in labels
     assert "optimal-semantic, lexical" in labels
     assert "optimal-semantic, units, lexical" not in labels  # words need no vectors
-
-
-@pytest.mark.parametrize("names", ["dens", "dense+neighbor", ""])
-def test_ways_of_search_that_are_none_are_refused(folder, names):
-    done = CliRunner().invoke(main, ["evaluate", "--data", str(folder), "--search", names])
-    assert done.exit_code > 0
-    assert "a search must be one of" in done.output

@@ -193,7 +193,8 @@ def _logger(quiet: bool) -> Callable[[str], None]:
 
 def _resolve_methods(chunkers: str) -> list[str]:
     if chunkers not in ("all", "stable"):
-        return [name.strip() for name in chunkers.split(",") if name.strip()]
+        names = [name.strip() for name in chunkers.split(",") if name.strip()]
+        return [name for name in names if catalog.chunker_class(name)]  # which raises an error for an unknown name
     names = catalog.names(None if chunkers == "all" else "stable")
     return [name for name in names if catalog.is_general_purpose(name)]
 

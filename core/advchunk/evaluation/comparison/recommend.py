@@ -9,7 +9,7 @@ import numpy as np
 
 from advchunk.chunkers import catalog
 from advchunk.chunkers.vectors import Vectors
-from advchunk.errors import did_you_mean, require
+from advchunk.errors import require
 from advchunk.evaluation.comparison.candidates import candidate, search_label
 from advchunk.evaluation.comparison.comparisons import Comparison, compare
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result, evaluate
@@ -205,10 +205,8 @@ def _options(
 ) -> list[Option]:
     """Return the grid, without words with vectors that they do not need."""
     require(len(sizes) > 0 and min(sizes) >= 1, "sizes must be >= 1", sizes)
-    registered = catalog.names()
-    for name in chunkers:
-        require(name in registered, f"chunkers must be registered{did_you_mean(name, registered)}", name)
-    grid = dict.fromkeys(Option(*of) for of in product(chunkers, sizes, vectors, searches))
+    known = [name for name in chunkers if catalog.chunker_class(name)]  # which raises an error for an unknown name
+    grid = dict.fromkeys(Option(*of) for of in product(known, sizes, vectors, searches))
     options = [option for option in grid if option.search.mode != "lexical" or option.vectors == "none"]
     require(len(options) > 0, "chunkers, vectors and searches must make an option", (chunkers, vectors, searches))
     return options
