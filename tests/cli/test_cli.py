@@ -276,13 +276,6 @@ def test_standard_input_is_read_without_files_and_for_a_dash():
         assert (row["document"], row["text"]) == ("stdin", "Über naïve cafés.")
 
 
-def test_line_ends_are_kept_and_a_byte_order_mark_is_not(tmp_path):
-    path = tmp_path / "windows.md"
-    path.write_bytes("\ufeffOne.\r\n\r\nTwo.\r\n".encode())
-    rows = lines(run("chunk", path, "-f", "jsonl").output)
-    assert "".join(row["text"] for row in rows) == "One.\r\n\r\nTwo.\r\n"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("detector", ["null", "auto"])
 def test_detector_for_pdfs_is_a_parameter(detector, tmp_path):
@@ -481,11 +474,6 @@ def test_ended_process_leaves_no_partial_output(tmp_path, name):
         process.communicate()
     assert process.returncode != 0
     assert list(tmp_path.iterdir()) == []
-
-
-def test_device_output_is_not_replaced():
-    assert run("chunk", TOWN, "-o", os.devnull).exit_code == 0
-    assert not Path(os.devnull).is_file()
 
 
 def test_list_shows_every_method_of_a_group():

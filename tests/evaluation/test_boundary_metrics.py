@@ -28,10 +28,6 @@ def test_each_convention_rounds_half_a_segment_in_its_own_way():
             assert scores.count(same) == 1
 
 
-def test_a_unit_without_words_moves_no_boundary():
-    assert pk([0, 2, 4], [0, 3, 4], weights=[3, 2, 0, 4]) == 0
-
-
 @pytest.mark.parametrize("convention", ["nltk", "choi", "bayesseg"])
 def test_a_window_is_never_nothing(convention):
     assert pk(range(9), [0, 8], convention=convention) == 1

@@ -36,7 +36,6 @@ from advchunk.evaluation.comparison import candidates
 from advchunk.evaluation.comparison.candidates import even_split_candidate, match_size
 from advchunk.evaluation.comparison.comparisons import group_by_kind
 from advchunk.evaluation.comparison.harness import run
-from advchunk.evaluation.comparison.report import as_rows
 from advchunk.models.counters import as_counter
 from advchunk.models.static import default_embedder
 from advchunk.retrieval import add_vectors
@@ -466,22 +465,6 @@ def test_noise_is_shown_as_noise(task):
         compare([row.result for row in rows], "twins")
 
 
-def test_tables_say_the_same(task):
-    made = [candidate("recursive", "a", max_tokens=40), Candidate("b|x", whole, "external")]
-    rows = compare(evaluate(made, task), "a", "iou")
-    table = as_rows(rows)
-    assert [row["candidate"] for row in table] == [row.result.label for row in rows]
-    assert table[0]["score"] == round(100 * rows[0].score.mean, 2)
-    for name, field in (("hit at k", "hit_at_k"), ("reciprocal rank", "reciprocal_rank"), ("IoU in budget", "iou")):
-        assert table[0][name] == pytest.approx(100 * getattr(rows[0].result, field).mean(), abs=0.06)
-    head, _, *tables = [table.splitlines() for table in as_markdown(rows, metric="iou").split("\n\n")]
-    assert head == ["By IoU in the budget; 36 questions."]
-    assert [len(table) for table in tables] == [4, 4, 4, 4]
-    assert f"| {100 * rows[0].score.mean:.2f} [" in tables[0][2]
-    assert [table[0].split(" | ")[0] for table in tables[1:]] == ["| retrieval", "| shape", "| cost"]
-    assert all(len({line.replace(r"\|", "").count("|") for line in table}) == 1 for table in tables)
-
-
 def test_the_first_line_says_what_was_run(task):
     rows = compare(evaluate([candidate("recursive"), candidate("sliding-window")], task), "recursive")
     made = {"questions": "made from the documents", "vectors": "units"}
@@ -506,6 +489,7 @@ def test_the_first_line_says_what_was_run(task):
             "questions must be about the documents",
         ),
         ({"questions": ()}, "questions must be two or more"),
+        ({"questions": (Question("?", (Reference("0.md", Span(0, 10**9)),)),) * 2}, "references must be in the"),
         ({"documents": (Document("a"), Document("b"))}, "documents must have unique names"),
         *(({"boundaries": {"0.md": places}}, "boundaries must increase") for places in ((0, 3), (5, 3), (10**9,))),
         ({"boundaries": {"9.md": (3,)}}, "boundaries must be of documents"),

@@ -48,7 +48,7 @@ TASK = EvaluationTask(
 OUTCOMES = [
     result("base", "baseline"),
     result("up", "stable", 0.1, 3.0),
-    result("level", "external", 0.0, 0.0),
+    result("lev|el", "external", 0.0, 0.0),
     result("down", "experimental", -0.1, 0.2),
 ]
 
@@ -57,7 +57,7 @@ def test_candidates_are_listed_best_first_each_with_its_verdict():
     page = as_markdown(compare(OUTCOMES, "base"))
     assert "up scores best: recall in the budget 60.0 % [" in page
     lines = [line.split(" | ") for line in page.splitlines() if "group" not in line and line.count("|") > 10][1:5]
-    assert [line[0] for line in lines] == ["| up", "| base", "| level", "| down"]
+    assert [line[0] for line in lines] == ["| up", "| base", r"| lev\|el", "| down"]
     assert [line[4] for line in lines] == ["better", "baseline", "noise", "worse"]
     assert lines[0][3].startswith("+10.0 [")
 

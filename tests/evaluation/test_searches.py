@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from advchunk import Chunk, ConfigurationError, Document, Span
+from advchunk import Chunk, Span
 from advchunk.building.positions import ChunkPositions
 from advchunk.cli import main
 from advchunk.evaluation import (
@@ -22,7 +22,6 @@ from advchunk.evaluation import (
     size_matched,
 )
 from advchunk.evaluation.comparison import harness
-from advchunk.evaluation.comparison.baselines import merge, sentence_windows
 from advchunk.evaluation.comparison.comparisons import leaders
 from advchunk.evaluation.comparison.harness import run
 from advchunk.evaluation.comparison.index import ChunkIndex
@@ -160,19 +159,6 @@ def test_what_cannot_be_chunked_fails_in_all_searches(task):
     assert {failure.reason for failure in results.failures} == {"ZeroDivisionError: "}
 
 
-@pytest.mark.parametrize(
-    ("values", "rule"),
-    [
-        ({"mode": "sparse"}, "mode must be one of"),
-        ({"fusion": "sum"}, "fusion must be one of"),
-        ({"lexical_weight": -1}, "lexical_weight must be finite and >= 0, got -1"),
-    ],
-)
-def test_a_search_that_is_none_is_refused(values, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        Search(**values)
-
-
 def scored(label, values):
     cost = RunCost(calls=0, tokens=0)
     return SimpleNamespace(label=label, recall=np.array(values), cost=cost, off_target=False)
@@ -201,29 +187,6 @@ def test_the_baselines_are_of_one_size_but_for_the_windows(task):
     assert results["BM25"].search == "lexical"
     sizes = [results[name].tokens.tolist() for name in ("vectors", "BM25", "parent documents")]
     assert sizes[0] == sizes[1] == sizes[2]
-
-
-def test_windows_hold_the_sentences_around_each():
-    text = "One. Two. Three. Four. Five. Six."
-    (chunks,) = sentence_windows(1).cut([Document(text)])
-    assert [chunk.text.split() for chunk in chunks[:3]] == [
-        ["One.", "Two."],
-        ["One.", "Two.", "Three."],
-        ["Two.", "Three.", "Four."],
-    ]
-    assert [chunk.row_texts for chunk in chunks[:2]] == [("One. ",), ("Two. ",)]
-    assert sentence_windows().cut([Document(" \n")]) == [[]]
-
-
-def test_small_chunks_are_replaced_by_what_holds_more_than_half_of_them():
-    #       0
-    #   1       2
-    #  3 4 5   6 7
-    parents = [-1, 0, 0, 1, 1, 1, 2, 2]
-    assert merge([(3, 0.9), (6, 0.5)], parents) == [(3, 0.9), (6, 0.5)]
-    assert merge([(4, 0.9), (6, 0.6), (5, 0.5)], parents) == [(1, 0.7), (6, 0.6)]
-    assert merge([(3, 0.9), (5, 0.5)], parents) == [(1, pytest.approx(0.7))]  # 4 is between them
-    assert merge([(3, 0.9), (4, 0.9), (6, 0.5), (7, 0.3)], parents) == [(0, pytest.approx(0.65))]
 
 
 def evaluated(folder, *args):

@@ -81,11 +81,6 @@ def test_the_only_script_that_may_run_is_the_page_s():
     assert re.findall(r"https?:", page) == []
 
 
-def test_views_are_deterministic():
-    chunker = RecursiveChunker(max_tokens=8)
-    assert view_of(TEXT, a=chunker).html == view_of(TEXT, a=chunker).html
-
-
 def test_a_notebook_shows_the_page_in_a_frame_that_can_do_nothing_else():
     view = view_of(TEXT, a=RecursiveChunker())
     frame = view._repr_html_()
@@ -93,16 +88,18 @@ def test_a_notebook_shows_the_page_in_a_frame_that_can_do_nothing_else():
     assert unescape(re.search('srcdoc="([^"]*)"', frame)[1]) == view.html
 
 
-@pytest.mark.parametrize("explanations", [[], {}, {"a": []}])
-def test_a_view_of_nothing_is_refused(explanations):
-    with pytest.raises(ConfigurationError, match="must have a document"):
-        View(explanations)
-
-
-def test_views_of_different_documents_are_refused():
-    first, second = (RecursiveChunker().explain(text) for text in ("a", "b"))
-    with pytest.raises(ConfigurationError, match="the same documents"):
-        View({"first": first, "second": second})
+@pytest.mark.parametrize(
+    ("explanations", "options", "rule"),
+    [
+        ([], {}, "must have a document"),
+        ({"a": []}, {}, "must have a document"),
+        ({"first": explanation("a"), "second": explanation("b")}, {}, "the same documents"),
+        (explanation("a"), {"question": "a", "budget": 0}, "budget must be a whole number >= 1"),
+    ],
+)
+def test_a_view_that_cannot_be_is_refused(explanations, options, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        View(explanations, **options)
 
 
 GUIDE = "😀 Tea.\n\nBoil the water. Add green tea.\n\nWait two minutes & a bit. Pour it.\n\nCats nap. Cats purr.\n"
@@ -172,11 +169,6 @@ def test_a_question_finds_other_forms_of_its_words_without_a_language():
     assert passages_of(View(explained, question="Welches Haus?", budget=3, cutter=cutter).html) == [
         "Die Häuser brennen."
     ]
-
-
-def test_a_budget_is_at_least_one_token():
-    with pytest.raises(ConfigurationError, match="budget must be a whole number >= 1"):
-        View(RecursiveChunker().explain("a"), question="a", budget=0)
 
 
 class Seen(browser.Seen):
