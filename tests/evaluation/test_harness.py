@@ -24,7 +24,6 @@ from advchunk.evaluation import (
     as_markdown,
     candidate,
     compare,
-    compare_by_kind,
     evaluate,
     external,
     pk,
@@ -34,7 +33,6 @@ from advchunk.evaluation import (
 )
 from advchunk.evaluation.comparison import candidates
 from advchunk.evaluation.comparison.candidates import even_split_candidate, match_size
-from advchunk.evaluation.comparison.comparisons import group_by_kind
 from advchunk.evaluation.comparison.harness import run
 from advchunk.models.counters import as_counter
 from advchunk.models.static import default_embedder
@@ -417,28 +415,6 @@ def test_boundaries_are_scored_where_they_are_known(task):
     assert run(candidate("recursive"), task).boundaries == {}
 
 
-def test_each_kind_is_compared_with_its_own_baseline(task):
-    published = [candidate("recursive", "r", max_tokens=90), candidate("optimal-semantic", "o", max_tokens=90)]
-    results = evaluate([*published, size_matched("recursive", 40), size_matched("optimal-semantic", 40)], task)
-    rows = compare_by_kind(results, ["r", "recursive"])
-    assert [sorted(row.result.label for row in some) for some in group_by_kind(rows).values()] == [
-        ["optimal-semantic", "recursive"],
-        ["o", "r"],
-    ]
-    assert [row.result.label for row in rows if row.verdict == "baseline"] == ["recursive", "r"]
-    alone = {row.result.label: row for row in compare(results[:2], "r")}
-    assert next(row for row in rows if row.result.label == "o") == alone["o"]
-    lines = as_markdown(rows, notes={"o": "brittle", "gone": "?"})
-    assert [line for line in lines.splitlines() if line.startswith(("#", "⚠"))] == [
-        "### Size-matched",
-        "### As published",
-        "⚠ o: brittle",
-    ]
-    assert [row.result.label for row in compare_by_kind(results, ["r"])] == [row.result.label for row in rows[2:]]
-    with pytest.raises(ConfigurationError, match="baselines must be one per kind"):
-        compare_by_kind(results, ["r", "o"])
-
-
 def test_questions_without_claims_are_left_out_of_their_score(claiming):
     some = replace(claiming, questions=(*claiming.questions, Question("?", (Reference("0.md", Span(3, 9)),))))
     rows = compare(
@@ -507,13 +483,11 @@ def test_the_command(folder):
     args = ["evaluate", "--data", str(folder), "--chunkers", "optimal-semantic", "--mean", "40", "--budget", "100"]
     done = CliRunner().invoke(main, [*args, "--vectors", "context", "--out", str(folder / "out")])
     assert done.exit_code == 0, done.output
-    assert "### Size-matched" in done.stdout
     assert (row := re.search(r"\| optimal-semantic, context \| stable \|", done.stdout))
-    assert "| recursive, as published | baseline |" in done.stdout
-    assert "optimal-semantic, context, as published" in done.stderr
+    assert "1 of 6: optimal-semantic, context" in done.stderr
     assert row[0] in (folder / "out" / "report.md").read_text("utf-8")
     assert {path.name for path in (folder / "out").iterdir()} == {"outcomes", "results.json", "report.md"}
-    assert len(list((folder / "out" / "outcomes").iterdir())) == 11
+    assert len(list((folder / "out" / "outcomes").iterdir())) == 6
 
 
 def test_a_variant_may_set_any_parameter(folder):
@@ -526,11 +500,8 @@ def test_a_variant_may_set_any_parameter(folder):
     ]
     done = CliRunner().invoke(main, [*args, *(part for variant in variants for part in ("--variant", variant))])
     assert done.exit_code == 0, done.output
-    labels = re.findall(
-        r"(?m)^\| (\S+, \w+=\S+?(?:, as published)?)(?: \(mean.*?\))? \| (?:stable|baseline)", done.stdout
-    )
-    matched = [f"{variant.replace(':', ', ')}{end}" for variant in variants[1:] for end in ("", ", as published")]
-    assert sorted(labels) == sorted(["recursive, max_tokens=30", *matched])
+    labels = re.findall(r"(?m)^\| (\S+, \w+=\S+?)(?: \(mean.*?\))? \| (?:stable|baseline)", done.stdout)
+    assert sorted(labels) == sorted(variant.replace(":", ", ") for variant in variants)
     assert re.search(r"biomedical-abstract, target_tokens=80 \(mean \d+, target 40\)", done.stdout)
 
 
@@ -540,7 +511,6 @@ def test_a_variant_may_set_any_parameter(folder):
         ("--variant", "recursive:max_token=3", "recursive has no such parameter; did you mean 'max_tokens'?"),
         ("--variant", "recursiv:max_tokens=3", "did you mean 'recursive'?"),
         ("--variant", "recursive:max_tokens", "--variant takes NAME:PARAMETER=VALUE"),
-        ("--variant", "recursive:max_tokens=9", "--matched-only takes no --variant that sets max_tokens"),
         ("--chunkers", "nonsense", "no chunker 'nonsense'"),
         ("--data", "none", "a corpus must be a folder with files in"),
         ("--baseline", "recursiv", "did you mean 'recursive'?"),
@@ -549,7 +519,7 @@ def test_a_variant_may_set_any_parameter(folder):
     ],
 )
 def test_invalid_evaluations_are_reported(folder, option, value, why):
-    done = CliRunner().invoke(main, ["evaluate", "--data", str(folder), "--matched-only", option, value])
+    done = CliRunner().invoke(main, ["evaluate", "--data", str(folder), option, value])
     assert done.exit_code == 2, done.output
     assert why in " ".join(done.output.split())
 

@@ -54,7 +54,9 @@ OUTCOMES = [
 
 
 def test_candidates_are_listed_best_first_each_with_its_verdict():
-    page = as_markdown(compare(OUTCOMES, "base"))
+    page = as_markdown(compare(OUTCOMES, "base"), notes={"up": "brittle", "gone": "?"})
+    assert "⚠ up: brittle" in page
+    assert "gone" not in page
     assert "up scores best: recall in the budget 60.0 % [" in page
     lines = [line.split(" | ") for line in page.splitlines() if "group" not in line and line.count("|") > 10][1:5]
     assert [line[0] for line in lines] == ["| up", "| base", r"| lev\|el", "| down"]
@@ -76,8 +78,8 @@ def test_unknown_figures_are_empty_and_empty_columns_are_left_out():
 
 
 def test_a_size_that_could_not_be_matched_is_told_and_leads_nothing():
-    sized = [replace(item, size_matched=True, target_mean=110.0) for item in OUTCOMES]
-    off = result("off", "stable", 0.15, 9.0, tokens=(40, 120), size_matched=True, target_mean=600.0)
+    sized = [replace(item, target_mean=110.0) for item in OUTCOMES]
+    off = result("off", "stable", 0.15, 9.0, tokens=(40, 120), target_mean=600.0)
     page = as_markdown(compare([off, *sized], "base"))
     assert "| off (mean 80, target 600) |" in page
     assert "up scores best" in page

@@ -190,7 +190,7 @@ def test_the_baselines_are_of_one_size_but_for_the_windows(task):
 
 
 def evaluated(folder, *args):
-    command = ["evaluate", "--data", str(folder), "--mean", "40", "--budget", "100", "--matched-only", *args]
+    command = ["evaluate", "--data", str(folder), "--mean", "40", "--budget", "100", *args]
     done = CliRunner().invoke(main, [*command, "--chunkers", "optimal-semantic"])
     assert done.exit_code == 0, done.output
     table = done.stdout.partition("\n\n| retrieval |")[0]

@@ -12,7 +12,7 @@ __getattr__, __dir__, __all__ = lazy_names(__name__, {
     ".comparison.baselines": "baselines",
     ".comparison.candidates": "Candidate SizeMatched candidate external named_searches searches_of size_matched "
                               "with_vectors",
-    ".comparison.comparisons": "compare compare_by_kind",
+    ".comparison.comparisons": "compare",
     ".comparison.harness": "Result evaluate",
     ".comparison.recommend": "recommend",
     ".comparison.report": "as_markdown",

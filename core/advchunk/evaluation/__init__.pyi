@@ -9,7 +9,6 @@ from advchunk.evaluation.comparison.candidates import searches_of as searches_of
 from advchunk.evaluation.comparison.candidates import size_matched as size_matched
 from advchunk.evaluation.comparison.candidates import with_vectors as with_vectors
 from advchunk.evaluation.comparison.comparisons import compare as compare
-from advchunk.evaluation.comparison.comparisons import compare_by_kind as compare_by_kind
 from advchunk.evaluation.comparison.harness import Result as Result
 from advchunk.evaluation.comparison.harness import evaluate as evaluate
 from advchunk.evaluation.comparison.recommend import recommend as recommend

@@ -64,7 +64,6 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
 )  # fmt: skip
 @_option("--search", "searches", metavar="NAMES", default="dense", help=f"How chunks are searched: {_WAYS}")
 @_option("--mean", metavar="TOKENS", type=_AT_LEAST_1, default=100, help="Mean chunk size to match all methods to.")
-@_option("--published/--matched-only", default=True, help="Also run each method with its default sizes.")
 @_option("--headings", is_flag=True, help="Remove headings, and score cuts by the headings' positions.")
 @_option("--baseline", metavar="NAME", default="recursive", help="Method to compare with.")
 @_option("--metric", metavar="NAME", default="recall", help="Metric to compare.")
@@ -72,7 +71,7 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
 @_option("-o", "--out", metavar="DIR", help="Write a report in Markdown, and results that later runs reuse.")
 def evaluate_command(
     data: str, embedder: str | None, seed: int, quiet: bool, chunkers: str, variants: Sequence[str], vectors: str,
-    mean: int, searches: str, published: bool, baseline: str, metric: Any, out: str | None, **settings: Any,
+    mean: int, searches: str, baseline: str, metric: Any, out: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Compare methods on your documents.
 
@@ -92,7 +91,7 @@ def evaluate_command(
     from advchunk.evaluation.metrics.table import check_metric
 
     log = _logger(quiet)
-    candidates_of = partial(_candidates, embedder=embedder, mean=mean, published=published)
+    candidates_of = partial(_candidates, embedder=embedder, mean=mean)
     with report_errors():
         check_metric(metric)
         ways = evaluation.named_searches(searches)
@@ -108,8 +107,8 @@ def evaluate_command(
         number = count(1)
         progress = lambda label: log(f"{next(number)} of {len(candidates)}: {label}")  # noqa: E731
         outcomes = evaluation.evaluate(candidates, task, store=store, progress=progress)
-        labels = [candidate.label for candidate in candidates_of(baseline, {}, ways[:1], vectors=vectors)]
-        rows = evaluation.compare_by_kind(outcomes, labels, metric)
+        (base,) = candidates_of(baseline, {}, ways[:1], vectors=vectors)
+        rows = evaluation.compare(outcomes, base.label, metric)
         _, source = _data_paths(data)
         origin = str(source) if source.exists() else f"made from the documents, seed {seed}"
         notes, run_info = brittleness_notes(outcome.label for outcome in outcomes), {"questions": origin, "mean": mean}
@@ -226,10 +225,9 @@ def _load_task(
 
 
 def _candidates(
-    name: str, params: Mapping[str, Any], searches: Sequence[Search], *, embedder: str | None, vectors: str, mean: int,
-    published: bool,
-) -> list[Candidate | SizeMatched]:  # fmt: skip
-    """Return a method at matched and, if ``published``, at its default sizes, with each way of search."""
+    name: str, params: Mapping[str, Any], searches: Sequence[Search], *, embedder: str | None, vectors: str, mean: int
+) -> list[Candidate | SizeMatched]:
+    """Return a method at the matched size, unless its parameters set one, with each way of search."""
     from advchunk.evaluation import candidate, searches_of, size_matched
     from advchunk.evaluation.comparison.candidates import CONTEXT_VECTORS
 
@@ -239,13 +237,9 @@ def _candidates(
         settings: dict[str, Any] = {"embedder": embedder, "vectors": own, **params}
         kind = [own] if own in CONTEXT_VECTORS and "vectors" not in params else []
         label = ", ".join([name, *kind, *(f"{key}={value}" for key, value in params.items())])
-        if "max_tokens" in params:
-            require(published, "--matched-only takes no --variant that sets max_tokens", label)
-            candidates += searches_of(candidate(name, label, **settings), [search])
-            continue
-        candidates += searches_of(size_matched(name, mean, label, **settings), [search])
-        if published:
-            candidates += searches_of(candidate(name, f"{label}, as published", **settings), [search])
+        is_sized = "max_tokens" in params
+        made = candidate(name, label, **settings) if is_sized else size_matched(name, mean, label, **settings)
+        candidates += searches_of(made, [search])
     return candidates
 
 

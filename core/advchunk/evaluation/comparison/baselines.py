@@ -33,7 +33,7 @@ def baselines(mean: float) -> list[Candidate | SizeMatched]:
     return [
         *(replace(size_matched("recursive", mean, label), search=search) for label, search in searches.items()),
         SizeMatched("parent documents", parent_documents, mean),
-        replace(sentence_windows(), size_matched=True, target_mean=mean),
+        replace(sentence_windows(), target_mean=mean),
         SizeMatched("auto-merging", auto_merging, mean),
     ]
 

@@ -49,7 +49,7 @@ class Candidate:
     settings : JSON-able; its ``target_tokens``, else ``max_tokens``, is its target size.
     fingerprint : changes whenever its chunks may; "" if that is unknown: its results are not stored.
     chunker : the advchunk chunker behind ``cut``; its model calls and the reasons for its cuts are then recorded.
-    size_matched, target_mean : True if its size was chosen to match a mean, and the tokens of that mean.
+    target_mean : tokens of the mean that its size was chosen to match, if any.
     uses_no_model : True if ``cut`` calls no model; ignored with a ``chunker``, whose calls are counted.
     search : of the chunks. Candidates that differ in their search only are chunked and embedded once.
     rank : ranks the chunks for each question, as `ChunkIndex.rank` does.
@@ -62,7 +62,6 @@ class Candidate:
     settings: Mapping[str, Any] = field(default_factory=dict)
     fingerprint: str = ""
     chunker: Chunker | None = None
-    size_matched: bool = False
     target_mean: float | None = None
     uses_no_model: bool = False
     search: Search = field(default_factory=Search)
@@ -312,7 +311,7 @@ def match_size(make: Callable[[int], Candidate], mean: float, task: EvaluationTa
         size = _next_size(low, high, mean, bisect=abs(repeats) > 2)
     possible = [size for size, got in tried.items() if got] or list(tried)  # a rejected size has no mean
     best = min(possible, key=lambda size: (abs(tried[size] - mean), size))
-    return replace(make(best), size_matched=True, target_mean=mean), tried[best]
+    return replace(make(best), target_mean=mean), tried[best]
 
 
 def _next_size(low: tuple[int, float], high: tuple[int, float] | None, mean: float, *, bisect: bool) -> int:

@@ -47,7 +47,7 @@ class Result:
     chunking_cost, indexing_cost : of chunking the documents, and of embedding the chunks or indexing their words, as
         the search needs. Candidates that differ in their search only share one measurement. Chunks with vectors of
         their own are embedded in ``chunking_cost``.
-    size_matched, target_mean : see `Candidate`.
+    target_mean : see `Candidate`.
     boundaries : means of the boundary scores over documents with boundaries (`shape.boundary_means`).
     search : label of the way of search.
     """
@@ -67,7 +67,6 @@ class Result:
     under: float | None
     chunking_cost: RunCost
     indexing_cost: RunCost
-    size_matched: bool = False
     target_mean: float | None = None
     boundaries: Mapping[str, float] = field(default_factory=dict)
     search: str = "dense"
@@ -76,6 +75,11 @@ class Result:
     def cost(self) -> RunCost:
         """The cost of chunking and indexing."""
         return self.chunking_cost + self.indexing_cost
+
+    @property
+    def size_matched(self) -> bool:
+        """True if the size was chosen to match a mean."""
+        return self.target_mean is not None
 
     @property
     def off_target(self) -> bool:
@@ -180,8 +184,7 @@ def _chunks_key(candidate: Candidate | SizeMatched) -> Any:
 def _result_path(candidate: Candidate | SizeMatched, task: EvaluationTask, store: str | Path | None) -> Path | None:
     if store is None or not (fingerprint := candidate.fingerprint):
         return None
-    kind = type(candidate).__name__, getattr(candidate, "size_matched", True)
-    key = repr((task.digest, candidate.label, kind, fingerprint, candidate.search))
+    key = repr((task.digest, candidate.label, type(candidate).__name__, fingerprint, candidate.search))
     return Path(store) / f"{sha256(key.encode()).hexdigest()[:32]}.json"
 
 
@@ -282,7 +285,6 @@ class ChunkedTask:
             "over": over,
             "under": under,
             "chunking_cost": cost,
-            "size_matched": candidate.size_matched,
             "target_mean": candidate.target_mean,
             "boundaries": shape.boundary_means(sentences, chunks, task.boundaries),
         }

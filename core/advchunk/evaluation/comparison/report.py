@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from advchunk.errors import require
-from advchunk.evaluation.comparison.comparisons import Comparison, group_by_kind, leaders
+from advchunk.evaluation.comparison.comparisons import Comparison, leaders
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics.statistics import CONFIDENCE, RESAMPLES, SEED
@@ -115,7 +115,7 @@ def as_markdown(
 
     Parameters
     ----------
-    rows : from `compare`, or from `compare_by_kind`: then each kind has a section of its own.
+    rows : from `compare`.
     metric : that the rows were compared by.
     notes : remarks on candidates by label, such as that one is brittle.
     task : adds its budget, k and embedder to the first line.
@@ -125,7 +125,7 @@ def as_markdown(
     labels = {row.result.label for row in rows}
     text = fill_text(
         read_template("comparison.md"),
-        sections=[_section(title, group, metric) for title, group in group_by_kind(rows).items()],
+        section=_section(rows, metric),
         metric=metrics()[metric].summary,
         questions=len(rows[0].result.recall),
         task=task,
@@ -149,8 +149,8 @@ def _embedder_name(task: EvaluationTask) -> str:
     return model_name(embedder) or type(embedder).__qualname__
 
 
-def _section(title: str, rows: Sequence[Comparison], metric: str) -> dict[str, Any]:
-    """Return what the template shows of comparisons of one kind; a column without a figure is left out."""
+def _section(rows: Sequence[Comparison], metric: str) -> dict[str, Any]:
+    """Return what the template shows of comparisons; a column without a figure is left out."""
     lines = list[dict[str, Any]]()
     for row, figures in zip(rows, as_rows(rows), strict=True):
         mean, target = row.result.tokens.mean(), row.result.target_mean
@@ -161,7 +161,7 @@ def _section(title: str, rows: Sequence[Comparison], metric: str) -> dict[str, A
         if column.table and any(line[column.key] is not None for line in lines):
             tables[column.table][column.key] = column.title
     main, leaders = tables.pop("main"), _describe_leaders(rows, metric)
-    return {"title": title, "leaders": leaders, "lines": lines, "columns": main, "details": tables}
+    return {"leaders": leaders, "lines": lines, "columns": main, "details": tables}
 
 
 def _format_figures(figures: Mapping[str, Any], metric: str) -> dict[str, str]:
@@ -172,7 +172,7 @@ def _format_figures(figures: Mapping[str, Any], metric: str) -> dict[str, str]:
 
 
 def _describe_leaders(rows: Sequence[Comparison], metric: str) -> str:
-    """Return a sentence that names the best of rows, of one kind, or says that none is."""
+    """Return a sentence that names the best of rows, or says that none is."""
     best, *ties = leaders(rows, metric)
     figures = _format_figures(_as_row(best), metric)
     score = f"{metrics()[metric].summary} {figures['score']} % [{figures['low']}, {figures['high']}]"
