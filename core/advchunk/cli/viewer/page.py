@@ -34,16 +34,10 @@ class View:
     ----------
     explanations : from `Chunker.explain`: one, or one for each document, or these by method name to compare methods
         side by side. Every method must have chunked the same documents in the same order.
-    title : of the page.
-    height : in pixels, in a notebook.
-    question : to show what answers it: how much evidence there is for each sentence, and the passages that are cut for
-        it.
+    title, height : of the page, and in pixels, in a notebook.
+    question : to show what answers it: the evidence for each sentence, and the passages that are cut for it.
     budget : tokens of all passages together, >= 1.
     cutter : scores sentences and cuts passages, by the words of the question alone; by default, in English.
-
-    Raises
-    ------
-    ConfigurationError : there is no document, the methods have chunked different ones, or the budget is less than 1.
 
     >>> from advchunk import RecursiveChunker
     >>> page = View(RecursiveChunker().explain("Cats purr. Dogs bark.")).html

@@ -80,15 +80,10 @@ class Candidate:
 @final
 @dataclass(frozen=True)
 class SizeMatched:
-    """A candidate whose size is chosen when it runs, to match a mean.
+    """A candidate whose size is chosen when it runs, so that its mean chunk has ``mean`` > 0 tokens.
 
-    Comparing chunks of different sizes is unfair: small ones are precise, large ones complete.
-
-    Parameters
-    ----------
-    make : builds the candidate of a size, a whole number >= 1; larger sizes make larger chunks.
-    mean : tokens of the mean chunk, > 0.
-    search : of the chunks, whatever that of ``make``.
+    Comparing chunks of different sizes is unfair: small ones are precise, large ones complete. ``make`` builds the
+    candidate of a size, a whole number >= 1, whatever its search; larger sizes make larger chunks.
     """
 
     label: str

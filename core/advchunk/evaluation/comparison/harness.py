@@ -232,14 +232,7 @@ def run(candidate: Candidate | SizeMatched, task: EvaluationTask) -> Result:
 
 @dataclass(frozen=True, eq=False)
 class ChunkedTask:
-    """The chunks of candidates that differ in their search only, and what does not depend on the search.
-
-    Parameters
-    ----------
-    candidate : one of them, at its size.
-    chunks : of each document, by its name.
-    shape : the fields of a result that do not depend on the search.
-    """
+    """The chunks of candidates that differ in their search only, one of which it has, and what is shared of results."""
 
     task: EvaluationTask
     candidate: Candidate

@@ -21,13 +21,7 @@ _NO_COST = RunCost(calls=0, tokens=0)
 
 
 class RankedChunks(NamedTuple):
-    """All chunks ranked for each question, and the cost of their index.
-
-    Parameters
-    ----------
-    order : (q, c) indices of chunks, best first.
-    scores : (q, c) their scores, not rising.
-    """
+    """All chunks ranked for each question: (q, c) indices, best first, and (q, c) scores; and the cost of the index."""
 
     order: Ints
     scores: Floats
@@ -41,8 +35,7 @@ class RankedChunks(NamedTuple):
 
     def first(self, question: int, depth: int | None = DEPTH, *, above: float = -np.inf) -> Ranking:
         """Return the first chunks for a question, as a retriever does, or all, with scores higher than ``above``."""
-        count = int(np.count_nonzero(self.scores[question, :depth] > above))
-        floor = None if above == -np.inf else above
+        count, floor = int(np.count_nonzero(self.scores[question, :depth] > above)), None if above == -np.inf else above
         return Ranking(self.order[question, :count], self.scores[question, :count], floor)
 
 
@@ -50,12 +43,8 @@ class RankedChunks(NamedTuple):
 class ChunkIndex:
     """Ranks chunks for the questions of a task; vectors and words are indexed once, when a search first uses them.
 
-    Parameters
-    ----------
-    chunks : of all documents; those without vectors are embedded: their ``row_texts`` if they have any, else their
-        ``embed_text``.
-    documents : (c,) the name of each chunk's document.
-    tokens : (c,) tokens of each chunk.
+    Of (c,) chunks, with the names of their documents and their tokens, those without vectors are embedded: their
+    ``row_texts`` if they have any, else their ``embed_text``.
     """
 
     chunks: Sequence[Chunk]
@@ -65,8 +54,7 @@ class ChunkIndex:
 
     def part(self, chunks: Ints) -> Self:
         """Return an index of some of the chunks."""
-        documents = [self.documents[i] for i in chunks.tolist()]
-        part = [self.chunks[i] for i in chunks.tolist()]
+        part, documents = ([own[i] for i in chunks.tolist()] for own in (self.chunks, self.documents))
         return replace(self, chunks=part, documents=documents, tokens=self.tokens[chunks])
 
     def rank(self, search: Search) -> tuple[Ints, RunCost]:
@@ -142,8 +130,6 @@ class ChunkIndex:
     @cached_property
     def positions(self) -> ChunkPositions:
         """The positions of the chunks."""
-        counted = [
-            chunk if chunk.tokens else replace(chunk, tokens=tokens)
-            for chunk, tokens in zip(self.chunks, self.tokens.tolist(), strict=True)
-        ]
+        pairs = zip(self.chunks, self.tokens.tolist(), strict=True)
+        counted = [chunk if chunk.tokens else replace(chunk, tokens=tokens) for chunk, tokens in pairs]
         return ChunkPositions.of(counted, self.documents)

@@ -170,16 +170,10 @@ def recommend(
     sizes : ``max_tokens``, each >= 1.
     vectors : of the chunks (`advchunk.chunkers.vectors.ChunkVectors`); "none" for those of their text.
     searches : each with all chunks, except that words are searched without other vectors only.
-    language : of the documents, for the search by words (`retrieval.lexical_index.LexicalIndex`); "auto" is that of
-        each.
+    language : of the documents, for the search by words (`retrieval.lexical_index`); "auto" is that of each.
     budget, number : tokens retrieved per question, >= 1; questions to make, >= 2.
     characters : of documents to use, >= 1; the others are dropped at random, those without questions first.
     progress : see `evaluate`.
-
-    Raises
-    ------
-    ConfigurationError : an unknown chunker, documents from which no questions can be made, a parameter out of range, or
-        no option has a result.
     """
     require(characters >= 1, "characters must be >= 1", characters)
     check_metric(metric)

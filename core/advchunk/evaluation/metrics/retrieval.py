@@ -114,9 +114,8 @@ def find_overlaps(
     # One more than the longest, so that documents do not touch on the line.
     stride = int(max(spans[:, 3].max(initial=0), references[:, 3].max())) + 1
     length = stride * len(numbers)
-    held, asked = (
-        merge_ranges(rows[:, 0], rows[:, 2:] + rows[:, 1:2] * stride, length) for rows in (spans, references)
-    )
+    on_line = [(rows[:, 0], rows[:, 2:] + rows[:, 1:2] * stride) for rows in (spans, references)]
+    held, asked = (merge_ranges(*rows, length) for rows in on_line)
     sizes, answers = total_lengths(held, len(indexed)), total_lengths(asked, len(questions))
     counts = np.array([chunk.tokens for _, chunk in indexed] if tokens is None else tokens, dtype=np.int64)
     require(counts.shape == sizes.shape, f"tokens must be {len(indexed)} numbers", counts)
@@ -141,10 +140,8 @@ def similarities(query_vectors: Floats, chunk_vectors: Floats, owners: Sequence[
     scores = np.empty((len(queries), len(first)))
     for start in range(0, len(queries), _BLOCK):
         # The last bits of a product depend on the row's position in it; rounding makes equal vectors tie.
-        similarity = np.round(queries[start : start + _BLOCK] @ rows.T, 9)
-        scores[start : start + _BLOCK] = (
-            similarity if owners is None else np.maximum.reduceat(similarity, first, axis=1)
-        )
+        near = np.round(queries[start : start + _BLOCK] @ rows.T, 9)
+        scores[start : start + _BLOCK] = near if owners is None else np.maximum.reduceat(near, first, axis=1)
     return scores
 
 

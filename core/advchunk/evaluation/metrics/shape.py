@@ -69,7 +69,11 @@ def cohesion(sentences: Sequence[Units], rows: Sequence[Floats], chunks: Sequenc
     for units, vectors, group in zip(sentences, rows, chunks, strict=True):
         if len(units) == 0:
             continue
-        members = _sentences_of_chunks(units, group)
+        middles = units.edges[:-1] + np.array([len(text.rstrip()) for text in units.strings()]) // 2
+        members = list[Ints]()
+        for chunk in group:
+            ranges = np.searchsorted(middles, np.array(chunk.spans, dtype=np.int64).reshape(-1, 2))
+            members.append(np.unique(np.concatenate([np.arange(0), *(np.arange(a, b) for a, b in ranges)])))
         own = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
         sums = [vectors[indices].sum(axis=0, dtype=np.float64) for indices in members]
         for indices, total in zip(members, sums, strict=True):
@@ -111,10 +115,3 @@ def nearest_cuts(edges: Ints, places: Sequence[int]) -> Ints:
     right = np.clip(np.searchsorted(edges, at), 1, len(edges) - 1)
     nearest = right - (at - edges[right - 1] <= edges[right] - at)
     return np.unique(np.r_[0, nearest, len(edges) - 1])
-
-
-def _sentences_of_chunks(units: Units, chunks: Sequence[Chunk]) -> list[Ints]:
-    ends = [start + len(text.rstrip()) for start, text in zip(units.edges.tolist(), units.strings(), strict=False)]
-    middles = (units.edges[:-1] + np.array(ends, dtype=np.int64)) // 2
-    spans = [np.searchsorted(middles, np.array(chunk.spans, dtype=np.int64).reshape(-1, 2)) for chunk in chunks]
-    return [np.unique(np.concatenate([np.arange(0), *(np.arange(a, b) for a, b in ranges)])) for ranges in spans]

@@ -41,14 +41,9 @@ def paired_difference(scores: Floats, baseline: Floats, *, resamples: int = RESA
 
     Pairing the scores of each question cancels its difficulty. p is two-sided: the lowest level at which the interval
     excludes 0, at least 2 / (resamples + 1), and at least that of a sign test, 2^(1 - n). Questions are treated as
-    independent; many questions on few documents are not, which makes the interval too narrow and p too low. See
-    Efron and Tibshirani (1993), An Introduction to the Bootstrap, sections 13.3 and 15.4. Koehn (2004), Statistical
-    significance tests for machine translation evaluation, for the pairing.
-
-    Parameters
-    ----------
-    scores, baseline : (n,) scores of the same n >= 2 questions.
-    resamples, seed : number of bootstrap samples, >= 1, and of their sequence.
+    independent; many questions on few documents are not, which makes the interval too narrow and p too low. Both are
+    (n,), n >= 2. See Efron and Tibshirani (1993), An Introduction to the Bootstrap, sections 13.3 and 15.4. Koehn
+    (2004), Statistical significance tests for machine translation evaluation, for the pairing.
     """
     scores, baseline = np.asarray(scores), np.asarray(baseline)
     require(scores.shape == baseline.shape, f"baseline must score the same {len(scores)} questions", len(baseline))
