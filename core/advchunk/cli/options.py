@@ -4,9 +4,10 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import click
@@ -153,13 +154,12 @@ def chunker_options(
     *, sizes: bool = False, context: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that adds the options of a chunker, those that set sizes, and --context to a command."""
+    return add_options([*([_CONTEXT] if context else []), *(_SIZES if sizes else []), *_OPTIONS])
 
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed([*([_CONTEXT] if context else []), *(_SIZES if sizes else []), *_OPTIONS]):
-            command = option(command)
-        return command
 
-    return add
+def add_options(options: Sequence[Callable[..., Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds options to a command."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
 class Setup(NamedTuple):

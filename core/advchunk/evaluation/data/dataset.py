@@ -65,14 +65,6 @@ def document_blocks(document: Document) -> tuple[Block, ...]:
     return markdown.blocks(document.text) if document.blocks is None else document.blocks
 
 
-def prose_spans(document: Document) -> Iterator[Span]:
-    """Yield the spans of paragraphs and list items; of a layout without blocks, of all paragraphs."""
-    if document.blocks == ():
-        edges = tiling.paragraphs(document.text).edges.tolist()
-        yield from (Span(start, end) for start, end in pairwise(edges))
-    yield from (block.span for block in document_blocks(document) if block.kind in {"paragraph", "item"})
-
-
 def trim_span(text: str, span: Span) -> Span:
     """Return a span without white space at either end."""
     content = text[slice(*span)]
@@ -220,7 +212,9 @@ class _Sentence(NamedTuple):
 def _candidate_sentences(documents: Sequence[Document], language: str) -> Iterator[_Sentence]:
     number = 0
     for i, document in enumerate(documents):
-        for start, end in prose_spans(document):
+        # Paragraphs and list items; of a layout without blocks, all paragraphs.
+        spans = [block.span for block in document_blocks(document) if block.kind in {"paragraph", "item"}]
+        for start, end in pairwise(tiling.paragraphs(document.text).edges.tolist()) if document.blocks == () else spans:
             edges = (sentences.sentences(document.text[start:end], language).edges + start).tolist()
             for j in range(1, len(edges) - 2):
                 text = document.text[edges[j] : edges[j + 1]]
