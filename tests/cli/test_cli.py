@@ -410,8 +410,8 @@ def test_options_set_parameters():
     options = ["--max-tokens", "40", "--min-tokens", "5", "--overlap", "9", "--markup", "plain", "--language", "de"]
     params = {"max_tokens": 40, "min_tokens": 5, "overlap_tokens": 9, "markup": "plain", "language": "de"}
     pairs = {"n_segments": None, "gamma": 0, "granularity": "sentence", "contiguous": True}  # JSON, or strings
-    given = ["n_segments=null", "gamma=0", "granularity=sentence", "contiguous=true"]
-    rest = [part for pair in given for part in ("-p", pair)]
+    assignments = ["n_segments=null", "gamma=0", "granularity=sentence", "contiguous=true"]
+    rest = [part for pair in assignments for part in ("-p", pair)]
     for name, args, own in (("recursive", options, params), ("mst-semantic", rest, pairs)):
         rows = lines(run("chunk", TOWN, "-m", name, "-f", "jsonl", *args).output)
         chunks = catalog.create(name, **own).chunk(TOWN.read_text(encoding="utf-8"))

@@ -103,7 +103,7 @@ def chunk_command(
 
 
 def _texts(run: SourceRun, done: set[int], failed: list[str], *, quiet: bool) -> Iterator[Any]:
-    """Yield what was made of each document but those whose names have hashes in ``done``; report and list failures."""
+    """Yield the output of each document without its name in ``done``, a set of hashes; report and list failures."""
     from tqdm import tqdm
 
     of_lines = any(is_jsonl(name) if run.of_lines is None else run.of_lines for name in run.files)

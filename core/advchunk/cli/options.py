@@ -59,7 +59,7 @@ def exit_on_termination() -> Iterator[None]:
 
 
 def reason_of(error: Exception) -> str:
-    """Return why a file failed, as one line, with the kind of an error unless that explains itself."""
+    """Return the reason of a failure as one line, with the kind of an error that does not explain itself."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     kind = "" if isinstance(error, (OSError, ConfigurationError, MissingExtra)) else f"{type(error).__name__}: "

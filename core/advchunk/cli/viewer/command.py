@@ -66,8 +66,8 @@ def view_command(
         require(not others, f"options must be those of {' or '.join(accepted)}", others)
     setups = dict[str, Setup]()
     for text, own in accepted.items():
-        given = {name: value for name, value in options.items() if name in own | _OF_ALL}
-        setups[text] = set_up(text, {**given, "pairs": [pair for pair in pairs if pair.partition("=")[0] in own]})
+        settings = {name: value for name, value in options.items() if name in own | _OF_ALL}
+        setups[text] = set_up(text, {**settings, "pairs": [pair for pair in pairs if pair.partition("=")[0] in own]})
     chunkers = {text: setup.chunker for text, setup in setups.items()}
     first, _, reading = next(iter(setups.values()))
     inventory = Inventory()

@@ -152,10 +152,10 @@ def merge(hits: list[tuple[int, float]], parents: Sequence[int]) -> list[tuple[i
             if between is not None and between == beside(following[0], -1):
                 filled.append((between, (score + following[1]) / 2))
             filled.append(following)
-        found = dict[int, list[float]]()
+        scores_of = dict[int, list[float]]()
         for chunk, score in filled:
-            found.setdefault(parents[chunk], []).append(score)
-        full = {i: own for i, own in found.items() if i >= 0 and len(own) / len(children[i]) > SHARE}
+            scores_of.setdefault(parents[chunk], []).append(score)
+        full = {i: own for i, own in scores_of.items() if i >= 0 and len(own) / len(children[i]) > SHARE}
         if not full and len(filled) == len(hits):
             return sorted(filled, key=lambda pair: -pair[1])
         hits = [hit for hit in filled if parents[hit[0]] not in full]

@@ -174,7 +174,7 @@ def evaluate(
 
 
 def _chunks_key(candidate: Candidate | SizeMatched) -> Any:
-    """Return what candidates with the same chunks, vectors and ranking have in common."""
+    """Return the key that candidates with the same chunks, vectors and ranking share."""
     if isinstance(candidate, SizeMatched):
         return candidate.fingerprint or (id(candidate.make), candidate.mean), SizeMatched
     return candidate.fingerprint or id(candidate.cut), candidate.rank

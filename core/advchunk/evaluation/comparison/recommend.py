@@ -199,8 +199,8 @@ def _options(
 ) -> list[Option]:
     """Return the grid, without words with vectors that they do not need."""
     require(len(sizes) > 0 and min(sizes) >= 1, "sizes must be >= 1", sizes)
-    known = [name for name in chunkers if catalog.chunker_class(name)]  # which raises an error for an unknown name
-    grid = dict.fromkeys(Option(*of) for of in product(known, sizes, vectors, searches))
+    methods = [name for name in chunkers if catalog.chunker_class(name)]  # which raises an error for an unknown name
+    grid = dict.fromkeys(Option(*of) for of in product(methods, sizes, vectors, searches))
     options = [option for option in grid if option.search.mode != "lexical" or option.vectors == "none"]
     require(len(options) > 0, "chunkers, vectors and searches must make an option", (chunkers, vectors, searches))
     return options

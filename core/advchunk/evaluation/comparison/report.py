@@ -150,7 +150,7 @@ def _embedder_name(task: EvaluationTask) -> str:
 
 
 def _section(rows: Sequence[Comparison], metric: str) -> dict[str, Any]:
-    """Return what the template shows of comparisons; a column without a figure is left out."""
+    """Return the parts of the template; a column without a figure is left out."""
     lines = list[dict[str, Any]]()
     for row, figures in zip(rows, as_rows(rows), strict=True):
         mean, target = row.result.tokens.mean(), row.result.target_mean

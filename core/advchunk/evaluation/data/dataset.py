@@ -176,10 +176,10 @@ def held_out_questions(
     """
     require(number >= 2, "number must be >= 2", number)
     check_sources(documents)
-    found = list(_candidate_sentences(documents, language))
-    texts = [" ".join(documents[s.document].text[slice(*s.span)].casefold().split()) for s in found]
+    eligible = list(_candidate_sentences(documents, language))
+    texts = [" ".join(documents[s.document].text[slice(*s.span)].casefold().split()) for s in eligible]
     counts = Counter(texts)
-    once = [sentence for sentence, text in zip(found, texts, strict=True) if counts[text] == 1]
+    once = [sentence for sentence, text in zip(eligible, texts, strict=True) if counts[text] == 1]
     chosen = list(_spread(once, number, seed))
     which = "each of {} to {} words and between two others of its paragraph".format(*_WORDS)
     rule = f"documents must have two sentences to use as questions, {which}: use longer prose, or your own questions"

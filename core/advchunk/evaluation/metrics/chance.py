@@ -69,7 +69,7 @@ def measure_evidence(chunker: Chunker, units: Units) -> Chance | None:
     evidence = list[float | None]()
     for text in (units, *(shuffled(units, rng) for _ in range(SHUFFLES))):
         made: Segmentation = own.segmentation(text)
-        rows = made.rows if made.evidence is None else None  # what its segments explain of these
+        rows = made.rows if made.evidence is None else None  # which its segments explain in part
         evidence.append(made.evidence if rows is None else explained_scatter(rows, labels_of(made)))
     first, *others = evidence
     return None if first is None else Chance(first, tuple(other or 0.0 for other in others))
