@@ -65,6 +65,14 @@ BOTH = [("piece current", 1), ("piece counterpart", 1), ("piece counterpart", 2)
 SAME = [("piece current", 0), ("piece counterpart", 0)]
 
 
+def test_metadata_that_is_no_json_does_not_blank_the_page():
+    values = {"mean": float("nan"), "most": [float("inf"), {1: float("-inf")}], "of": TEXT.encode, "year": 1703}
+    page = View(RecursiveChunker().explain(Document(TEXT, "a.md", metadata=values))).html
+    data = json.loads(re.search(r'type="application/json">(.*?)</script>', page)[1], parse_constant=pytest.fail)
+    shown = data["documents"][0]["methods"][0]["chunks"][0]["metadata"]
+    assert (shown["mean"], shown["most"], shown["year"]) == ("nan", ["inf", {"1": "-inf"}], 1703)
+
+
 @given(st.text(st.characters(codec=None)))
 def test_the_data_hold_the_text_and_the_page_ends_no_script_early(text):
     page = View(explanation(text + "x", [(0, len(text) + 1)]), title=text).html
@@ -136,7 +144,7 @@ def test_the_question_is_answered_without_a_script():
     assert "1 passage, 7 of 9 tokens" in page
     assert "Wait two minutes &amp; a bit." in page
     start = GUIDE.index("Wait")
-    assert f"tea.md, characters {start}-{start + 25} <b>7 tokens</b>" in unescape(page)
+    assert f"tea.md, line 5, characters {start}-{start + 25} <b>7 tokens</b>" in unescape(page)
     met = next(chunk for chunk in explained.chunks if "Wait" in chunk.text)
     assert f"a: 1 of {len(explained.chunks)} chunks, {met.tokens} tokens" in page
     left, width = (round(10_000 * offset / len(GUIDE)) for offset in (start, 25))
@@ -175,9 +183,13 @@ class Seen(browser.Seen):
     """A view as the browser shows it."""
 
     def pieces(self):
-        """Return the class, chunk, and text of each piece."""
-        pieces = re.findall(r'<span class="(piece[^"]*)" data-chunk="(\d+)"[^>]*>(.*?)</span>', self.dom, re.DOTALL)
-        return [(kind, int(chunk), unescape(text)) for kind, chunk, text in pieces]
+        """Return the class, chunk, and text of each piece, with the white space after it, which is not shown."""
+        matches = re.findall(r'<span class="(piece[^"]*)" data-chunk="(\d+)"[^>]*>(.*?)</span>', self.dom, re.DOTALL)
+        pieces = []
+        for kind, chunk, text in matches:
+            before = pieces.pop() if "gap" in kind and pieces and pieces[-1][1] == int(chunk) else ("", 0, "")
+            pieces.append((before[0] or kind, int(chunk), before[2] + unescape(text)))
+        return pieces
 
     def details(self):
         """Return the words of the facts of a chunk."""
@@ -212,7 +224,7 @@ class TestInABrowser:
         """
         seen = Seen(f"<title></title><body>{frame}</body>", tmp_path, script=script)
         whole, *columns = map(int, re.search("<title>(.*?)</title>", seen.dom)[1].split(","))
-        assert whole == width
+        assert width - 15 <= whole <= width  # less a scroll bar
         assert len(columns) == 6
         assert min(columns) >= least
 
@@ -261,7 +273,7 @@ class TestInABrowser:
     def test_keys_and_clicks_mark_a_chunk_and_its_counterparts(self, page, script, marked, says, tmp_path):
         ready = """
           const press = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
-          const pieces = document.querySelectorAll(".piece");
+          const pieces = document.querySelectorAll(".piece:not(.gap)");
         """
         seen = Seen(page().html, tmp_path, script=ready + script)
         assert seen.complaints == []
@@ -319,7 +331,7 @@ class TestInABrowser:
         seen = Seen(view_of(TEXT, a=SlidingWindowChunker(max_tokens=6)).html, tmp_path, script=script)
         assert seen.complaints == []
         assert re.search(r"<output[^>]*>(.*?)</output>", seen.dom)[1] == "1 of 2 found"
-        assert "Courts" in next(text for kind, _, text in seen.pieces() if "current" in kind)
+        assert "Courts" in "".join(text for kind, _, text in seen.pieces() if "current" in kind)
 
     def test_pages_show_the_boxes_of_blocks_in_the_colors_of_their_chunks(self, tmp_path):
         places = (Place(1, (10, 10, 90, 40)),), (Place(2, (10, 10, 90, 40)),)
@@ -332,6 +344,28 @@ class TestInABrowser:
         boxes = re.findall(r'<button class="box" data-chunk="(\d)"[^>]*>(.*?)</button>', seen.dom)
         assert boxes == [("0", "Cats purr."), ("1", "Dogs bark.")]
         assert re.findall("<figcaption>(.*?)</figcaption>", seen.dom) == ["page 1", "page 2"]
+
+    def test_blocks_are_drawn_as_what_they_are(self, tmp_path):
+        text = (
+            "# Tea #\n\nGreen tea\nis good.\n\n- one\n  - two\n\n| Tea | 1 \\| 2 |\n|---|---|\n| green | 😀 |\n\n"
+            "***\n\n```\nx = 1\n\ny\n```\n"
+        )
+        page = View(RecursiveChunker(max_tokens=12).explain(Document(text, "a.md"))).html
+        script = """
+          const shown = (name) => [...document.querySelectorAll(`.text ${name}`)].map((node) => node.innerText);
+          const table = [...document.querySelectorAll(".text tr")].map((row) => [...row.cells].map((cell) => cell.innerText));
+          const gaps = document.querySelector(".gap").getClientRects().length;
+          document.body.append(JSON.stringify([shown("[role=heading]"), shown(".paragraph"), shown(".item"), shown(".code"), table, gaps]));
+        """
+        seen = Seen(page, tmp_path, script=script)
+        assert seen.complaints == []
+        shown = json.loads(unescape(re.search(r"(\[\[.*\])\s*</body>", seen.dom)[1]))
+        assert shown == [
+            ["Tea"], ["Green tea\nis good."], ["- one", "  - two"], ["```\nx = 1\n\ny\n```"],
+            [["Tea", r"1 \| 2"], ["green", "😀"]], 0,
+        ]  # fmt: skip
+        pieces = [text for *_, text in seen.pieces()]
+        assert "".join(pieces) in text
 
     def test_documents_are_chosen(self, tmp_path):
         explained = [RecursiveChunker().explain(Document(f"Text {name}.", name)) for name in "abc"]
@@ -354,8 +388,10 @@ class TestInABrowser:
         page = View({"a": explained, "b": explained}, question=f"{WAIT} Cats?", budget=13).html
         seen = Seen(page, tmp_path)
         assert (seen.complaints, seen.asked) == ([], set())
-        marks = [unescape(re.sub("<[^>]*>", "", mark)) for mark in re.findall("<mark.*?</mark>", seen.dom, re.DOTALL)]
-        assert sorted(marks) == sorted(passages_of(page))
+        marks = re.findall('<mark data-place="(.)">(.*?)</mark>', seen.dom, re.DOTALL)
+        for place, passage in enumerate(passages_of(page)):  # which has a mark in each block
+            own = "".join(text for number, text in marks if number == str(place))
+            assert unescape(re.sub("<[^>]*>", "", own)) == passage
         first = re.search('<section class="column passages">.*?</section>', seen.dom, re.DOTALL)[0]
         text = re.search('<div class="text".*?>(.*)</div>', first, re.DOTALL)[1]
         assert unescape(re.sub("<[^>]*>", "", text)) == GUIDE

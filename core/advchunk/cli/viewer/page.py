@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -14,15 +15,23 @@ from typing import Any
 
 import numpy as np
 
+from advchunk.chunkers.by_size import RecursiveChunker
 from advchunk.chunkers.explanations import Explanation
 from advchunk.errors import is_integer, require
-from advchunk.records import WRITTEN_KEYS, Chunk, Document, Span
+from advchunk.records import WRITTEN_KEYS, Block, Chunk, Document
 from advchunk.retrieval import Hit, Passage, PassageCutter, ScoredSentence
+from advchunk.text import tables
+from advchunk.text.separated import SEPARATORS
 from advchunk.text.templates import fill_page
 
 _WIDTH, _HEIGHT = 10_000, 1000  # of a drawing, in its own units
 _MOST_SAMPLES = 4000  # of a signal; a screen has fewer pixels
 _PLACES = {"first": "the first place allowed"}  # added to the reason of a cut
+_HIT_TOKENS = 100  # of the chunks that passages are cut from, as in `advchunk ask`
+_HEADING = re.compile(r"(?:[ \t]*#{1,6}[ \t]+)?(\S.*?)(?:[ \t]+#+)?(?:\r?\n[=-]+)?\s*", re.DOTALL)
+# Between the cells of the tables that are drawn.
+_SIGNS = {"pipes": "|"} | {str(kind): sign for kind, sign in SEPARATORS.items()}
+_RULE = re.compile(r"[\s|:-]*")
 _NO_WORD = "No word of the question is in the text (stop words do not count)."
 
 
@@ -130,7 +139,9 @@ def find_evidence(
     cutter = replace(cutter or PassageCutter(), hit_weight=0.0)  # nothing was searched, so that only words count
     # The numbers tell documents of one name apart; the rest says if they are source code.
     texts = {f"{number}:{document.source}": document.text for number, document in enumerate(documents)}
-    hits = [Hit(Chunk(text, (Span(0, len(text)),), 0), name, 1.0) for name, text in texts.items()]
+    chunker = RecursiveChunker(max_tokens=_HIT_TOKENS, fallback=None)  # whose chunks know clauses, lines and times
+    chunks = zip(texts, chunker.chunk_many(documents), strict=True)
+    hits = [Hit(chunk, name, 1.0) for name, group in chunks for chunk in group]
     sentences = cutter.sentences(question, hits, texts=texts, budget=budget)
     passages = cutter.cut(question, hits, budget, texts=texts)
     return [
@@ -162,9 +173,30 @@ def _document_data(explanations: Sequence[Explanation]) -> dict[str, Any]:
         "name": document.source,
         "text": document.text,
         "wide": [offset for offset, character in enumerate(document.text) if character > "\uffff"],
+        "blocks": [_block_data(block, document.text[slice(*block.span)]) for block in document.blocks or ()],
         "pages": [[page, *(round(edge, 1) for edge in box), *span] for page, box, span in places],
         "methods": list(map(_method_data, explanations)),
     }
+
+
+def _block_data(block: Block, text: str) -> tuple[str, int, list[list[int]]]:
+    """Return the kind and the level of a block, and its places: those of the cells of each row, or its own."""
+    start = block.span.start
+    if block.kind == "heading" and (words := _HEADING.fullmatch(text)):
+        return block.kind, block.level, [[start + words.start(1), start + words.end(1)]]
+    kind: tables.Form = tables.form(text) if block.kind == "table" else "lines"
+    if kind not in _SIGNS:  # others stay as they are written
+        return block.kind, block.level, [list(block.span)]
+    rows, at = list[list[int]](), start
+    for row in tables.rows(text, kind).strings():
+        cells = list[int]()
+        for cell in tables.cells(row, kind).strings():
+            own = cell.strip(f" \t\r\n{_SIGNS[kind]}")
+            cells += [at + cell.index(own), at + cell.index(own) + len(own)]
+            at += len(cell)
+        if kind != "pipes" or not _RULE.fullmatch(row):
+            rows.append(cells)
+    return "cells", block.level, rows
 
 
 def _method_data(explanation: Explanation) -> dict[str, Any]:
@@ -179,7 +211,7 @@ def _method_data(explanation: Explanation) -> dict[str, Any]:
 
 
 def _chunk_data(chunk: Chunk) -> dict[str, Any]:
-    metadata = {key: value for key, value in chunk.metadata.items() if key != WRITTEN_KEYS}
+    metadata = {key: _plain(value) for key, value in chunk.metadata.items() if key != WRITTEN_KEYS}
     facts = {"context": chunk.context, "level": chunk.level, "metadata": metadata}
     own = {name: value for name, value in facts.items() if value}
     spans = list(chain(*chunk.spans))
@@ -231,6 +263,16 @@ def _strip(evidence: Evidence, methods: Mapping[str, Explanation], best: float) 
 def _boxes(texts: Iterable[Chunk | Passage], scale: float) -> str:
     boxes = [(span.start * scale, (span.end - span.start) * scale) for text in texts for span in text.spans]
     return "".join(f"M{start:.0f} 0h{width:.0f}v{_HEIGHT}h-{width:.0f}z" for start, width in boxes)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of metadata as JSON, which has no NaN; one that is no JSON is text."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(own) for key, own in value.items()}
+    if isinstance(value, (list, tuple)):
+        return list(map(_plain, value))
+    is_json = value is None or isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value))
+    return value if is_json else str(value)
 
 
 def _rounded(value: Any) -> float | None:
