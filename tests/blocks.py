@@ -68,7 +68,9 @@ def check_unknown_elements(xml, read, count=40):
     not_text = lost(whole)
     for seed in range(count):
         root, generator = etree.fromstring(xml.encode()), random.Random(seed)
-        element = generator.choice([own for own in root.iter() if own.getparent() is not None and texts(own) - not_text])
+        element = generator.choice(
+            [own for own in root.iter() if own.getparent() is not None and texts(own) - not_text]
+        )
         if generator.random() < 0.5 and len(element):
             element.tag = "{urn:x}new"
         else:

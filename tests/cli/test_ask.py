@@ -164,20 +164,6 @@ def test_standard_input_is_read_for_a_dash():
     assert row["text"] == "Cats purr."
 
 
-def test_an_encoding_is_read(tmp_path):
-    (path := tmp_path / "a.txt").write_bytes("Thé vert.".encode("cp1252"))
-    for source, stdin in ((path, b""), ("-", path.read_bytes())):
-        (row,) = passages_of(source, "Thé?", "--encoding", "cp1252", "--language", "fr", stdin=stdin)
-        assert row["text"] == "Thé vert."
-    path.write_bytes(b"Th\xe9 \0")
-    failed = run(path, "Thé?")
-    assert failed.exit_code == 1
-    assert failed.stderr.splitlines() == [
-        f"advchunk: {path}: text files must be UTF-8 unless encoding is given, got byte 0xe9 at 2",
-        "advchunk: there is no text to search",
-    ]
-
-
 def test_files_that_fail_are_reported_and_the_others_answer(folder):
     (folder / "rows.jsonl").write_text('{"id": "rum", "text": "Rum."}\nno\n{"id": "rum", "text": "Again."}\n')
     result = run("docs", "none.md", "none.jsonl", "How long to steep?", "-f", "jsonl")
