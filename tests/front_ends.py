@@ -83,6 +83,15 @@ def adapter(name, package, suffix):
     return getattr(package, chunker_class(name).__name__.removesuffix("Chunker") + suffix)
 
 
+def classes(name):
+    """Return the class of a chunker, its splitter, and its node parser."""
+    import langchain_advchunk
+    import llamaindex_advchunk
+
+    splitter = adapter(name, langchain_advchunk, "Splitter")
+    return chunker_class(name), splitter, adapter(name, llamaindex_advchunk, "NodeParser")
+
+
 def core(name, texts, tokenizer=None, **params):
     documents = [Document(text, str(i)) for i, text in enumerate(texts)]
     results = chunker_class(name)(

@@ -84,11 +84,11 @@ class MissingExtra(ImportError):  # noqa: N818 - named for what happened, like t
     """An optional library is not installed; the message names the extra to install and any further step."""
 
     def __init__(self, what: str, extra: str, then: str = "") -> None:
-        super().__init__(f"{what} is not installed: pip install 'advchunk[{extra}]'{then and f', then {then}'}")
-        self._init_args = what, extra, then
+        super().__init__(what, extra, then)  # which pickle passes on
 
-    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str, str]]:
-        return type(self), self._init_args  # the default breaks a process pool when a worker raises this error
+    def __str__(self) -> str:
+        what, extra, then = self.args
+        return f"{what} is not installed: pip install 'advchunk[{extra}]'{then and f', then {then}'}"
 
 
 class ModelUnavailable(_MaskedError, OSError):  # noqa: N818
@@ -107,11 +107,11 @@ class MissingModel(ConfigurationError):  # noqa: N818
     """A required model is missing; the message names the parameter to pass and the extra to install."""
 
     def __init__(self, parameter: str, takes: str, extra: str) -> None:
-        super().__init__(f"{parameter}= is missing: pass {takes} (pip install 'advchunk[{extra}]')")
-        self._init_args = parameter, takes, extra
+        super().__init__(parameter, takes, extra)
 
-    def __reduce__(self) -> tuple[type[MissingModel], tuple[str, str, str]]:
-        return type(self), self._init_args
+    def __str__(self) -> str:
+        parameter, takes, extra = self.args
+        return f"{parameter}= is missing: pass {takes} (pip install 'advchunk[{extra}]')"
 
 
 class BudgetExceeded(RuntimeError):  # noqa: N818
@@ -137,9 +137,7 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def is_instance(value: object) -> bool:
-    """Return True unless a value is a class, which is passed where one of its instances is meant; `list` splits
-    texts.
-    """
+    """Return True unless a value is a class, passed where one of its instances is meant, as `list` is."""
     return not isinstance(value, type) or value.__module__ == "builtins"
 
 
@@ -147,10 +145,7 @@ _MAX_VALUE_LENGTH = 400  # characters of a value in a message
 
 
 def require(condition: bool, rule: str, value: object) -> None:
-    """Raise `ConfigurationError` unless ``condition`` holds: "``rule``, got ``value``".
-
-    >>> require(3 > 2, "block must be > 2", 3)
-    """
+    """Raise `ConfigurationError` unless ``condition`` holds: "``rule``, got ``value``"."""
     if not condition:
         text = repr(value)
         msg = f"{rule}, got {text if len(text) <= _MAX_VALUE_LENGTH else text[:_MAX_VALUE_LENGTH] + '...'}"
@@ -175,10 +170,6 @@ def check_spelling(name: str, names: Iterable[str]) -> None:
     """Raise `ConfigurationError` if a name seems a misspelling of one of ``names``, before a slow look-up at a hub.
 
     Existing paths, and names with a "/" as on hubs, always pass.
-
-    >>> check_spelling("token", ["tokens", "words"])
-    Traceback (most recent call last):
-    advchunk.errors.ConfigurationError: no model or tokenizer 'token'; did you mean 'tokens'?
     """
     close = get_close_matches(name.lower(), candidates := list(names), n=1, cutoff=0.8)
     if close and name not in candidates and "/" not in name and not Path(name).exists():

@@ -18,6 +18,7 @@ by their names, and `write_metadata` writes them.
 from __future__ import annotations
 
 import copy
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -197,12 +198,7 @@ class Document:
 
 
 class SpanSet:
-    """Ascending, disjoint spans that are searched by offset.
-
-    >>> spans = SpanSet([Span(2, 5), Span(8, 9)])
-    >>> 2 in spans, 5 in spans, 8 in spans
-    (True, False, True)
-    """
+    """Ascending, disjoint spans that are searched by offset."""
 
     def __init__(self, spans: Iterable[Span] = ()) -> None:
         self.spans = tuple(spans)
@@ -230,9 +226,8 @@ class Units:
 
     def __post_init__(self) -> None:
         edges, n = self.edges, len(self.edges) - 1
-        if not (
-            n >= 0 and edges[0] == 0 and edges[-1] == len(self.text) and np.logical_and.reduce(edges[1:] > edges[:-1])
-        ):
+        ends_fit = n >= 0 and edges[0] == 0 and edges[-1] == len(self.text)
+        if not (ends_fit and np.logical_and.reduce(edges[1:] > edges[:-1])):
             require(False, f"edges must be strictly increasing from 0 to {len(self.text)}", edges)
         if self.strength is None:
             object.__setattr__(self, "strength", np.array([Strength.SENTENCE] * (n + 1)))
@@ -268,12 +263,8 @@ class Units:
 
     def part(self, start: int, end: int) -> Units:
         """Return units ``start`` to ``end`` as units of their own text."""
-        return Units(
-            self.text[self.edges[start] : self.edges[end]],
-            self.edges[start : end + 1] - self.edges[start],
-            None if self.sizes is None else self.sizes[start:end],
-            self.strength[start : end + 1],
-        )
+        edges, sizes = self.edges[start : end + 1], None if self.sizes is None else self.sizes[start:end]
+        return Units(self.text[edges[0] : edges[-1]], edges - edges[0], sizes, self.strength[start : end + 1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,11 +332,7 @@ class Chunk:
         return [self.text[a:b] for a, b in pairwise(ends)]
 
     def spans_in(self, text: str) -> tuple[Span, ...]:
-        """Return the spans of the chunk in a text, either the document's or its original; none if they do not match.
-
-        >>> Chunk("ab", (Span(0, 2),), 1).spans_in("ab"), Chunk("ab", (Span(0, 2),), 1).spans_in("<p>ab</p>")
-        ((Span(start=0, end=2),), ())
-        """
+        """Return the spans of the chunk in a text, either the document's or its original; none if they do not match."""
         if self.source_spans:
             return self.source_spans
         verbatim = "".join([text[start:end] for start, end in self.spans]) == self.text
@@ -368,9 +355,6 @@ def evolve(chunk: Chunk, **values: Any) -> Chunk:
     """Return a copy of a chunk with other values, as `dataclasses.replace` does, but without calling its constructor.
 
     It takes two thirds of the time.
-
-    >>> evolve(Chunk("a", (), 1), index=3).index
-    3
     """
     kind: Any = type(chunk)
     names, values_of = _fields_of(kind)
@@ -390,11 +374,7 @@ def with_context(context: str, text: str) -> str:
 
 
 def written_keys(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """Return the keys that advchunk wrote, by their names without prefix.
-
-    >>> written_keys({"level": "A1", "advchunk_level": 0, "advchunk_keys": "advchunk_level"})
-    {'level': 'advchunk_level'}
-    """
+    """Return the keys that advchunk wrote, by their names without prefix."""
     return _written(metadata)[1]
 
 
@@ -408,8 +388,7 @@ def written_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_metadata(metadata: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a deep copy of metadata with values of ours, which replace those that we wrote before, but none of the
-    user's.
+    """Return a deep copy of metadata with values of ours, which replace our own but none of the user's.
 
     >>> write_metadata({"level": "A1"}, {"level": 0, "token_count": 9})
     {'level': 'A1', 'advchunk_level': 0, 'token_count': 9, 'advchunk_keys': 'advchunk_level token_count'}
@@ -418,9 +397,7 @@ def write_metadata(metadata: Mapping[str, Any], values: Mapping[str, Any]) -> di
 
 
 class MetadataWriter:
-    """Writes values of ours into copies of the same metadata (`write_metadata`), which are read once; ``keys`` are ours
-    in them.
-    """
+    """Writes values of ours into copies of the same metadata, read once; ``keys`` are ours in them."""
 
     def __init__(self, metadata: Mapping[str, Any]) -> None:
         self._metadata, (self._at, self.keys) = metadata, _written(metadata) if metadata else (WRITTEN_KEYS, {})
@@ -455,15 +432,13 @@ def remove_written(metadata: Mapping[str, Any], names: Iterable[str]) -> dict[st
     {'source': 's', 'section': 'Tea', 'advchunk_keys': 'section'}
     """  # noqa: E501
     at, keys = _written(metadata)
-    removed = {keys.pop(name) for name in names if name in keys}
+    removed = {at, *(keys.pop(name) for name in names if name in keys)}
     kept = {key: value for key, value in metadata.items() if key not in removed}
-    return _list_keys(kept, at, keys.values())
+    return kept | ({at: " ".join(keys.values())} if keys else {})
 
 
 def _written(metadata: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """Return the key of the list of our keys, and these by their names; a value that names no key is the user's
-    list.
-    """
+    """Return the key of the list of our keys, and these by name; a list without our keys is the user's."""
     at = WRITTEN_KEYS
     while _PREFIX + at in metadata:
         at = _PREFIX + at
@@ -472,22 +447,8 @@ def _written(metadata: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     keys = dict[str, str]()
     for key in str(metadata[at]).split():
         if key in metadata:
-            keys[_strip_prefix(key) if key.startswith(_PREFIX) else key] = key
+            keys[re.sub(f"^(?:{_PREFIX})+", "", key) if key.startswith(_PREFIX) else key] = key
     return (at, keys) if keys else (_PREFIX + at, {})
-
-
-def _strip_prefix(key: str) -> str:
-    while key.startswith(_PREFIX):
-        key = key.removeprefix(_PREFIX)
-    return key
-
-
-def _list_keys(metadata: dict[str, Any], at: str, keys: Iterable[str]) -> dict[str, Any]:
-    """Write the list of our keys at the end of the metadata, or remove it if there are none."""
-    metadata.pop(at, None)
-    if listed := " ".join(keys):
-        metadata[at] = listed
-    return metadata
 
 
 def _copy(value: Any) -> Any:
@@ -608,9 +569,7 @@ _NOT_KEPT = {"vector", "rows", "row_spans", "row_texts"}
 
 
 def chunk_to_dict(chunk: Chunk) -> dict[str, Any]:
-    """Return the fields of a chunk, without its vectors; raise `ConfigurationError` for metadata that JSON would
-    change.
-    """
+    """Return the fields of a chunk without its vectors; raise `ConfigurationError` if JSON would change them."""
     _check_json(chunk.metadata)
     return {field.name: getattr(chunk, field.name) for field in fields(chunk) if field.name not in _NOT_KEPT}
 

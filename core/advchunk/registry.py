@@ -166,21 +166,16 @@ def put(row: Registration) -> None:
 
 def _read_tables(kind: Kind, *, ours: bool = False) -> Iterator[None]:
     """Add the rows of one table after another that was not read before, and yield after each."""
-    tables: list[tuple[str, Callable[[], Iterable[Registration]]]] = [(p, partial(_own_rows, p)) for p in PACKAGES]
-    if not ours:
-        tables += [("tables of others", _declared_tables), (f"{kind}s of others", partial(_declared_rows, kind))]
-    for table, read in tables:
+    others = (
+        () if ours else (("tables of others", _declared_tables), (f"{kind}s of others", partial(_declared_rows, kind)))
+    )
+    for table, read in (*((package, None) for package in PACKAGES), *others):
         with _LOCK:
             if table not in _READ:
                 _READ.add(table)
-                for row in read():
+                for row in read() if read else import_module(f"advchunk.{table}").REGISTRATIONS:
                     add(row)
         yield
-
-
-def _own_rows(package: str) -> Iterable[Registration]:
-    rows: Iterable[Registration] = import_module(f"advchunk.{package}").REGISTRATIONS
-    return rows
 
 
 def _declared_tables() -> Iterator[Registration]:

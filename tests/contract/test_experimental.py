@@ -3,14 +3,13 @@
 import asyncio
 import logging
 import threading
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from langchain_core.documents import Document as LangChainDocument
 from llama_index.core import Document as LlamaIndexDocument
 
-import langchain_advchunk
-import llamaindex_advchunk
 from advchunk import (
     ConfigurationError,
     Document,
@@ -26,7 +25,7 @@ from advchunk.chunkers import catalog
 from advchunk.chunkers.catalog import cuts_by_embeddings, required_model
 from advchunk.evaluation import boundary_scores, candidate, synthetic
 from algorithms import ALGORITHMS
-from front_ends import leaves
+from front_ends import classes, every_chunker, leaves
 from servers import LONG
 from stand_ins import STAND_INS
 
@@ -97,36 +96,29 @@ def test_the_gate_takes_only_true_and_false(value):
         settings(experimental=value)
 
 
-@pytest.mark.parametrize("spelling", ["1", "true", "Yes", "ON", " TRUE "])
-def test_the_usual_spellings_of_true_open_the_gate(spelling, monkeypatch):
+CLOSED = "texttiling is experimental"
+WRONG = "ADVCHUNK_EXPERIMENTAL must be 1, true, yes or on, or else 0, false, no or off, got"
+SPELLINGS = [
+    *((spelling, "") for spelling in ("1", "true", "Yes", "ON", " TRUE ")),
+    *((spelling, CLOSED) for spelling in ("0", "false", "No", "OFF", "", " ")),
+    *((spelling, WRONG) for spelling in ("2", "enabled", "y e s", "None")),
+]
+
+
+@pytest.mark.parametrize(("spelling", "error"), SPELLINGS)
+def test_the_switch_opens_the_gate_in_the_usual_spellings_of_true(spelling, error, monkeypatch):
     monkeypatch.setenv("ADVCHUNK_EXPERIMENTAL", spelling)
-    assert create("texttiling").algorithm == "texttiling"
-    with pytest.raises(ConfigurationError, match="texttiling is experimental"):
+    assert create("recursive").algorithm == "recursive"
+    assert create("texttiling", experimental=True).algorithm == "texttiling"
+    with pytest.raises(ConfigurationError, match=error) if error else nullcontext():
+        create("texttiling")
+    with pytest.raises(ConfigurationError, match=CLOSED):
         create("texttiling", experimental=False)
 
 
-@pytest.mark.parametrize("spelling", ["0", "false", "No", "OFF", "", " "])
-def test_the_usual_spellings_of_false_close_the_gate(spelling, monkeypatch):
-    monkeypatch.setenv("ADVCHUNK_EXPERIMENTAL", spelling)
-    with pytest.raises(ConfigurationError, match="texttiling is experimental"):
-        create("texttiling")
-    assert create("texttiling", experimental=True).algorithm == "texttiling"
-
-
-@pytest.mark.parametrize("spelling", ["2", "enabled", "y e s", "None"])
-def test_other_spellings_of_the_switch_are_errors(spelling, monkeypatch):
-    monkeypatch.setenv("ADVCHUNK_EXPERIMENTAL", spelling)
-    with pytest.raises(ConfigurationError, match=f"ADVCHUNK_EXPERIMENTAL must be .* got '{spelling.lower()}'"):
-        create("texttiling")
-    assert create("recursive").algorithm == "recursive"
-
-
-@pytest.mark.parametrize("name", names())
+@every_chunker
 def test_the_first_line_of_a_docstring_says_whether_a_class_is_experimental(name):
-    chunker = catalog.chunker_class(name)
-    stem = chunker.__name__.removesuffix("Chunker")
-    adapters = getattr(langchain_advchunk, f"{stem}Splitter"), getattr(llamaindex_advchunk, f"{stem}NodeParser")
-    for documented in (catalog.params_of(chunker), chunker, *adapters):
+    for documented in (catalog.params_of(catalog.chunker_class(name)), *classes(name)):
         summary, _, rest = documented.__doc__.partition("\n")
         assert summary.endswith(" Experimental.") is (name in names("experimental")), documented
         assert " Experimental." not in rest, documented
@@ -194,29 +186,25 @@ def test_fallback_can_be_another_chunker_or_none(name, failing):
 
 def test_front_ends_have_the_fallback(name, failing):
     failing(give_up)
-    stem, params = catalog.chunker_class(name).__name__.removesuffix("Chunker"), STAND_INS.get(name, {})
-    documents = getattr(langchain_advchunk, f"{stem}Splitter")(**params).create_documents([TEXT])
+    (_, make_splitter, make_parser), params = classes(name), STAND_INS.get(name, {})
+    documents = make_splitter(**params).create_documents([TEXT])
     assert {metadata["fallback_from"] for metadata in of_documents(documents)} == {name}
-    parser = getattr(llamaindex_advchunk, f"{stem}NodeParser")(**params)
+    parser = make_parser(**params)
     assert "".join(parser.split_text(TEXT)) == TEXT
     awaited = asyncio.run(parser.aget_nodes_from_documents([LlamaIndexDocument(text=TEXT, id_="a")]))
     assert {metadata["fallback_from"] for metadata in of_documents(awaited)} == {name}
     with pytest.raises(NotConverged):
-        getattr(langchain_advchunk, f"{stem}Splitter")(fallback=None, **params).create_documents([TEXT])
+        make_splitter(fallback=None, **params).create_documents([TEXT])
     with pytest.raises(NotConverged):
-        getattr(llamaindex_advchunk, f"{stem}NodeParser")(fallback=None, **params).split_text(TEXT)
+        make_parser(fallback=None, **params).split_text(TEXT)
 
 
 def test_front_ends_have_the_timeout(name, failing):
     released = threading.Event()
     failing(lambda: released.wait(LONG))
-    stem, params = catalog.chunker_class(name).__name__.removesuffix("Chunker"), STAND_INS.get(name, {})
-    splitter = getattr(langchain_advchunk, f"{stem}Splitter")(timeout=0.1, **params)
-    documents = [
-        *splitter.create_documents([TEXT]),
-        *asyncio.run(splitter.atransform_documents([LangChainDocument(TEXT)])),
-    ]
-    parser = getattr(llamaindex_advchunk, f"{stem}NodeParser")(timeout=0.1, **params)
+    splitter, parser = (build(timeout=0.1, **STAND_INS.get(name, {})) for build in classes(name)[1:])
+    awaited = asyncio.run(splitter.atransform_documents([LangChainDocument(TEXT)]))
+    documents = [*splitter.create_documents([TEXT]), *awaited]
     nodes = parser.get_nodes_from_documents([LlamaIndexDocument(text=TEXT)])
     released.set()
     assert {metadata["fallback_from"] for metadata in of_documents((*documents, *nodes))} == {name}

@@ -4,7 +4,7 @@ from itertools import count, takewhile
 
 import pytest
 
-from advchunk import Document, create, names
+from advchunk import Document, create
 from advchunk.readers import formats
 from advchunk.readers.pubmed import records as pubmed
 from chats import every_fourth_line
@@ -16,52 +16,19 @@ from stand_ins import STAND_INS
 # sentences.
 UNBROKEN = ["x", "🇯🇵"]
 # Repetitions that are blocks each: only for chunkers whose time does not depend on the number of sentences.
-BLOCKS = ["- a\n", "# a\n\n"]
+BLOCKS = ["- a\n", "# a\n\n", "A b.\f"]
 BY_LAYOUT = ["recursive", "auto", "layout-aware"]
 
 # Of each kind of construct of Markdown, HTML and abstracts, those that a parser may look far ahead or behind for.
 MARKS = [
-    *"`'\"*_~[(<>&|#$\\-=:.!\n ",
-    "**",
-    "![",
-    "[a]: b\n",
-    "[a](",
-    "<!--",
-    "<!--x",
-    "<?",
-    "<![CDATA[",
-    "<a b='",
-    "&amp;",
-]
+    *"`'\"*_~[(<>&|#$\\-=:.!\n ", "**", "![", "[a]: b\n", "[a](", "<!--", "<!--x", "<?", "<![CDATA[", "<a b='", "&amp;",
+]  # fmt: skip
 LINES = [
-    "> ",
-    "- ",
-    "- a\n",
-    "1. ",
-    "# a\n",
-    "a\n---\n",
-    "```\n",
-    "~~~\n",
-    "$$\n",
-    "\\[\n",
-    "| a |\n",
-    "|-|\n",
-    "+++\n",
-    "    a\n",
-]
+    "> ", "- ", "- a\n", "1. ", "# a\n", "a\n---\n", "```\n", "~~~\n", "$$\n", "\\[\n", "| a |\n", "|-|\n", "+++\n", "    a\n",
+]  # fmt: skip
 TAGS = [
-    "<p>",
-    "<div>",
-    "<div></span>",
-    "<ul><li>",
-    "<dl><dt>a",
-    "<table><tr><td>",
-    "<font>",
-    "<rt>",
-    "<pre>",
-    "<script>",
-    "</p>",
-]
+    "<p>", "<div>", "<div></span>", "<ul><li>", "<dl><dt>a", "<table><tr><td>", "<font>", "<rt>", "<pre>", "<script>", "</p>",
+]  # fmt: skip
 ABSTRACT = ["(a. ", "AIM: a\n\n", "a-\n", "<b>", "<!--x", "¹", "ﬁ", "AB  - a\n      "]
 
 
@@ -129,7 +96,3 @@ def test_reading_abstracts_takes_time_in_proportion_to_a_repeated_text(token):
 def test_reading_records_takes_time_in_proportion_to_their_number():
     record = "PMID- 1\nAB  - AIM: To see what tea does. RESULTS: It does something to those who drink it.\n\n"
     check_growth(pubmed.read_records, repeated(record))
-
-
-def test_the_names_are_those_of_chunkers():
-    assert set(BY_LAYOUT) <= set(names())

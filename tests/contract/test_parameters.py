@@ -9,23 +9,17 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-import langchain_advchunk
-import llamaindex_advchunk
 from advchunk import ConfigurationError, create, names
 from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.params import hints
 from advchunk.enrich import ContextualEnricher, Rewriting, Summaries
+from front_ends import classes
 from stand_ins import STAND_INS
 
 SIZES = {
-    "min_tokens",
-    "overlap_tokens",
-    "target_tokens",
-    "min_segment_tokens",
-    "min_segment_length",
-    "max_section_tokens",
+    "min_tokens", "overlap_tokens", "target_tokens", "min_segment_tokens", "min_segment_length", "max_section_tokens",
     "summary_tokens",
-}
+}  # fmt: skip
 NOT_NUMBERS = [math.nan, math.inf, -math.inf, True, "3", [3]]
 NUMBERS = [-1, 0, 1, 0.5, 10**9]
 
@@ -44,14 +38,7 @@ def name(request):
 @pytest.fixture
 def front_ends(name):
     """Return functions that build each chunker in the core, LangChain and LlamaIndex, with the models that it needs."""
-    chunker, models = chunker_class(name), STAND_INS.get(name, {})
-    stem = chunker.__name__.removesuffix("Chunker")
-    classes = (
-        chunker,
-        getattr(langchain_advchunk, f"{stem}Splitter"),
-        getattr(llamaindex_advchunk, f"{stem}NodeParser"),
-    )
-    return [partial(build, **models) for build in classes]
+    return [partial(build, **STAND_INS.get(name, {})) for build in classes(name)]
 
 
 def refusal(build, **params):
@@ -83,14 +70,6 @@ def test_any_maximum_alone_is_accepted(front_ends):
         assert build(max_tokens=most).max_tokens == most
 
 
-def test_a_default_shrinks_with_the_maximum_until_it_can_hold(name):
-    text = "The cat naps on the sofa, and the kitten purrs. " * 20
-    for most in (16, 50):
-        chunks = create(name, experimental=True, **{**STAND_INS.get(name, {}), "max_tokens": most}).chunk(text)
-        assert all(chunk.tokens <= most for chunk in chunks)
-        assert len(chunks) <= 3 * sum(chunk.tokens for chunk in chunks) / most
-
-
 def test_no_size_exceeds_the_maximum_of_a_chunk(front_ends, name):
     for build, parameter in product(front_ends, SIZES & set(hints(chunker_class(name)))):
         message = refusal(build, max_tokens=512, **{parameter: 600})
@@ -110,12 +89,6 @@ RULES = {
 def test_errors_state_rule_and_value(front_ends):
     for build, (rule, bad) in product(front_ends, RULES.items()):
         assert rule in refusal(build, **bad), build
-
-
-def test_misspelled_parameter_is_an_error(front_ends):
-    for build in front_ends:
-        with pytest.raises((TypeError, ValueError), match="max_tokenz"):
-            build(max_tokenz=3)
 
 
 def test_sizes_of_a_chunk_are_those_that_are_tested():

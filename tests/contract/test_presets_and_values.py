@@ -5,21 +5,20 @@ import json
 import logging
 import pickle
 from dataclasses import replace
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 
 import pytest
 
-import langchain_advchunk
 import llamaindex_advchunk
 from advchunk import Chunker, ConfigurationError, create, describe, names
 from advchunk.chunkers.catalog import chunker_class
 from advchunk.chunkers.params import parameters, varied
 from advchunk.cli.options import create_chunker, parse_params
+from front_ends import classes
 from lm import Words
 
 PRESETS = [(name, preset) for name in names() for preset in chunker_class(name).presets]
 STAND_INS = {"lm": Words(), "llm": lambda _: ""}  # models that chunkers cannot be built without
-MODULES = {"Splitter": langchain_advchunk, "NodeParser": llamaindex_advchunk}
 
 
 @pytest.fixture(params=PRESETS, ids=" ".join)
@@ -35,13 +34,10 @@ def values(chosen):
     return chunker_class(name).presets[preset]
 
 
-@pytest.fixture(params=["Chunker", *MODULES])
+@pytest.fixture(params=range(3), ids=["Chunker", "Splitter", "NodeParser"])
 def front_end(request, chosen):
     """The class of the chunker in a front end."""
-    chunker = chunker_class(chosen[0])
-    if request.param == "Chunker":
-        return chunker
-    return getattr(MODULES[request.param], chunker.__name__.removesuffix("Chunker") + request.param)
+    return classes(chosen[0])[request.param]
 
 
 def settled(made):
@@ -153,11 +149,7 @@ def test_what_a_preset_sets_is_described_and_differs_from_the_default(chosen, va
 
 @pytest.mark.parametrize("explicit", [{"threshold": 0.5}, {"max_chunk_size": 1500}, {"threshold": 0.4}])
 def test_a_domain_refuses_the_parameters_it_sets_also_at_their_defaults(explicit):
-    for build in (
-        chunker_class("universal-semantic"),
-        langchain_advchunk.UniversalSemanticSplitter,
-        llamaindex_advchunk.UniversalSemanticNodeParser,
-    ):
+    for build in classes("universal-semantic"):
         with pytest.raises(ConfigurationError, match="give either domain or these"):
             build(domain="technical", **explicit)
         assert settled(build(domain="technical"))["threshold"] == 0.5
@@ -173,11 +165,7 @@ def test_a_threshold_at_its_default_beside_a_percentile_is_refused(name):
 
 
 def test_a_size_at_its_default_does_not_shrink_if_it_is_given():
-    for build in (
-        chunker_class("bayesseg"),
-        langchain_advchunk.BayesSegSplitter,
-        llamaindex_advchunk.BayesSegNodeParser,
-    ):
+    for build in classes("bayesseg"):
         with pytest.raises(ConfigurationError, match="min_segment_tokens must be at most max_tokens = 100, got 200"):
             build(max_tokens=100, min_segment_tokens=200)
         for maximum, minimum in ((100, 39), (300, 117), (400, 200)):
@@ -189,13 +177,8 @@ def test_a_size_at_its_default_does_not_shrink_if_it_is_given():
 
 
 def test_the_maxima_of_a_chunk_and_a_segment_are_kept_if_they_are_given():
-    for build, limit in (
-        (chunker_class("semantic-cluster"), "max_tokens"),
-        (langchain_advchunk.SemanticClusterSplitter, "max_tokens"),
-        (langchain_advchunk.SemanticClusterSplitter, "chunk_size"),
-        (llamaindex_advchunk.SemanticClusterNodeParser, "max_tokens"),
-        (llamaindex_advchunk.SemanticClusterNodeParser, "chunk_size"),
-    ):
+    core, *adapters = classes("semantic-cluster")
+    for build, limit in ((core, "max_tokens"), *product(adapters, ("max_tokens", "chunk_size"))):
         made = build(**{limit: 800, "max_tokens_per_segment": 1200})
         assert (settled(made)["max_tokens"], settled(made)["max_tokens_per_segment"]) == (800, 1200)
     kept = replace(
@@ -209,9 +192,8 @@ def test_a_number_of_clusters_beside_a_distance_is_refused_with_a_preset_too():
         create("semantic-cluster", experimental=True, preset="chain", n_clusters=3, distance_threshold=1.0)
 
 
-@pytest.mark.parametrize("module", ["Splitter", "NodeParser"])
-def test_two_names_of_a_size_with_different_values_are_refused_also_at_the_default(module):
-    build = getattr(MODULES[module], f"Recursive{module}")
+@pytest.mark.parametrize("build", classes("recursive")[1:])
+def test_two_names_of_a_size_with_different_values_are_refused_also_at_the_default(build):
     with pytest.raises(ConfigurationError, match="chunk_size is another name for max_tokens: pass only one"):
         build(chunk_size=100, max_tokens=512)
     assert build(chunk_size=512, max_tokens=512).max_tokens == 512

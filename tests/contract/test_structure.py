@@ -1,6 +1,7 @@
 """Headings and boundaries of the user's own, and recognized units, in every chunker and front end."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -9,7 +10,7 @@ from llama_index.core import Document as LlamaIndexDocument
 
 import langchain_advchunk
 import llamaindex_advchunk
-from advchunk import Document, RecursiveChunker, create, names
+from advchunk import Document, RecursiveChunker, create
 from advchunk.cli import main
 from front_ends import every_chunker, leaves
 from stand_ins import STAND_INS
@@ -105,7 +106,10 @@ def test_the_command_explains_broken_json(tmp_path):
     assert "headings must be valid JSON (in which each backslash is doubled)" in result.output
 
 
-def test_every_chunker_has_the_parameters():
-    for name in names():
-        chunker = create(name, experimental=True, **STAND_INS.get(name, {}))
-        assert (chunker.headings, chunker.boundaries, chunker.outline) == (None, None, True)
+def test_a_chunk_within_a_paragraph_is_on_its_own_pages():
+    pages = [" ".join(f"Page {page} has line {i}." for i in range(3)) for page in range(1, 40)]
+    chunks = RecursiveChunker(max_tokens=40).chunk("\f".join(pages))
+    assert len(chunks) > 15
+    for chunk in chunks:
+        own = sorted({int(word) for word in re.findall(r"Page (\d+)", chunk.text)})
+        assert chunk.metadata.get("pages", [chunk.metadata["page"]]) == own

@@ -72,24 +72,31 @@ def test_errors_of_a_process_are_raised_with_its_traceback(tmp_path):
 
 @needs_signals
 def test_processes_end_with_a_caller_that_is_killed(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(ENDLESS.format(folder=str(tmp_path)))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True, env=environment) as caller:
+    with start(tmp_path, ["started", "endless"], "next(results)") as caller:
         assert caller.stdout.readline() == "STARTED\n"
         caller.kill()
         caller.communicate(timeout=LONG)  # until no process can write any more
 
 
-ENDLESS = """
+SCRIPT = """
 from pathlib import Path
 from advchunk.engine.workers import run_in_processes
 from processes import Deadly
 
 if __name__ == "__main__":
-    for result in run_in_processes(Deadly(Path({folder!r})), ["started", "endless"], 1, lambda _: 2**19):
-        print(result, flush=True)
+    results = run_in_processes(Deadly(Path({folder!r})), {items}, 1, lambda _: 2**19)
+    print(next(results), flush=True)
+    {then}
 """
+
+
+def start(folder, items, then=""):
+    """Start a script that prints the first result."""
+    script = folder / "script.py"
+    script.write_text(SCRIPT.format(folder=str(folder), items=items, then=then))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, script], env=environment, **pipes)
 
 
 def test_a_process_may_start_others_and_leave_as_if_it_were_the_callers(tmp_path):
@@ -116,23 +123,8 @@ def test_processes_end_beside_a_process_that_the_caller_forked(tmp_path):
 
 
 def test_a_script_may_end_in_the_middle_of_a_call(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(ABANDONED.format(folder=str(tmp_path)))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, script]
-    done = subprocess.run(command, capture_output=True, check=False, text=True, env=environment, timeout=LONG)
-    assert (done.stdout, done.stderr, done.returncode) == ("A\n", "", 0)
-
-
-ABANDONED = """
-from pathlib import Path
-from advchunk.engine.workers import run_in_processes
-from processes import Deadly
-
-if __name__ == "__main__":
-    results = run_in_processes(Deadly(Path({folder!r})), ["a", "b", "c", "d"] * 100, 1, lambda _: 2**19)
-    print(next(results), flush=True)
-"""
+    with start(tmp_path, ["a", "b", "c", "d"] * 100) as caller:
+        assert (*caller.communicate(timeout=LONG), caller.returncode) == ("A\n", "", 0)
 
 
 TEXTS = [

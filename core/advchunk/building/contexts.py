@@ -69,8 +69,7 @@ class OwnLevels:
 
 
 class Contexts:
-    """The context of an offset: the title and the headings above it, and the caption and head of its table, or its
-    speaker.
+    """The context of an offset: title and headings, and the caption and head of its table, or its speaker.
 
     A piece that begins within a row also has the key of the row, and either the head of all columns and empty cells
     before its own, or the head of its own columns. What has no room in half a chunk is left out: the outermost headings
@@ -111,13 +110,7 @@ class Contexts:
         return context, self._size(context)
 
     def _candidates(self, at: tuple[int, int], row: tuple[str, int], path: tuple[str, ...]) -> Iterable[str]:
-        """Yield contexts, the fullest first, of which the first that fits is taken.
-
-        Parameters
-        ----------
-        at : see `_block_at`.
-        row : see `_place_in_row`.
-        """
+        """Yield contexts of a place (`_block_at`, `_place_in_row`), the fullest first; the first that fits is taken."""
         (place, inside), (key, before) = at, row
         titles = [" > ".join(path[outermost:]) for outermost in range(len(path))]
         block = self._headed[place][1] if place >= 0 else None
@@ -137,9 +130,7 @@ class Contexts:
         yield from titles
 
     def _shortened(self, head: tables.Head, after: str) -> Iterable[str]:
-        """Yield a head in one line with the most words of each cell that fit, and what is after it; else with the most
-        cells of one word.
-        """
+        """Yield a head in one line, with the most words of each cell that fit, else the most cells of one word."""
         by_words, by_cells = range(1, head.most_words + 1), range(1, len(head.columns()) + 1)
         if words := bisect_left(by_words, True, key=lambda most: not self._fits(head.line(most) + after)):
             yield head.line(words) + after
@@ -147,17 +138,14 @@ class Contexts:
             yield head.line(1, cells) + after
 
     def _block_at(self, offset: int) -> tuple[int, int]:
-        """Return the number of the table or turn whose later piece is at an offset, -1 if there is none.
-
-        With it go the characters before the offset if that is in the head of the table, or if there is none, up to
-        `_MAX_OPENING`.
-        """
+        """Return the number of the table or turn that an offset continues, else -1, and the text read as its head."""
         place = bisect_right(self._starts, offset) - 1
         block = self._headed[place][1] if place >= 0 else None
         if block is None or offset >= block.span.end:
             return -1, 0
         at = offset - block.span.start
-        if at == 0 and (block.kind == "table" or _names_speaker(self._document.text, block)):
+        beginning = self._document.text[block.span.start : block.span.start + _LABEL].lstrip(_BEFORE_NAME)
+        if at == 0 and (block.kind == "table" or beginning.startswith(_speaker(block))):
             return -1, 0
         if block.kind != "table":
             return place, 0
@@ -202,9 +190,3 @@ def _speaker(block: Block) -> str:
     """Return the speaker of a block, "" if it has none, or several."""
     speakers = (block.metadata or {}).get("speakers", ())
     return str(speakers[0]) if len(speakers) == 1 else ""
-
-
-def _names_speaker(text: str, block: Block) -> bool:
-    """Return True if a block begins with the name of its speaker, which it does not need as a context then."""
-    start = block.span.start
-    return text[start : start + _LABEL].lstrip(_BEFORE_NAME).startswith(_speaker(block))

@@ -56,9 +56,7 @@ class IdGenerator:
         ]
 
     def accept(self, source: str, chunks: list[Chunk]) -> list[Chunk]:
-        """Return all chunks of a document, which have ids as if it were alone; those that were used here are
-        replaced.
-        """
+        """Return all chunks of a document with ids as if it were alone, or new ones if those were used here."""
         hashes = {hash(chunk.id) for chunk in chunks}
         if not self._used.isdisjoint(hashes):
             return self.assign(source, chunks)

@@ -18,6 +18,7 @@ from advchunk.records import (
     Document,
     Floats,
     Ints,
+    Place,
     Segmentation,
     Span,
     SpanSet,
@@ -65,16 +66,17 @@ _CONTINUES = re.compile(
 _LABEL = 200  # most characters of a label
 _COLONS, _UNFINISHED, _STOPS = ":\uff1a", ",;-:\uff0c\uff1b\uff1a\u3001", ".!?\u2026\u3002\uff01\uff1f"
 _CLOSERS, _CLOSING = "\"')]\u201d\u2019\u00bb*_0123456789", 8
+_QUOTES, _QUESTIONS = " \"'”’»)]*_", ("?", "？", "؟")
 _REACH = 16.0  # mean units that a cut moves for a cost of 1; chosen with the limit of 1 in benchmarks/STRUCTURE.md
 _NEAR = 64  # edges from the first allowed by a minimum among which a cut looks for a place
 _NO_SPANS = SpanSet()
 LINES: Final = frozenset({"start_line", "end_line"})
 """Metadata that change where lines are added above."""
 _LINE_END, _UNIX_LINE_END = re.compile(r"\r\n?|\n"), re.compile(r"\n")  # a search for one character is fast
+_FORM_FEED = re.compile("\f")
 _UNCHANGED: Final = frozenset({"", "code"})  # markup of documents whose text no reader derived from another
-_INHERITED: Final = frozenset(
-    {"section", "title_path", "page", "pages"}
-)  # metadata of a chunk that is also true of its parts
+# Metadata of a chunk that is also true of its parts.
+_INHERITED: Final = frozenset({"section", "title_path", "page", "pages"})
 
 
 def protected(document: Document, kinds: Iterable[BlockKind] = _PROTECTED) -> SpanSet:
@@ -92,16 +94,12 @@ def block_spans(document: Document, blocks: Sequence[Block]) -> SpanSet:
 
 
 def tile_prose(document: Document, tiler: Tiler) -> Units:
-    """Tile the prose of a document: each heading, list item and quote separately; protected blocks and turns are not
-    split.
+    """Tile prose: each heading, list item and quote by itself; protected blocks and turns are units.
 
     In Markdown, no unit ends in inline code, a link, a tag or a formula.
     """
     text, blocks, keeps_atoms = document.text, document.blocks or (), may_have_atoms(document)
-    edges, whole = (
-        [0],
-        {b.span.start for b in blocks if b.kind in _UNCUT or (b.kind == "quote" and b.title is not None)},
-    )
+    edges, whole = [0], {b.span.start for b in blocks if _is_whole(b)}
     starts = [b.span.start for a, b in pairwise(blocks) if b.title is not None or not a.kind == b.kind == "paragraph"]
     inner = list[int]()  # starts of lines, at which the splitter of sentences ends one if it is told them
     is_told = getattr(tiler, "func", None) is sentences and getattr(tiler, "keywords", {}).get("language", AUTO) != AUTO
@@ -121,8 +119,7 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
 
 
 def fit_to_blocks(units: Units, document: Document) -> Units:
-    """Return units that also end where blocks end, but not inside a protected one, a turn, or the white space before a
-    block.
+    """Return units that also end where blocks end, but not inside protected blocks, turns, or white space.
 
     A heading stays with the block below it, a caption with what it is above or below, the end of the lead-in of a list
     with the first item, and a table with the end of the prose above it, along with labels such as "Three months ended
@@ -166,24 +163,22 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
 
 
 def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
-    """Weaken the edges below headings, captions, questions and what leads in a table, and between the words of one
-    speaker.
-    """
+    """Weaken edges below headings, captions and questions, above tables, and between words of one speaker."""
     for place, (block, below) in enumerate(pairwise(blocks), 1):
         if block.kind == "heading" or (block.kind == "caption" and below.kind in _CAPTIONED):
             i, j = bisect_right(edges, block.span.start), bisect_right(edges, below.span.start)
             strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
-        elif block.kind == below.kind == "turn" and (block.title == below.title or _ends_in_question(text, block)):
-            strength[bisect_left(edges, below.span.start)] = Strength.ITEM
+        elif block.kind == below.kind == "turn":
+            last = text[max(block.span.end - 8, block.span.start) : block.span.end].rstrip(_QUOTES)
+            if block.title == below.title or last.endswith(_QUESTIONS):
+                strength[bisect_left(edges, below.span.start)] = Strength.ITEM
         elif below.kind == "table" or (below.kind == "code" and _last_mark(text, *block.span) in _COLONS):
             for start in _led_in(text, blocks, place):
                 strength[bisect_left(edges, start)] = Strength.LEAD_IN
 
 
 def _led_in(text: str, blocks: Sequence[Block], place: int) -> Iterator[int]:
-    """Yield the start of the table at a place if prose is above, and of its labels, such as "June 30, 2023", with more
-    above.
-    """
+    """Yield the start of a table or code below prose, and the starts of its labels, such as "June 30, 2023"."""
     while place and blocks[place - 1].kind in _PROSE and not _is_furniture(text, above := blocks[place - 1]):
         mark = _last_mark(text, *above.span)
         if mark in _STOPS and blocks[place].kind != "table":
@@ -195,29 +190,22 @@ def _led_in(text: str, blocks: Sequence[Block], place: int) -> Iterator[int]:
 
 
 def _last_mark(text: str, start: int, end: int) -> str:
-    """Return the last character of a block that is not a bracket, quotation mark, or digit; "" if those alone end
-    it.
-    """
+    """Return the last character of a block besides brackets, quotation marks, and digits, else ""."""
     end = _text_end(text, start, end)
     return text[max(end - _CLOSING, start) : end].rstrip(_CLOSERS)[-1:]
 
 
-def _ends_in_question(text: str, block: Block) -> bool:
-    last = text[max(block.span.end - 8, block.span.start) : block.span.end]
-    return last.rstrip(" \"'”’»)]*_").endswith(("?", "？", "؟"))
+def _is_whole(block: Block) -> bool:
+    return block.kind in _UNCUT or (block.kind == "quote" and block.title is not None)
 
 
 def _last_inside(text: str, block: Block) -> int:
-    """Return the last offset that only the block's own edges may have: in its first character, its label, or all of
-    it.
-    """
-    (start, end), is_titled = block.span, block.title is not None
-    if (
-        block.kind == "heading" or block.kind in _UNCUT or (block.kind == "quote" and is_titled)
-    ):  # such as "## 2. Methods"
+    """Return the last offset that only the block's own edges may have: in its first character, label, or all of it."""
+    start, end = block.span
+    if block.kind == "heading" or _is_whole(block):  # such as "## 2. Methods"
         return end - 1
     first = start if not text[start].isspace() else next_non_space(text, start)
-    is_unit = block.kind == "paragraph" and is_titled  # its title begins its text
+    is_unit = block.kind == "paragraph" and block.title is not None  # its title begins its text
     return min(first + len(block.title or ""), end - 1) if is_unit else first
 
 
@@ -232,14 +220,15 @@ def _strengths(text: str, blocks: Sequence[Block]) -> list[int]:
             continue
         if has_tags and above and (_is_tags(_OPENING_TAGS, text, above) or _is_tags(_CLOSING_TAGS, text, block)):
             strengths.append(Strength.KEEP_WITH_NEXT)
-        elif block.kind == "heading" or (
-            block.title is not None and block.kind in _TITLED and block.kind != "paragraph"
-        ):
+        elif block.kind == "heading" or (block.title is not None and block.kind in {"code", "caption"}):
             strengths.append(Strength.HEADING + max(6 - block.level, 0))
         elif above is None:
             strengths.append(Strength.BLOCK)
         elif above.kind == "heading" or (
-            block.kind == "caption" and _is_caption_of(block, blocks[place - 1 : place + 2])
+            # The caption of the figure or table above it, unless another is below.
+            block.kind == "caption"
+            and blocks[place - 1].kind in _PROTECTED
+            and (place + 1 == len(blocks) or blocks[place + 1].kind not in _CAPTIONED)
         ):
             strengths.append(Strength.KEEP_WITH_NEXT)
         else:
@@ -264,27 +253,13 @@ def _page(block: Block, place: int) -> int:
     return block.places[place].page if block.places else 0
 
 
-def _is_caption_of(caption: Block, around: Sequence[Block]) -> bool:
-    """Return True for the caption of the figure or table above it, unless another is below."""
-    above, *_, below = around
-    is_last = below is caption
-    return above.kind in _PROTECTED and (is_last or below.kind not in _CAPTIONED)
-
-
 def _between(text: str, above: Block, below: Block, *, is_next_page: bool) -> int:
-    """Return the strength of the edge between two blocks, neither of which is a heading.
-
-    An item is nearer to what is indented below it than to the next item; a table of contents stays with its name.
-    """
+    """Return the strength of the edge between two blocks, neither of which is a heading."""
     start, end = below.span.start, _text_end(text, *above.span)
     if _is_indented(text, below) and (above.kind == "item" or _is_indented(text, above)):
         return Strength.LINE
-    if (
-        below.kind == "quote"
-        and below.title == ""
-        and "\n" not in text[above.span.start : end]
-        and text[end - 1] not in _STOPS
-    ):
+    is_name = text[end - 1] not in _STOPS and "\n" not in text[above.span.start : end]
+    if below.kind == "quote" and below.title == "" and is_name:
         return Strength.KEEP_WITH_NEXT
     if below.kind not in _PROSE or above.kind not in _PROSE:
         return Strength.BLOCK
@@ -347,11 +322,7 @@ def prefer_layout(units: Units, segmentation: Segmentation, weight: float) -> Se
 
 
 def _keep_minimum(units: Units, segmentation: Segmentation, moved: Ints, costs: Floats, at: Floats) -> list[int]:
-    """Return the inner cuts, each where it has moved if its segment then has the minimum of the algorithm, or is at a
-    hard break.
-
-    Else it moves to the best edge from its own place on, or from the first after which the segment has the minimum.
-    """
+    """Return the inner cuts as moved, but later where a segment would be below the minimum of the algorithm."""
     sizes, least = segmentation.least or (moved, 0)
     before, kept = np.r_[0, np.cumsum(sizes)], [0]
     for cut, target in zip(segmentation.cuts[1:-1].tolist(), moved[1:-1].tolist(), strict=True):
@@ -365,11 +336,7 @@ def _keep_minimum(units: Units, segmentation: Segmentation, moved: Ints, costs: 
 
 
 def layout_costs(strength: Ints) -> Floats:
-    """Return the cost of a cut at each edge (see `prefer_layout`); infinite at edges where none may be.
-
-    >>> layout_costs(np.array([Strength.BLOCK, Strength.SENTENCE, Strength.SENTENCE])).round(2).tolist()
-    [0.0, 1.0, 1.0]
-    """
+    """Return the cost of a cut at each edge (see `prefer_layout`); infinite at edges where none may be."""
     alike = np.where(strength < 0, strength, np.clip(strength, Strength.SENTENCE, Strength.HEADING))
     kinds, kind = np.unique(-alike, return_inverse=True)
     number = np.cumsum(np.bincount(kind))
@@ -388,9 +355,7 @@ def _without_forced(segmentation: Segmentation) -> Segmentation:
 
 
 def _with_cuts(segmentation: Segmentation, moved: Ints) -> Segmentation:
-    """Return a segmentation whose cuts have moved, in order; those that meet are one, and segments between them
-    vanish.
-    """
+    """Return a segmentation whose cuts have moved, in order; those that meet are one."""
     if (moved == segmentation.cuts).all():
         return segmentation
     cuts, first = np.unique(moved, return_index=True)
@@ -446,9 +411,7 @@ def plain_levels(document: Document, tiler: Tiler) -> dict[str, Any]:
 
 
 def join_definitions(document: Document, limits: Limits) -> Document:
-    """Return source code with each definition that fits in a chunk as one block, with all inside it and the comment
-    above.
-    """
+    """Return source code with each definition that fits in a chunk, and the comment above it, as one block."""
     blocks = document.blocks or ()
     units = from_ends(document.text, [block.span.start for block in blocks[1:]])
     runs = RunSizes(units, limits.counter, limits.more)
@@ -527,6 +490,12 @@ class Headings:
         """Return the headings that a character is under, innermost last; a heading is under itself."""
         return self._paths[bisect_right(self._starts, max(offset, self._lead))]
 
+    def inside(self, span: Span) -> list[tuple[int, tuple[str, ...]]]:
+        """Return the offset of each heading that starts in a span, but after its beginning, with the headings there."""
+        first = bisect_right(self._starts, max(span.start, self._lead))
+        last = bisect_left(self._starts, span.end)
+        return list(zip(self._starts[first:last], self._paths[first + 1 : last + 1], strict=True))
+
     def above(self, offset: int) -> tuple[str, ...]:
         """Return the headings that a text starting at a character is under, without the one it starts with."""
         offset = max(offset, self._lead)
@@ -535,13 +504,7 @@ class Headings:
 
 
 def with_inherited_headings(document: Document) -> Document:
-    """Return a chunk that is chunked again under the headings that its ``title_path`` names.
-
-    >>> cold = Block("heading", Span(0, 7), 2, "Cold")
-    >>> metadata = {"title_path": "Tea > Cold", "advchunk_keys": "title_path"}
-    >>> with_inherited_headings(Document("## Cold", blocks=(cold,), metadata=metadata)).above
-    ((1, 'Tea'),)
-    """
+    """Return a chunk that is chunked again under the headings that its ``title_path`` names."""
     path = written_metadata(document.metadata).get("title_path")
     if document.above or not isinstance(path, str) or document.markup == "code":
         return document
@@ -571,7 +534,10 @@ class Locator:
                 self._starts.append(block.span.start)
                 self._ends.append(block.span.end)
         self._headings = Headings(document.text, blocks, document.above) if may_have_headings else None
-        self._document = document
+        self._plain = _plain_headings(document) if may_have_headings else frozenset()
+        self._document, self._feeds = document, list[int]()  # where pages begin within a block
+        if "\f" in document.text and any(len(block.places) > 1 for block in self._placed):
+            self._feeds = [match.end() for match in _FORM_FEED.finditer(document.text)]
         self._line_starts: list[int] = []
         if document.offsets is None and document.markup in _UNCHANGED:
             self._line_starts.append(0)
@@ -595,31 +561,83 @@ class Locator:
             common = paths[0] if len(paths) == 1 else commonprefix(paths)  # noqa: RUF071 - it also works on tuples
             path = section_path(self._document, common)
             metadata |= {"section": path[-1], "title_path": " > ".join(path)} if path else {}
+            metadata |= self._inner_headings(spans[0]) if len(spans) == 1 else {}
         if (starts := self._line_starts) and spans:
             text, first, last = self._document.text, spans[0], spans[-1]
             start = min(first.end - len(text[slice(*first)].lstrip()), first.end - 1)
             end = max(last.start + len(text[slice(*last)].rstrip()) - 1, start)
-            metadata["start_line"], metadata["end_line"] = lines = (
-                bisect_right(starts, start),
-                bisect_right(starts, end),
-            )
+            lines = bisect_right(starts, start), bisect_right(starts, end)
+            metadata["start_line"], metadata["end_line"] = lines
             if self._document.markup == "code":
                 columns = (offset - starts[line - 1] + 1 for offset, line in zip((start, end), lines, strict=True))
                 metadata["start_column"], metadata["end_column"] = columns
         if not self._placed:
             return metadata
-        inside = (
-            self._placed[bisect_right(self._ends, start) : bisect_left(self._starts, end)] for start, end in spans
-        )
-        blocks = [*chain.from_iterable(inside)]
+        places = [(bisect_right(self._ends, start), bisect_left(self._starts, end)) for start, end in spans]
+        blocks = [block for first, last in places for block in self._placed[first:last]]
         if figures := sum(block.kind == "figure" for block in blocks):
             metadata["figures"] = figures
-        return metadata | _on_pages(blocks) | _united(block.metadata for block in blocks if block.metadata)
+        united = _united(block.metadata for block in blocks if block.metadata)
+        return metadata | _on_pages(chain.from_iterable(self._places(block, spans) for block in blocks)) | united
+
+    def _places(self, block: Block, spans: Sequence[Span]) -> Iterable[Place]:
+        """Return the places of a block, or those of its parts in spans if form feeds alone divide it into pages."""
+        (start, end), feeds = block.span, self._feeds
+        first = bisect_right(feeds, next_non_space(self._document.text, start))
+        if not feeds or bisect_left(feeds, end) - first != len(block.places) - 1:
+            return block.places
+        inside = ((next_non_space(self._document.text, max(a, start)), min(b, end)) for a, b in spans)
+        pages = ((bisect_right(feeds, a) - first, bisect_left(feeds, b) - first) for a, b in inside if a < b)
+        return chain.from_iterable(block.places[i : max(i, j) + 1] for i, j in pages)
+
+    def _inner_headings(self, span: Span) -> dict[str, str]:
+        """Return the headings inside a chunk that its text alone does not show, as those of Markdown do."""
+        inside = self._headings.inside(span) if self._headings and self._plain else []
+        lines = [f"{start - span.start} {' > '.join(path)}" for start, path in inside if start in self._plain]
+        return {"headings": "\n".join(lines)} if lines else {}
 
 
-def _on_pages(blocks: Iterable[Block]) -> dict[str, Any]:
-    """Return the pages of blocks, and their places there."""
-    places = dict.fromkeys(chain.from_iterable(block.places for block in blocks))
+def _plain_headings(document: Document) -> frozenset[int]:
+    """Return the starts of the headings of which a part of the text does not show that they are headings."""
+    from advchunk.readers import formats  # which loads the readers
+
+    if document.markup == "code" or (document.markup and hasattr(formats.find_reader(document.markup), "blocks")):
+        return frozenset()
+    kinds = ("heading", "paragraph") if not document.markup or document.outline else ("heading",)
+    blocks = [block for block in document.blocks or () if block.kind in kinds]
+    starts = (block.span.start for block in blocks if block.kind == "heading" or block.title is not None)
+    return frozenset(start for start in starts if document.text[start] != "#")
+
+
+def with_stated_headings(document: Document, headings: Iterable[tuple[int, tuple[str, ...]]]) -> Document:
+    r"""Return the text of a chunk with a block for each heading in it, by their offsets, with the headings there.
+
+    >>> text = "Tea\n\nBoil it. Milk. Pour it."
+    >>> blocks = (Block("paragraph", Span(0, 3)), Block("paragraph", Span(5, 28)))
+    >>> for block in with_stated_headings(Document(text, blocks=blocks), [(0, ("Tea",)), (14, ("Tea", "Milk"))]).blocks:
+    ...     print(block.kind, block.level, block.title, repr(text[slice(*block.span)]))
+    heading 1 Tea 'Tea'
+    paragraph 0 None 'Boil it. '
+    paragraph 2 Milk 'Milk. Pour it.'
+    """
+    blocks = list(document.blocks or ())
+    for offset, path in headings:
+        place = next((i for i, block in enumerate(blocks) if block.span.start <= offset < block.span.end), None)
+        if place is None or blocks[place].kind not in ("paragraph", "heading", "item", "quote"):
+            continue
+        block, own = blocks[place], r"\s+".join(map(re.escape, path[-1].split()))
+        line = re.compile(rf"{own}[ \t]*(?=[\r\n]|\Z)").match(document.text, offset, block.span.end)
+        end = line.end() if line else block.span.end
+        parts = [replace(block, span=Span(block.span.start, offset))] if block.span.start < offset else []
+        parts.append(Block("heading" if line else "paragraph", Span(offset, end), len(path), path[-1]))
+        parts += [replace(block, span=Span(end, block.span.end))] if document.text[end : block.span.end].strip() else []
+        blocks[place : place + 1] = parts
+    return replace(document, blocks=tuple(blocks))
+
+
+def _on_pages(places: Iterable[Place]) -> dict[str, Any]:
+    """Return the pages of places, and their boxes there."""
+    places = dict.fromkeys(places)
     if not places:
         return {}
     pages = sorted({place.page for place in places})
@@ -628,11 +646,7 @@ def _on_pages(blocks: Iterable[Block]) -> dict[str, Any]:
 
 
 def _united(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the metadata of several blocks as one.
-
-    >>> _united([{"speakers": ["Ann"], "start_time": 1, "end_time": 2}, {"speakers": ["Bob"], "start_time": 2, "end_time": 5}])
-    {'speakers': ['Ann', 'Bob'], 'start_time': 1, 'end_time': 5}
-    """  # noqa: E501
+    """Return the metadata of several blocks as one."""
     united = dict[str, Any]()
     for part in parts:
         for key, value in part.items():
@@ -644,11 +658,7 @@ def _united(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def inherited_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the metadata that parts of a chunk inherit: the user's, and the headings and the pages.
-
-    >>> inherited_metadata({"source": "s", "level": 0, "section": "Tea", "advchunk_keys": "level section"})
-    {'source': 's', 'section': 'Tea', 'advchunk_keys': 'section'}
-    """
+    """Return the metadata that parts of a chunk inherit: the user's, and the headings and the pages."""
     own = written_keys(metadata).keys() - _INHERITED
     return remove_written(metadata, own) if own else metadata
 

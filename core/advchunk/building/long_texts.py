@@ -14,8 +14,7 @@ from advchunk.records import Floats, Units
 
 
 def embed_long_texts(texts: Sequence[str], embedder: CheckedEmbedder, model: Any = None) -> Plan[Floats]:
-    """Embed n texts, with ``model`` in place of ``embedder`` if given (such as one with a cache); return (n, d) unit
-    rows.
+    """Embed n texts with ``model``, by default the embedder itself; return (n, d) unit rows.
 
     A text longer than the embedder's limit, which most would silently truncate, is embedded in parts; its vector is
     their mean, weighted by tokens.
@@ -26,10 +25,8 @@ def embed_long_texts(texts: Sequence[str], embedder: CheckedEmbedder, model: Any
     if tokens.max(initial=0) <= limits.max_tokens:
         whole: Floats = yield Embed(tuple(texts), model)
         return whole
-    split = [
-        sizes.fit(Units(text, np.array([0, len(text)]), np.array([size])), limits)
-        for text, size in zip(texts, tokens, strict=True)
-    ]
+    whole_texts = (Units(text, np.array([0, len(text)]), tokens[i : i + 1]) for i, text in enumerate(texts))
+    split = [sizes.fit(units, limits) for units in whole_texts]
     rows: Floats = yield Embed(tuple(part for units in split for part in units.strings()), model)
     weights = np.concatenate([units.token_counts() for units in split]).astype(rows.dtype)
     first = np.cumsum([0, *(len(units) for units in split[:-1])])

@@ -26,30 +26,14 @@ from advchunk.text.sentences import sentences
 Levels: TypeAlias = tuple[tiling.Tiler, ...]
 """Tilers, coarsest first, that split a unit over the limits."""
 
-VERBATIM: Levels = (
-    tiling.paragraphs,
-    tiling.lines,
-    tiling.words,
-    tiling.syllables,
-    tiling.graphemes,
-    tiling.characters,
-)
+_FINE: Levels = (tiling.words, tiling.syllables, tiling.graphemes, tiling.characters)
+VERBATIM: Levels = (tiling.paragraphs, tiling.lines, *_FINE)
 """The levels of code, tables and formulas."""
-CODE: Levels = (
-    tiling.outermost(tiling.paragraphs),
-    *[tiling.outermost(tiling.lines)] * 3,
-    tiling.lines,
-    tiling.words,
-    tiling.syllables,
-    tiling.graphemes,
-    tiling.characters,
-)
+CODE: Levels = (tiling.outermost(tiling.paragraphs), *[tiling.outermost(tiling.lines)] * 3, tiling.lines, *_FINE)
 """The levels of source code: statements rather than lines."""
 ATOMIC: Levels = ()
 """The levels of text that is never split."""
-
-
-WITHIN_SENTENCE: Levels = (tiling.clauses, tiling.words, tiling.syllables, tiling.graphemes, tiling.characters)
+WITHIN_SENTENCE: Levels = (tiling.clauses, *_FINE)
 """The levels of a sentence."""
 PROSE: Levels = (tiling.paragraphs, sentences, *WITHIN_SENTENCE)
 
@@ -130,8 +114,7 @@ class Limits:
         return (0, self.max_tokens) if self.target is None else (-(-self.target * 4 // 5), self.target * 6 // 5)
 
     def is_divisible(self, offset: int, size: int) -> bool:
-        """Return True if even parts of a text at ``offset`` are near the target: one in its window, several in half of
-        it.
+        """Return True if even parts of a text are near the target: one in its window, several in half of it.
 
         Several need room, because a part can end at edges only.
         """
@@ -215,9 +198,7 @@ class RunSizes:
         return fits
 
     def furthest_back(self, end: int, budget: int, floor: int = 0) -> int:
-        """Return the first start, from ``floor`` on, of a run to ``end`` within ``budget``; ``end`` if there is
-        none.
-        """
+        """Return the first start, from ``floor`` on, of a run to ``end`` within ``budget``, else ``end``."""
         start = max(bisect_left(self._total, self._total[end] - budget), floor)
         while start < end and self.size(start, end) > budget:
             start += 1
@@ -270,18 +251,13 @@ def fit(units: Units, limits: Limits) -> Units:
         edges = edges.copy()
         edges[list(moved)] = list(moved.values())
         return fit(Units(units.text, edges, None, units.strength), limits)
-    parts = (
-        _split(text(i), int(edges[i]), limits, limits.levels(int(edges[i])), _room_above(units, i, limits))
-        for i in dict.fromkeys(long)
-    )
+    starts = ((i, int(edges[i])) for i in dict.fromkeys(long))
+    parts = (_split(text(i), at, limits, limits.levels(at), _room_above(units, i, limits)) for i, at in starts)
     return _add_edges(units, dict(chain.from_iterable(parts)))
 
 
 def _end_without_space(units: Units, i: int, limits: Limits) -> int:
-    """Return the end of a table or the like that is within the limits without the white space after it; else 0.
-
-    The white space goes to the next unit if that has room for it, or is split anyway.
-    """
+    """Return the end of a table or the like that fits without the white space after it, which moves on; else 0."""
     start, end = units.edges[i : i + 2].tolist()
     inner = units.text[start:end].rstrip()
     if i + 1 == len(units) or len(inner) == end - start or not limits.is_verbatim(start):
@@ -295,9 +271,7 @@ def _end_without_space(units: Units, i: int, limits: Limits) -> int:
 
 
 def _room_above(units: Units, i: int, limits: Limits) -> int:
-    """Return the tokens of the headings and captions above unit ``i``, which share its chunk if they fit in half of
-    one.
-    """
+    """Return the tokens of the headings above unit ``i`` that share its chunk; 0 if over half of one."""
     first = i
     while first and units.strength[first] < 0:
         first -= 1
@@ -330,10 +304,7 @@ def refine(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None) -> 
 
 
 def _add_edges(units: Units, parts: Mapping[int, int]) -> Units:
-    """Return counted units that also end at the offsets of ``parts``, which maps each to the tokens of its part.
-
-    New edges have the strength of edges within a sentence, unless all edges are those of sentences.
-    """
+    """Return counted units that also end at ``parts``, which maps offsets to the tokens before them."""
     ends = np.fromiter(parts, np.int64, len(parts))
     edges = np.union1d(units.edges, ends)
     old, new = np.searchsorted(edges, units.edges), np.searchsorted(edges, ends)
@@ -368,11 +339,7 @@ def _split(text: str, offset: int, limits: Limits, levels: Levels, room: int) ->
         is_long = bool(rest) and not sizes.fits(start, start + 1, budget)
         end = start + 1 if is_long else sizes.furthest(start, len(units), budget)
         part = _Part(start, end, is_long, is_small=2 * sizes.size(start, end) < budget)
-        while (
-            not isinstance(tiler, tiling.RowTiler)
-            and parts
-            and ((part.is_long and parts[-1].is_small) or (part.is_small and parts[-1].is_long))
-        ):
+        while not isinstance(tiler, tiling.RowTiler) and parts and part.needs(parts[-1]):
             part = _Part(parts.pop().start, part.end, is_long=True, is_small=False)
         parts.append(part)
     for start, end, is_long, is_small in parts:
@@ -391,6 +358,10 @@ class _Part(NamedTuple):
     end: int
     is_long: bool
     is_small: bool
+
+    def needs(self, last: "_Part") -> bool:
+        """Return True if one of two neighbors is long, and the other small."""
+        return (self.is_long and last.is_small) or (self.is_small and last.is_long)
 
 
 def _split_to_size(
@@ -449,10 +420,8 @@ def _line_start(sizes: RunSizes, start: int, middle: int, stop: int, end: int, b
     strength = sizes.strength
     first = next((edge for edge in range(middle - 1, start, -1) if strength[edge] >= Strength.LINE), middle)
     last = sizes.about(first, budget)
-    closes = first < middle and (
-        last >= end or any(strength[edge] >= Strength.LINE for edge in range(stop + 1, last + 1))
-    )
-    return first if closes else middle
+    has_end = last >= end or any(strength[edge] >= Strength.LINE for edge in range(stop + 1, last + 1))
+    return first if first < middle and has_end else middle
 
 
 def pack_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> Iterable[tuple[int, int]]:
@@ -495,9 +464,7 @@ def _ends_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> 
 
 
 def _window_edges(sizes: RunSizes, start: int, end: int, limits: Limits) -> tuple[int, int]:
-    """Return the first and the last end, up to ``end``, of a run from ``start`` within 20 % of the target, by sums of
-    units.
-    """
+    """Return the first and the last end of a run from ``start`` within 20 % of the target, by sums."""
     least, most = limits.window(sizes.edges[start])
     return sizes.about(start, least - 1) + 1, min(sizes.about(start, most), end)
 
@@ -515,9 +482,7 @@ def _divisible_cuts(sizes: RunSizes, cuts: Ints, limits: Limits) -> Ints:
 
 
 class _Reach:
-    """Says whether units can be divided into runs within 20 % of the target; for one start and rising ends in linear
-    time.
-    """
+    """Says whether units can be divided into runs within 20 % of the target, in linear time as ends rise."""
 
     def __init__(self, sizes: RunSizes, limits: Limits) -> None:
         self._sizes, self._limits = sizes, limits
@@ -539,9 +504,7 @@ class _Reach:
 
 
 def _nearest(sizes: RunSizes, start: int, end: int, budget: int, target: int) -> int:
-    """Return the end, up to ``end``, of the run from ``start`` nearest to the target, if possible not after a
-    heading.
-    """
+    """Return the end of the run from ``start`` nearest to the target, if possible not after a heading."""
     strength = sizes.strength
     edges = range(start + 1, end + 1)
     best = sorted(edges, key=lambda edge: (strength[edge] <= -_LEVELS, abs(sizes.sum(start, edge) - target)))
@@ -757,9 +720,8 @@ def _join_short(
         roomy = {left: whole for left, whole in wholes.items() if fits(whole)}
         if roomy:
             leads = minimum.leads(joined[i])
-            i = max(
-                roomy, key=lambda left: preference(left, roomy[left], joined[left if left < i else left + 1], leads)
-            )
+            neighbors = {left: joined[left if left < i else left + 1] for left in roomy}
+            i = max(roomy, key=lambda left: preference(left, roomy[left], neighbors[left], leads))
             joined[i : i + 2] = [roomy[i]]  # which may still be short: look at it again
             continue
         i += 1
@@ -775,14 +737,7 @@ def _join_short(
 def _wordless(sizes: RunSizes, pieces: Sequence[Sequence[int]]) -> list[Sequence[int]]:
     """Return the pieces without a letter or digit."""
     text, edges = sizes.units.text, sizes.edges
-    wordless = list[Sequence[int]]()
-    for piece in pieces:
-        for i in piece:
-            if _LETTER.search(text, edges[i], edges[i + 1]):
-                break
-        else:
-            wordless.append(piece)
-    return wordless
+    return [piece for piece in pieces if not any(_LETTER.search(text, edges[i], edges[i + 1]) for i in piece)]
 
 
 def _piece_size(sizes: RunSizes, piece: Sequence[int], limits: Limits) -> int:
@@ -793,10 +748,7 @@ def _piece_size(sizes: RunSizes, piece: Sequence[int], limits: Limits) -> int:
 def _halves(
     sizes: RunSizes, left: Sequence[int], right: Sequence[int], limits: Limits, minimum: _Minimum
 ) -> list[range]:
-    """Divide two runs again at the strongest edge (the most even if tied) that leaves none short; [] if there is none.
-
-    With a target, no part is below its range, except the second if ``right`` is.
-    """
+    """Divide two runs at the strongest, then most even, edge that leaves none short or below a target; else []."""
     whole = _union(left, right)
     if not isinstance(whole, range):
         return []
@@ -804,10 +756,8 @@ def _halves(
     floors = limits.target_range[0], min(limits.target_range[0], sizes.size(right[0], last))
 
     def is_good(part: range, floor: int) -> bool:
-        least, most = limits.window(sizes.edges[part.start])
-        is_short = sizes.size(part.start, part.stop) < max(limits.min_tokens, min(floor, least)) or minimum.is_short(
-            part
-        )
+        (least, most), size = limits.window(sizes.edges[part.start]), sizes.size(part.start, part.stop)
+        is_short = size < max(limits.min_tokens, min(floor, least)) or minimum.is_short(part)
         return not is_short and sizes.fits(part.start, part.stop, most)
 
     edges = [edge for edge in range(first + 1, last) if strength[edge] >= 0]
@@ -838,16 +788,15 @@ def _overlap_start(sizes: RunSizes, floor: int, start: int, end: int, limits: Li
         return here
 
     def fits(offset: int) -> bool:
-        whole = with_context(_context(limits, offset), text[offset : edges[end]])
+        context = limits.context(offset)[0] if limits.context else ""
+        whole = with_context(context, text[offset : edges[end]])
         return limits.counter(whole) <= limits.max_tokens and not limits.exceeds_more(text[offset : edges[end]])
 
     return next(filter(fits, _overlap_starts(sizes, floor, start, limits)), here)
 
 
 def _overlap_starts(sizes: RunSizes, floor: int, start: int, limits: Limits) -> Iterable[int]:
-    """Yield offsets before unit ``start`` within the overlap, from the first: whole units, else sentences or words of
-    prose.
-    """
+    """Yield offsets before unit ``start`` within the overlap: whole units, else sentences or words of prose."""
     text, edges = sizes.units.text, sizes.edges
     first = sizes.furthest_back(start, limits.overlap_tokens, floor)
     yield from edges[first:start]
@@ -862,17 +811,8 @@ def _overlap_starts(sizes: RunSizes, floor: int, start: int, limits: Limits) -> 
                 break
 
 
-def _context(limits: Limits, offset: int) -> str:
-    return limits.context(offset)[0] if limits.context else ""
-
-
 def _chunk(source: str, spans: Sequence[Span], limits: Limits, tokens: int | None) -> Chunk:
-    """Build the chunk that covers ``spans`` of ``source``, with the context of its first character.
-
-    Parameters
-    ----------
-    tokens : the size of its text, if it has been counted.
-    """
+    """Build the chunk of some spans, with the context of its start; ``tokens`` are those of its text, if counted."""
     text = source[spans[0].start : spans[0].end] if len(spans) == 1 else "".join([source[a:b] for a, b in spans])
     context = limits.context(spans[0].start)[0] if limits.context else ""
     if context or tokens is None:

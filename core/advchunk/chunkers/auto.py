@@ -19,7 +19,7 @@ from advchunk.engine.runner import Failure, OnFailure
 from advchunk.errors import ConfigurationError
 from advchunk.readers import files, formats
 from advchunk.readers.writing import Content, check_content
-from advchunk.records import Document, Segmentation, Units, write_metadata, written_metadata
+from advchunk.records import Document, Segmentation, Units, evolve, write_metadata, written_metadata
 
 _log = logging.getLogger("advchunk")
 
@@ -71,9 +71,8 @@ class AutoChunker(AutoParams, VectorsChunker):
         if document.blocks and all(block.kind == "table" for block in document.blocks):
             markup = markup or "csv"  # whose reader leaves the text as it is
         if document.blocks is None:
-            markup = options["markup"] = (
-                formats.detect_document_format(document) if self.markup == "auto" else self.markup
-            )
+            markup = formats.detect_document_format(document) if self.markup == "auto" else self.markup
+            options["markup"] = markup
         special = next((row.name for row in registry.rows_of("chunker") if markup in row.formats), None)
         chunker: Any = chunker_class(special) if special else default_chunker()
         if chunker.group == "experimental" and not gate.allows_experimental(self.experimental):
@@ -91,9 +90,7 @@ class AutoChunker(AutoParams, VectorsChunker):
     def read_documents(
         self, path: str | Path, *, by_name: bool = True, content: Content = "all", hidden: bool = False, **options: Any
     ) -> list[Document]:
-        """Read the documents in a file, in the format of its suffix, or in that of its text if the suffix does not
-        determine one.
-        """
+        """Read the documents in a file, in the format of its suffix, else of its text."""
         if not by_name or self.markup != "auto":
             return super().read_documents(path, by_name=by_name, content=content, hidden=hidden, **options)
         check_content(content)
@@ -128,10 +125,8 @@ class AutoChunker(AutoParams, VectorsChunker):
         def add_chunker() -> Plan[Explanation]:
             explanation, name = (yield from job.plan), chunker.algorithm
             own = {"chunker": name}  # a fallback has written its own name
-            chunks = [
-                replace(chunk, metadata=write_metadata(chunk.metadata, own | written_metadata(chunk.metadata)))
-                for chunk in explanation.chunks
-            ]
+            written = (write_metadata(c.metadata, own | written_metadata(c.metadata)) for c in explanation.chunks)
+            chunks = [evolve(c, metadata=metadata) for c, metadata in zip(explanation.chunks, written, strict=True)]
             return replace(explanation, chunks=chunks)
 
         return replace(job, plan=add_chunker())

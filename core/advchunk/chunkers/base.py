@@ -177,9 +177,7 @@ class Chunker(Params, ABC):
         progress: Progress = None,
         concurrency: int | None = None,
     ) -> Results:
-        """Await `chunk_many`, with at most ``concurrency`` (>= 1) model calls at a time; None leaves it to each
-        model.
-        """
+        """Await `chunk_many`, with at most ``concurrency`` model calls at a time; None leaves it to the models."""
         return await self._runner.arun(documents, on_error, progress, concurrency)
 
     def stream(
@@ -195,8 +193,7 @@ class Chunker(Params, ABC):
         return self._runner.astream(documents, on_error, concurrency)
 
     def rechunk(self, old_chunks: Sequence[Chunk], document: str | Document) -> Rechunked:
-        """Return the chunks of a document that has been edited, as `chunk` does, and which ids are new and which are
-        gone.
+        """Return the chunks of an edited document, as `chunk` does, and which ids are new and which are gone.
 
         Ids depend on the text of a chunk, not on its place. With a ``cache``, only what was edited is embedded.
 
@@ -304,16 +301,14 @@ class Chunker(Params, ABC):
             if self.headings or (self.outline and ("\n" in document.text or "\r" in document.text)):
                 document = self.outlined(document)
         except ConfigurationError as error:
-            raise Unreadable(*error.args) from error
+            raise Unreadable(str(error)) from error
         if document.metadata:
             document = with_inherited_headings(document)
         is_code = document.markup == "code" and document.text.strip()
         return join_definitions(document, self.limits(document)) if is_code else document
 
     def _log_doubts(self, explanation: Explanation) -> None:
-        """Log a warning if most cuts are by size, or if vectors are wanted in a language that the embedder does not
-        know.
-        """
+        """Log a warning if most cuts are by size, or if the embedder does not know the language."""
         if not explanation.by_size:
             _log_resemblance(explanation)
         is_decided = explanation.units is not None and len(explanation.units) > 1
@@ -334,7 +329,7 @@ class Chunker(Params, ABC):
         try:
             offsets = boundary_offsets(document.text, self.boundaries)
         except ConfigurationError as error:
-            raise Unreadable(*error.args) from error
+            raise Unreadable(str(error)) from error
         return (yield from (plan_parts(self.plan, document, offsets) if offsets else self.plan(document)))
 
     @property
@@ -342,9 +337,7 @@ class Chunker(Params, ABC):
         return ChunkVectors(self.vectors, self.embedder, self.batch_size, self.cache)
 
     def _sentences(self, explanation: Explanation) -> Units:
-        """Return the sentences of a document: the algorithm's own units, if those are sentences and not the whole
-        text.
-        """
+        """Return the sentences of a document: the algorithm's own units, if those are sentences."""
         units = explanation.units
         if units is not None and len(units) > 1 and type(self).tile is Chunker.tile:
             return units
@@ -355,9 +348,8 @@ class Chunker(Params, ABC):
         document, ids, locate = explanation.document, IdGenerator(), Locator(explanation.document)
         source, writer = document.source, MetadataWriter(document.metadata)
         ran: dict[str, Any] = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
-        detected = (
-            self.add_scores and "language" not in document.metadata and (language or tell_language(document.text))
-        )
+        is_wanted = self.add_scores and "language" not in document.metadata
+        detected = is_wanted and (language or tell_language(document.text))
         if self.add_signal:
             ran |= replace(explanation, chunker=self.algorithm).signal.metadata()
         describes_more, chunks = type(self).chunk_metadata is not Chunker.chunk_metadata, list[Chunk]()
@@ -405,9 +397,7 @@ class Chunker(Params, ABC):
         return formats.read(document, self.markup)
 
     def outlined(self, document: Document) -> Document:
-        """Return a document with the units that match ``headings`` as blocks, or those that are recognized in its
-        text.
-        """
+        """Return a document with the units that match ``headings``, or that are recognized, as blocks."""
         is_recognized = self.outline and document.markup in {"", "office"}  # others mark their headings
         if document.outline or document.markup == "code" or not (self.headings or is_recognized):
             return document
@@ -449,8 +439,7 @@ class Chunker(Params, ABC):
         hidden: bool = False,
         data: bytes | None = None,
     ) -> list[Document]:
-        """Read the documents in a file for `chunk_many`: each of several records of PubMed; else one, as `read_file`
-        does.
+        """Read the documents in a file for `chunk_many`: records of PubMed, else one, as `read_file` does.
 
         Parameters
         ----------
@@ -519,13 +508,10 @@ class Chunker(Params, ABC):
 
     def limits(self, document: Document) -> Limits:
         """Return the size limits of the chunks of a document."""
-        limits = Limits(
-            self.max_tokens,
-            self.size("min_tokens") if self.min_tokens else 0,
-            self.size("overlap_tokens") if self.overlap_tokens else 0,
-            self.counter,
-            **plain_levels(document, self.sentence_tiler),
-        )
+        least = self.size("min_tokens") if self.min_tokens else 0
+        overlap = self.size("overlap_tokens") if self.overlap_tokens else 0
+        levels = plain_levels(document, self.sentence_tiler)
+        limits = Limits(self.max_tokens, least, overlap, self.counter, **levels)
         if not self.include_context and SPLIT_APART.isdisjoint(map(_KIND, document.blocks or ())):
             return limits
         from advchunk.building.contexts import with_contexts
@@ -555,9 +541,7 @@ class SegmentingChunker(Chunker):
 
     @property
     def _weight(self) -> float:
-        """The weight of the layout; 0 where the number of segments is given, because cuts that meet, or leave scraps,
-        are fewer.
-        """
+        """The weight of the layout; 0 where the number of segments is given, because cuts that meet are fewer."""
         return 0.0 if self.by_size or getattr(self, "n_segments", None) else self.layout_weight
 
     def limits(self, document: Document) -> Limits:

@@ -15,9 +15,7 @@ from advchunk.text.patterns import Patterns, find_all, named
 
 
 def boundary_offsets(text: str, patterns: Patterns) -> list[int]:
-    """Return the ascending offsets of matches that have text before and after them; line ends before a match are
-    skipped.
-    """
+    """Return the offsets of matches with text before and after them, without line ends before a match."""
     offsets = set[int]()
     for name, pattern in named(patterns):
         for match in find_all("boundaries", name, pattern, text):
@@ -47,14 +45,9 @@ def plan_parts(
             parent = None if chunk.parent is None else first + chunk.parent
             chunks.append(evolve(chunk, spans=spans, parent=parent))
     units = _join_units(document.text, starts, explanations)
-    sections = [
-        (int(units.edges.searchsorted(a)), int(units.edges.searchsorted(b)))
-        for a, b in pairwise([*starts, len(document.text)])
-    ]
-    segmentations = [
-        e.segmentation or Segmentation(np.array([0, stop - start]))
-        for e, (start, stop) in zip(explanations, sections, strict=True)
-    ]
+    sections = list(pairwise(units.edges.searchsorted([*starts, len(document.text)]).tolist()))
+    wholes = (Segmentation(np.array([0, stop - start])) for start, stop in sections)
+    segmentations = [e.segmentation or whole for e, whole in zip(explanations, wholes, strict=True)]
     joined = join_segmentations(sections, segmentations, reason="boundary")
     figures = {"parts": [explanation.figures for explanation in explanations]}
     by_size = all(explanation.by_size for explanation in explanations)
@@ -76,9 +69,8 @@ def _parts(document: Document, edges: Sequence[int]) -> Iterator[Document]:
             if block.span.end > end:
                 break
             last += 1
-        yield replace(
-            document, text=document.text[start:end], blocks=tuple(inside), above=above, offsets=None, outline={}
-        )
+        text = document.text[start:end]
+        yield replace(document, text=text, blocks=tuple(inside), above=above, offsets=None, outline={})
         first = last
 
 
@@ -95,9 +87,7 @@ def _join_units(text: str, starts: Sequence[int], explanations: Sequence[Explana
 def join_segmentations(
     sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation], reason: str = "section"
 ) -> Segmentation:
-    """Merge the segmentations of all sections, given as their first and last units, into one; ``reason`` is that of the
-    cuts between.
-    """
+    """Merge the segmentations of sections, given as first and last units; ``reason`` is of the cuts between."""
     n, cuts, reasons, origins, rows, label = sections[-1][1], [0], list[str](), list[Origin](), None, 0
     labels, gaps = np.zeros(n, dtype=np.int64), np.full(n - 1, np.nan)
     for (start, end), part in zip(sections, parts, strict=True):

@@ -169,12 +169,11 @@ def _sensitivity_warnings(name: str) -> list[str]:
     rows = {label: row for label, row in sensitivities()["chunkers"].items() if label.partition(",")[0] == name}
     if not rows:
         return ["not measured: how sensitive it is to its parameters is unknown"]
-    models = [
-        f"sensitivity to parameters was measured with {row['model']} only" for row in rows.values() if "model" in row
-    ]
+    measured = "sensitivity to parameters was measured"
+    models = [f"{measured} with {row['model']} only" for row in rows.values() if "model" in row]
     every = sensitivities()["types"]
     kinds = rows.get(name, next(iter(rows.values()))).get("types", every)  # of the defaults; left out if they are all
-    few = f"sensitivity to parameters was measured on {len(kinds)} of {len(every)} kinds of texts only"
+    few = f"{measured} on {len(kinds)} of {len(every)} kinds of texts only"
     texts = [few] * (len(kinds) < _FEW_KINDS)
     return [row["warning"] for row in rows.values() if "warning" in row] + models + texts
 
@@ -196,6 +195,5 @@ def summary(name: str) -> str:
     row = registry.find("chunker", name)
     if row and row.summary:
         return row.summary
-    return (
-        (getdoc(params_of(chunker_class(name))) or "").partition("\n")[0].removesuffix(EXPERIMENTAL).replace("``", "")
-    )
+    first = (getdoc(params_of(chunker_class(name))) or "").partition("\n")[0]
+    return first.removesuffix(EXPERIMENTAL).replace("``", "")

@@ -13,9 +13,7 @@ _PARAMETERS = re.compile(r"Parameters\n-+\n(?P<entries>.*?)(?=\n\n|\Z)", re.DOTA
 
 
 def with_inherited_parameters(cls: type) -> str:
-    """Return the docstring of a class, with entries for the parameters that only its bases document, those of advchunk
-    and of the user.
-    """
+    """Return the docstring of a class, with the entries for parameters that only its bases document."""
     doc = cleandoc(cls.__dict__.get("__doc__") or "")
     documented = {name for names, _ in _entries(doc) for name in names}
     inherited = list[str]()

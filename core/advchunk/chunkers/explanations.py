@@ -37,14 +37,9 @@ class Signal:
 
     def __add__(self, other: Signal) -> Signal:
         """Return the signal of two parts of a document, or of two levels."""
-        cuts = {origin: self.cuts.get(origin, 0) + other.cuts.get(origin, 0) for origin in {**self.cuts, **other.cuts}}
-        return replace(
-            self,
-            cuts=cuts,
-            pieces=self.pieces + other.pieces,
-            unknown=self.unknown + other.unknown,
-            by_size=self.by_size and other.by_size,
-        )
+        pieces, unknown = self.pieces + other.pieces, self.unknown + other.unknown
+        cuts = dict(Counter(self.cuts) + Counter(other.cuts))
+        return Signal(self.chunker, cuts, pieces, unknown, self.by_size and other.by_size)
 
     def share(self, *origins: Origin) -> float:
         """Return the share of the cuts with these origins among those that are not the structure's; 0 without cuts."""
@@ -53,12 +48,7 @@ class Signal:
 
     @property
     def resembles(self) -> str:
-        """Name the method that cuts like this: `recursive` if three quarters are by size or at the first place allowed;
-        else "".
-
-        >>> Signal("universal-semantic", {"algorithm": 5, "first": 33, "size": 3}).resembles
-        'recursive'
-        """
+        """The method that cuts like this: "recursive" if most cuts are by size or at the first place allowed."""
         return "recursive" if self.share("size", "first") >= _MOSTLY else ""
 
     def metadata(self) -> dict[str, Any]:
@@ -70,11 +60,7 @@ class Signal:
 
     @property
     def counts(self) -> str:
-        """The cuts by origin, in words; "" without cuts.
-
-        >>> Signal("universal-semantic", {"algorithm": 5, "first": 33, "size": 3}).counts
-        '41 cuts: 5 by the algorithm, 33 at the first place allowed, 3 by size'
-        """
+        """The cuts by origin, in words; "" without cuts."""
         words: dict[Origin, str] = {
             "algorithm": "by the algorithm",
             "first": "at the first place allowed",
@@ -158,8 +144,7 @@ class Explanation:
 
     @property
     def figures(self) -> Mapping[str, Any]:
-        """The intermediate results of the algorithm, by name, and ``outline``, the numbered units of the document by
-        kind.
+        """The algorithm's intermediate results by name, and ``outline``, the numbered units by kind.
 
         The algorithm has none if no decision was needed, as for a single unit.
         """

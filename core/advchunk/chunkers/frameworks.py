@@ -72,11 +72,8 @@ class TextPlace:
             return tuple(parts)
         placed, at, parts = list[Span](), self.start, list(parts)
         for first, last in self.spans:
-            placed += [
-                Span(first + max(start - at, 0), first + min(end - at, last - first))
-                for start, end in parts
-                if max(start, at) < min(end, at + last - first)
-            ]
+            inside = [(max(start, at), min(end, at + last - first)) for start, end in parts]
+            placed += [Span(first + start - at, first + end - at) for start, end in inside if start < end]
             at += last - first
         return tuple(placed)
 
@@ -207,17 +204,10 @@ def adapter_base(chunker: Any, bases: ModuleType, suffix: str) -> Any:
 
 
 def own_resources(chunker: Any, base: Any, aliases: Mapping[str, str]) -> list[Field[Any]]:
-    """Return the resources of a chunker that the base of its adapter does not have, under the name that it has
-    there.
-    """
+    """Return the resources of a chunker that the base of its adapter does not have, by their names there."""
     inherited = getattr(base, "model_fields", None) or {field.name for field in fields(base)}
-    return [
-        field
-        for field in fields(chunker)
-        if field.metadata.get("resource")
-        and field.name != "vectors"
-        and aliases.get(field.name, field.name) not in inherited
-    ]
+    lent = [field for field in fields(chunker) if field.metadata.get("resource") and field.name != "vectors"]
+    return [field for field in lent if aliases.get(field.name, field.name) not in inherited]
 
 
 def describe_adapter(chunker: type[Chunker], own: Iterable[str], corpus: str) -> str:

@@ -5,10 +5,7 @@ import os
 from advchunk.errors import ConfigurationError, require
 
 _SWITCH = "ADVCHUNK_EXPERIMENTAL"
-_SPELLINGS = {
-    **dict.fromkeys(("1", "true", "yes", "on"), True),
-    **dict.fromkeys(("0", "false", "no", "off", ""), False),
-}
+_SPELLINGS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off", ""), False)
 
 
 def settings(*, experimental: bool) -> None:

@@ -99,9 +99,8 @@ class WindowedLexicalChunker(WindowedParams, LexicalChunker):
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Segment the units at once, or each window with the words in it; ``limits`` are not shifted."""
-        return segment_windows(
-            self,
-            len(units),
-            lambda start, end: LexicalChunker.segment(self, units.part(start, end), limits),
-            number="n_segments",
-        )
+
+        def segment(start: int, end: int) -> Segmentation:
+            return LexicalChunker.segment(self, units.part(start, end), limits)
+
+        return segment_windows(self, len(units), segment, number="n_segments")

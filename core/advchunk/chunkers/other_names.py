@@ -16,13 +16,7 @@ _SUFFIX = re.compile(r"-?(text|markdown-element)?-?(splitter|chunker|node-?parse
 
 
 def check_names(owner: str, names: Iterable[str], accepted: Collection[str]) -> None:
-    """Raise `ConfigurationError` with a hint unless all names are parameters that ``owner`` accepts.
-
-    >>> check_names("recursive", ["separators"], ["max_tokens", "sentence_splitter"])
-    Traceback (most recent call last):
-    advchunk.errors.ConfigurationError: recursive has no parameter 'separators': there are no separators: chunks end at \
-blocks (markup=), sentences (sentence_splitter=) and words
-    """  # noqa: E501
+    """Raise `ConfigurationError` with a hint unless all names are parameters that ``owner`` accepts."""
     for name in names:
         if name not in accepted:
             hint = parameter_hint(name, accepted) or "; it has " + ", ".join(accepted)
@@ -31,13 +25,7 @@ blocks (markup=), sentences (sentence_splitter=) and words
 
 
 def parameter_hint(name: str, accepted: Collection[str]) -> str:
-    """Return a hint about a name that is not accepted: our name for it, an explanation, or the closest name.
-
-    >>> parameter_hint("embed_model", ["embedder", "max_tokens"])
-    '; here this is embedder'
-    >>> parameter_hint("max_token", ["max_tokens"])
-    "; did you mean 'max_tokens'?"
-    """
+    """Return a hint about a name that is not accepted: our name for it, an explanation, or the closest name."""
     for entry in _table()["parameters"]:
         if name in entry["names"]:
             ours = next((ours for ours in entry.get("ours", ()) if ours in accepted), None)
@@ -48,12 +36,7 @@ def parameter_hint(name: str, accepted: Collection[str]) -> str:
 
 
 def method_hint(name: str, methods: Collection[str]) -> str:
-    """Return a hint about a method that does not exist: those with this word in their name or in the table, or the
-    closest.
-
-    >>> method_hint("TokenTextSplitter", ["recursive", "sliding-window"])
-    "; did you mean 'sliding-window'?"
-    """
+    """Return a hint about a missing method: those with this word in their name or table, or the closest."""
     word = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower().replace("_", "-").replace(" ", "-")
     word = _SUFFIX.sub("", word) or word
     alike = [method for method in methods if word in _table()["methods"].get(method, ())]

@@ -36,9 +36,11 @@ def chunk_batch(chunker: Any, documents: Sequence[tuple[int, _Input]]) -> list[O
     The chunker must have been loaded (`Chunker.load`), and chunk each document by itself (`Chunker.is_corpus_level`).
     """
     failures = dict[int, Failure]()
-    jobs = (
-        chunker.job(i, document, lambda failure: failures.update({failure.index: failure})) for i, document in documents
-    )
+
+    def keep(failure: Failure) -> None:
+        failures[failure.index] = failure
+
+    jobs = (chunker.job(i, document, keep) for i, document in documents)
     outcomes = list[Outcome]()
     for (i, _), explanation in zip(documents, drive(jobs), strict=True):
         source = explanation.document.source
@@ -89,9 +91,7 @@ class ParallelRunner(Runner[_Input, Explanation]):
 
 
 def share_models(chunker: Any) -> partial[None]:
-    """Return a function that prepares another process for a chunker: it maps the built-in model instead of loading
-    it.
-    """
+    """Return a function that prepares another process for a chunker, with the built-in model mapped."""
     return partial(_prepare, chunker, static.loaded_table())
 
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from inspect import Parameter, signature
+from itertools import combinations
 from types import MappingProxyType, UnionType
 from typing import (
     Annotated,
@@ -56,8 +57,7 @@ _log = logging.getLogger("advchunk")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The range of a number, in the annotation of a hyper-parameter: ``Annotated[int | None, Bounds(1)]``; None is in
-    it.
+    """The range of a number, for an annotation such as ``Annotated[int | None, Bounds(1)]``; None is in it.
 
     Parameters
     ----------
@@ -195,8 +195,8 @@ class Params:
         for name in "headings", "boundaries":
             if (patterns := getattr(self, name)) is not None:
                 check_patterns(name, patterns)
-        for name in _sizes_in_chunk(type(self)):  # type: ignore[arg-type]  # any class is hashable
-            if (size := getattr(self, name)) is not None:
+        for name, own in bounds(type(self)).items():  # type: ignore[arg-type]  # any class is hashable
+            if own.in_chunk and (size := getattr(self, name)) is not None:
                 rule = f"{name} must be at most max_tokens = {self.max_tokens}"
                 require(self.size(name) <= self.max_tokens, rule, size)
 
@@ -224,43 +224,34 @@ class Params:
 
     def __repr__(self) -> str:
         """Show the parameters that differ from their defaults, and the resources."""
-        items = []
+        items, lent = list[str](), list[str]()
         for field in fields(self):
             value = getattr(self, field.name)
-            if not field.metadata.get("resource"):
-                items += [f"{field.name}={value!r}"] if value != field.default else []
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.metadata.get("resource") and value is not field.default:
-                items.append(f"{field.name}=" + ("None" if value is None else f"<{type(value).__name__}>"))
-        return f"{type(self).__name__}({', '.join(items)})"
+            if field.metadata.get("resource"):
+                shown = "None" if value is None else f"<{type(value).__name__}>"
+                lent += [f"{field.name}={shown}"] if value is not field.default else []
+            elif value != field.default:
+                items.append(f"{field.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(items + lent)})"
 
     def fingerprint(self) -> str:
         """Return 16 hex digits that change when a parameter changes in a way that may change the chunks."""
-        ordered = {
-            name: list(value.items()) if isinstance(value, Mapping) else value
-            for name, value in parameters(self).items()
-        }
+        values = parameters(self).items()
+        ordered = {name: list(value.items()) if isinstance(value, Mapping) else value for name, value in values}
         key = json.dumps([self.algorithm, self.version, ordered], sort_keys=True)
         return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
 def _check_bases(cls: type) -> None:
-    """Raise `TypeError` on an order of bases in which one base hides the parameters, or the constructor, of another."""
+    """Raise `TypeError` unless parameters alone stand behind a framework's base, and before a chunker, to hide none."""
     bases = [base for base in cls.__bases__ if base is not ABC]
-    pure = [base for base in bases if issubclass(base, Params) and not hasattr(base, "plan")]  # parameters alone
-    for base in pure:
-        before = bases[: bases.index(base)]
-        if any(issubclass(other, Params) and other not in pure for other in before):
-            msg = (
-                f"{cls.__name__}: parameters come before the chunker, as in class {cls.__name__}({base.__name__}, ...)"
-            )
-            raise TypeError(msg)
-        if any(not issubclass(other, Params) for other in bases[bases.index(base) :]):
-            msg = (
-                f"{cls.__name__}: parameters come after the framework's base, as in class {cls.__name__}(..., "
-                f"{base.__name__})"
-            )
+    ranks = [1 + hasattr(base, "plan") if issubclass(base, Params) else 0 for base in bases]
+    for (rank, base), (later, other) in combinations(zip(ranks, bases, strict=True), 2):
+        if rank > later and 1 in (rank, later):
+            own = base.__name__ if rank == 1 else other.__name__
+            rule = f"after the framework's base, as in class {cls.__name__}(..., {own})"
+            rule = rule if rank == 1 else f"before the chunker, as in class {cls.__name__}({own}, ...)"
+            msg = f"{cls.__name__}: parameters come {rule}"
             raise TypeError(msg)
 
 
@@ -292,11 +283,8 @@ def is_given(params: Any, name: str) -> bool:
 
 def explicit_parameters(params: Any, of: type[Params] | None = None) -> dict[str, Any]:
     """Return the hyper-parameters that were given, with which a constructor makes the same choices."""
-    return {
-        name: value
-        for name, value in parameters(params, of).items()
-        if params._arguments is None or is_given(params, name)
-    }
+    values = parameters(params, of)
+    return values if params._arguments is None else {k: v for k, v in values.items() if is_given(params, k)}
 
 
 def varied(params: Any, **changes: Any) -> Any:
@@ -315,9 +303,8 @@ def one_at_most(params: Any, *names: str) -> dict[str, Any]:
 
 def resources(cls: Any, *, changing: bool = False) -> list[str]:
     """Return the names of the resources of a chunker class; with ``changing``, of those that affect the chunks."""
-    return [
-        f.name for f in fields(cls) if f.metadata.get("resource") and (not changing or f.metadata.get("changes", True))
-    ]
+    marked = {f.name: f.metadata for f in fields(cls) if f.metadata.get("resource")}
+    return [name for name, own in marked.items() if not changing or own.get("changes", True)]
 
 
 @cache
@@ -341,11 +328,6 @@ def bounds(cls: Any) -> dict[str, Bounds]:
     bases = [base for base in reversed(cls.__mro__) if issubclass(base, Params)]
     types = (item for base in bases for item in get_type_hints(base, include_extras=True).items())
     return {name: part for name, hint in types for part in get_args(hint)[1:] if isinstance(part, Bounds)}
-
-
-@cache
-def _sizes_in_chunk(cls: Any) -> tuple[str, ...]:
-    return tuple(name for name, own in bounds(cls).items() if own.in_chunk)
 
 
 def _fits(value: Any, hint: Any) -> bool:

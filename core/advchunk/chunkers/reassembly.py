@@ -29,18 +29,11 @@ def to_document(chunks: Sequence[FrameworkChunk], name: str, text: str | None = 
     if text is None or not all(spans):
         text, spans = reassemble(chunks)
     title = chunks[0].metadata.get("title")
-    return Document(text, name, metadata={"title": title} if title else {}), [
-        Chunk(
-            own,
-            where,
-            written_metadata(metadata).get("token_count", 0),
-            i,
-            "",
-            context,
-            metadata=write_metadata(metadata, {}),
-        )
-        for i, ((own, _, context, metadata), where) in enumerate(zip(chunks, spans, strict=True))
-    ]
+    made = list[Chunk]()
+    for i, ((own, _, context, metadata), where) in enumerate(zip(chunks, spans, strict=True)):
+        tokens = written_metadata(metadata).get("token_count", 0)
+        made.append(Chunk(own, where, tokens, i, "", context, metadata=write_metadata(metadata, {})))
+    return Document(text, name, metadata={"title": title} if title else {}), made
 
 
 def text_and_metadata(chunk: Chunk, *, rewritten: bool) -> tuple[str, dict[str, Any]]:
@@ -90,12 +83,11 @@ def _join_by_span(chunks: Sequence[FrameworkChunk]) -> tuple[str, list[tuple[Spa
             length += span.end - end
             end = span.end
     text = "".join(strings)
-    spans = [tuple(_shift(span, shifts) for span in chunk.spans) for chunk in chunks]
+
+    def shifted(span: Span) -> Span:
+        by = next(by for start, by in reversed(shifts) if start <= span.start)  # of the last run that starts before it
+        return Span(span.start + by, span.end + by)
+
+    spans = [tuple(map(shifted, chunk.spans)) for chunk in chunks]
     texts = ["".join(text[slice(*span)] for span in where) for where in spans]
     return (text, spans) if all(spans) and texts == [chunk.text for chunk in chunks] else None
-
-
-def _shift(span: Span, shifts: Sequence[tuple[int, int]]) -> Span:
-    """Move a span by the shift of the last run that starts before it."""
-    shift = next(shift for start, shift in reversed(shifts) if start <= span.start)
-    return Span(span.start + shift, span.end + shift)

@@ -34,9 +34,7 @@ class SectionedChunker(VectorsChunker):
         """Return the offsets at which sections start, in any order."""
 
     def groups(self, document: Document, offsets: Sequence[int]) -> Sequence[object]:
-        """Return the group of each section, by its start; a short one may share a chunk within it. Here each has its
-        own.
-        """
+        """Return the group of each section, by its start; a short one may share a chunk within its group."""
         return offsets
 
     def check(self) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -27,13 +27,14 @@ from advchunk.readers.sources import FileSource, Inventory, find_files, read_sou
 from advchunk.readers.writing import Content, check_content
 from advchunk.records import Chunk, Document, Ints
 
+Paths: TypeAlias = str | Path | Iterable[str | Path]
+
 _MOST_RECENT = 2**16  # names that are kept as they come
 _log = logging.getLogger("advchunk")
 
 
 class SourceResult(NamedTuple):
-    """The documents of a source, each as its name and what became of it, and the failures; their index is that of the
-    file.
+    """The documents of a source, each as name and outcome, and the failures, with the index of the file.
 
     ``encodings`` are those of texts that are not in UTF-8, and ``chunkers`` those that ``auto`` took.
     """
@@ -81,9 +82,7 @@ def _id_of_line(source: FileSource, own_id: str) -> str:
 
 
 def document_name(source: FileSource, key: str = "") -> str:
-    """Return the name of the document in a source, or of the first of several: the id of a line, or the name of the
-    file.
-    """
+    """Return the name of the first document in a source: the id of a line, or the name of the file."""
     if not source.is_line or source.data is None:
         return source.name
     try:
@@ -148,10 +147,9 @@ class SourceChunker:
 
     def __call__(self, sources: Iterable[FileSource]) -> list[SourceResult]:
         """Return the result of each source."""
-        return [
-            result._replace(failures=[replace(failure, error=portable(failure.error)) for failure in result.failures])
-            for result in self.stream(sources)
-        ]
+        results = [*self.stream(sources)]
+        sent = ([replace(f, error=portable(f.error)) for f in result.failures] for result in results)
+        return [result._replace(failures=failures) for result, failures in zip(results, sent, strict=True)]
 
     def stream(self, sources: Iterable[FileSource]) -> Iterator[SourceResult]:
         """Yield the result of each source, in order, as soon as it is known."""
@@ -269,10 +267,6 @@ class NameSet:
 
     They are hashes of 64 bits, so that two of ten million names are taken for one with a chance of less than one in
     300,000.
-
-    >>> names = NameSet()
-    >>> names.add("tea"), names.add("rum"), names.add("tea")
-    (True, True, False)
     """
 
     def __init__(self) -> None:
@@ -282,9 +276,8 @@ class NameSet:
     def add(self, name: str) -> bool:
         """Add a name, and return True if it is new."""
         key = hash(name)
-        if key in self._recent or any(
-            key == keys[min(int(keys.searchsorted(key)), len(keys) - 1)] for keys in self._sorted
-        ):
+        places = ((keys, min(int(keys.searchsorted(key)), len(keys) - 1)) for keys in self._sorted)
+        if key in self._recent or any(keys[place] == key for keys, place in places):
             return False
         self._recent.add(key)
         if len(self._recent) == _MOST_RECENT:
@@ -343,14 +336,14 @@ class ChunkedFiles:
 
 
 def chunk_files(
-    paths: str | Path | Iterable[str | Path],
+    paths: Paths,
     chunker: Chunker | None = None,
     *,
     encoding: str | None = None,
     content: Content = "all",
     hidden: bool = False,
     metadata_key: str = "",
-    exclude: str | Path | Iterable[str | Path] = (),
+    exclude: Paths = (),
     done: Iterable[str] = (),
     on_error: OnErrors = "collect",
     progress: Progress = None,
@@ -406,8 +399,10 @@ def chunk_files(
     def run(inventory: Inventory) -> SourceRun:
         chunker.load()
         files = list(find_files(paths, inventory, exclude))
-        return SourceRun(
-            process, files, inventory, skip=lambda source: document_name(source, metadata_key) in kept, workers=workers
-        )
+
+        def skip(source: FileSource) -> bool:
+            return document_name(source, metadata_key) in kept
+
+        return SourceRun(process, files, inventory, skip=skip, workers=workers)
 
     return ChunkedFiles(run, on_error, progress)

@@ -90,14 +90,11 @@ class ChunkVectors:
         texts, spans = units.strings(), [Span(*edges) for edges in pairwise(units.edges.tolist())]
         rows = context_vectors.sentence_rows(chunks, vectors, units, (yield from self.embed(texts)))
         members = [context_vectors.units_in(chunk, units).tolist() for chunk in chunks]
-        return [
-            replace(
-                chunk, rows=own, row_spans=tuple(spans[i] for i in places), row_texts=tuple(texts[i] for i in places)
-            )
-            if places
-            else chunk
-            for chunk, own, places in zip(chunks, rows, members, strict=True)
-        ]
+        added = list[Chunk]()
+        for chunk, own, places in zip(chunks, rows, members, strict=True):
+            parts = {"row_spans": tuple(spans[i] for i in places), "row_texts": tuple(texts[i] for i in places)}
+            added.append(evolve(chunk, rows=own, **parts) if places else chunk)
+        return added
 
     def _pool(self, chunks: Sequence[Chunk], text: str) -> Plan[Floats]:
         """Return the mean of the vectors of each chunk's tokens; a chunk without tokens is embedded by itself."""

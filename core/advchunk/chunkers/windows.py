@@ -86,15 +86,11 @@ def segment_windows(
     while start < n:
         end = min(start + most, n)
         segmentation = segment(start, end)
-        windows.append(_Window(start, n if end == n else start + _last_cut(segmentation.cuts, most), segmentation))
+        third_quarter = (most // 2 <= segmentation.cuts) & (segmentation.cuts <= most * 3 // 4)
+        last = max(segmentation.cuts[third_quarter].tolist(), default=most * 3 // 4)
+        windows.append(_Window(start, n if end == n else start + last, segmentation))
         start = windows[-1].stop
     return _join(windows)
-
-
-def _last_cut(cuts: Ints, length: int) -> int:
-    """Return the last cut in the third quarter of a window, or the end of that quarter."""
-    third = cuts[(cuts >= length // 2) & (cuts <= length * 3 // 4)]
-    return int(third[-1]) if len(third) else length * 3 // 4
 
 
 def _join(windows: Sequence[_Window]) -> Segmentation:

@@ -43,9 +43,7 @@ class Job(Generic[_T]):
     pending: Ask | None = None
 
     def advance(self, answer: Any) -> Ask | Done[_T]:
-        """Send the plan its answer and return its next request or its result; on an error, continue as the recovery
-        job.
-        """
+        """Send the plan its answer and return its next request or its result; on an error, run the recovery."""
         while True:
             start = time.monotonic()
             try:

@@ -46,13 +46,12 @@ def drive(jobs: Iterable[Job[_T]], watch: Watch | None = None) -> Iterator[_T]:
 
 
 def run_job(job: Job[_T]) -> _T:
-    """Return the result of one job; a job without requests needs no scheduler."""
+    """Return the result of one job; one without requests needs no scheduler."""
     state = job.advance(None)
     if isinstance(state, Done):
         return state.result
     job.pending = state
-    (result,) = _schedule(Scheduler(iter([job])), None)
-    return result
+    return next(_schedule(Scheduler([job]), None))
 
 
 def _schedule(scheduler: Scheduler[_T], watch: Watch | None) -> Iterator[_T]:
@@ -172,7 +171,9 @@ def error_handler(on_error: OnError) -> OnFailure:
     if on_error == "raise":
         return raise_failure
     if on_error == "skip":
-        return _skip
+        return lambda failure: _log.warning(
+            "%s %s: %s: %s", failure.place, failure.outcome, type(failure.error).__name__, first_line(failure.error)
+        )
     require(callable(on_error), "on_error must be 'raise', 'skip' or a callable that takes a Failure", on_error)
     return on_error
 
@@ -181,11 +182,6 @@ def raise_failure(failure: Any) -> None:
     """Raise the error of a failure, with a note of where it was."""
     failure.error.add_note(f"in {failure.place}")
     raise failure.error
-
-
-def _skip(failure: Failure) -> None:
-    name, message = type(failure.error).__name__, first_line(failure.error)
-    _log.warning("%s %s: %s: %s", failure.place, failure.outcome, name, message)
 
 
 class ProgressReporter:

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -45,32 +45,6 @@ class Batch:
 
 
 _Claim: TypeAlias = tuple[PendingAsk, list[Any]]  # a request, and the items of a batch that it waits for
-
-
-class _RowCache:
-    """The rows of the latest batches. It evicts whole batches, because a single row would keep its batch alive."""
-
-    def __init__(self, max_rows: int) -> None:
-        self._max_rows = max_rows
-        self._batches: deque[tuple[tuple[Any, ...], Any]] = deque()
-        self._position: dict[Any, tuple[Any, int]] = {}
-        self._n_rows = 0
-
-    def get(self, items: Iterable[Any]) -> dict[Any, Any]:
-        positions = {item: self._position[item] for item in items if item in self._position}
-        return {item: rows[i] for item, (rows, i) in positions.items()}
-
-    def put(self, items: tuple[Any, ...], rows: Any, exclude: Collection[Any]) -> None:
-        """Add a batch, except for the items to ``exclude``, and evict the oldest batches over the limit."""
-        self._batches.append((items, rows))
-        self._position.update((item, (rows, i)) for i, item in enumerate(items) if item not in exclude)
-        self._n_rows += len(items)
-        while self._n_rows > self._max_rows:
-            evicted, old = self._batches.popleft()
-            self._n_rows -= len(evicted)
-            for item in evicted:
-                if item in self._position and self._position[item][0] is old:
-                    del self._position[item]
 
 
 class _FairQueue:
@@ -120,7 +94,7 @@ class Scheduler(Generic[_T]):
         self._exhausted = False
         self._waiting: dict[Key, dict[Any, list[PendingAsk]]] = {}  # unanswered item -> requests for it
         self._unsent: dict[Key, _FairQueue] = {}
-        self._cache: dict[Key, _RowCache] = {}
+        self._cache: dict[Key, dict[Any, Any]] = {}  # the rows of the latest items
         self._retries: deque[PendingAsk] = deque()  # requests of failed batches, retried alone to find the culprit
 
     def batch(self) -> Batch | None:
@@ -180,8 +154,12 @@ class Scheduler(Generic[_T]):
             self._distribute(batch, rows, claims)
 
     def _distribute(self, batch: Batch, rows: Any, claims: list[_Claim]) -> None:
-        items, errors = batch.ask.items, _row_errors(batch.ask.items, rows)
-        self._cache[key_of(batch.ask)].put(items, rows, exclude=errors)
+        items, cache = batch.ask.items, self._cache[key_of(batch.ask)]
+        pairs = () if isinstance(rows, np.ndarray) else zip(items, rows, strict=True)
+        errors = {item: row for item, row in pairs if isinstance(row, Exception)}
+        cache.update((item, row) for item, row in zip(items, rows, strict=True) if item not in errors)
+        for item in [*islice(cache, max(len(cache) - batch.ask.cache_size, 0))]:
+            del cache[item]
         if len(claims) == 1 and claims[0][0].ask.items == items and not errors:
             self._close(claims[0][0], batch.ask.answer(rows))
             return
@@ -191,7 +169,9 @@ class Scheduler(Generic[_T]):
                 self._close(pending, error)
                 continue
             if len(claimed) == pending.n_distinct:  # the whole answer, so rows are taken at once
-                self._close(pending, batch.ask.answer(_take(rows, [position[item] for item in pending.ask.items])))
+                places = [position[item] for item in pending.ask.items]
+                own: Any = rows[places] if isinstance(rows, np.ndarray) else [rows[place] for place in places]
+                self._close(pending, batch.ask.answer(own))
                 continue
             pending.rows.update((item, rows[position[item]]) for item in claimed)
             if len(pending.rows) == pending.n_distinct:
@@ -269,7 +249,8 @@ class Scheduler(Generic[_T]):
     def _enqueue(self, number: int, ask: Ask) -> PendingAsk:
         """Register a request, fill in its cached rows, and queue the other items."""
         items, key = dict.fromkeys(ask.items), key_of(ask)
-        rows = self._cache.setdefault(key, _RowCache(ask.cache_size)).get(items)
+        cache = self._cache.setdefault(key, {})
+        rows = {item: cache[item] for item in items if item in cache}
         pending = PendingAsk(number, ask, len(items), rows)
         waiting = self._waiting.setdefault(key, {})
         missing = [item for item in items if item not in rows]
@@ -286,13 +267,3 @@ class Scheduler(Generic[_T]):
                 self._close(pending, error)
             else:
                 self._retries.append(pending)
-
-
-def _row_errors(items: tuple[Any, ...], rows: Any) -> dict[Any, Exception]:
-    if isinstance(rows, np.ndarray):
-        return {}
-    return {item: row for item, row in zip(items, rows, strict=True) if isinstance(row, Exception)}
-
-
-def _take(rows: Any, indices: list[int]) -> Any:
-    return rows[indices] if isinstance(rows, np.ndarray) else [rows[i] for i in indices]

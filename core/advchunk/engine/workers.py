@@ -36,9 +36,8 @@ _FIRST_BATCH, _MOST_BATCH = 2**14, 2**19  # of sizes: small batches first, so th
 _AHEAD = 3  # batches per process that wait or whose results wait
 _ALIGNMENT = 64  # bytes
 _FAILED_AT_START = (
-    "a worker process failed as it started: the main module must be importable without starting processes itself, "
-    "so calls "
-    'with workers belong under `if __name__ == "__main__":`'
+    "a worker process failed as it started: the main module must be importable without starting processes itself, so "
+    'calls with workers belong under `if __name__ == "__main__":`'
 )
 _KILLED_AT_START = f"{MAX_DEATHS} worker processes were killed as they started; workers may be too many for the memory"
 _NOT_LOADED = "worker processes must be able to import the classes and functions they are given, as from a module"

@@ -30,21 +30,12 @@ class _Cell(NamedTuple):
 
 
 def is_table(text: str) -> bool:
-    r"""Return True if a text begins as a table of AsciiDoc does, with its attributes and title.
-
-    >>> is_table('[cols="1,2"]\n|===\n|a |b\n|==='), is_table("|a |b")
-    (True, False)
-    """
+    """Return True if a text begins as a table of AsciiDoc does, with its attributes and title."""
     return _TABLE.match(text) is not None
 
 
 def row_spans(text: str) -> list[tuple[int, int]]:
-    r"""Return the start and end of each row; attributes are part of the first, and the closing line of the last.
-
-    >>> text = "|===\n|a |b\n\n|c\n|d\n|==="
-    >>> [text[start:end] for start, end in row_spans(text)]
-    ['|===\n|a |b\n\n', '|c\n|d\n|===']
-    """
+    """Return the start and end of each row; attributes are part of the first, and the closing line of the last."""
     starts = [row[0].start for row in _rows(text)]
     return list(pairwise([0, *starts[1:], len(text)])) if starts else [(0, len(text))]
 
@@ -55,11 +46,7 @@ def cell_starts(text: str) -> list[int]:
 
 
 def header(text: str) -> tuple[str, list[str], int]:
-    r"""Return the title of a table, the texts of its first row, which is its header, and the offset of its end.
-
-    >>> header(".Teas\n[%header]\n|===\n|Kind |Degrees\n|Green |80\n|===")
-    ('Teas', ['Kind', 'Degrees'], 36)
-    """
+    """Return the title of a table, the texts of its first row, which is its header, and the offset of its end."""
     rows = _rows(text)
     if not rows:
         return "", [], 0

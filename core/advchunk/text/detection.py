@@ -111,22 +111,14 @@ def query_language(query: str, languages: Collection[str]) -> str:
 
 
 def declared_language(metadata: Mapping[str, Any]) -> str:
-    """Return the code of the language that metadata names; "" if they name none.
-
-    >>> declared_language({"language": "pt-BR"}), declared_language({"language": "Old Norse"})
-    ('pt-BR', '')
-    """
+    """Return the code of the language that metadata names; "" if they name none."""
     named = metadata.get("language")
     return named if isinstance(named, str) and _CODE.fullmatch(named) else ""
 
 
 @cache
 def common_words(code: str) -> frozenset[str]:
-    """Return the forty most common words of a language, in lower case; none for a language without a list.
-
-    >>> "und" in common_words("de"), common_words("zh")
-    (True, frozenset())
-    """
+    """Return the forty most common words of a language, in lower case; none for a language without a list."""
     return frozenset(word for table in _tables().values() if code in table for word in table[code][1].split())
 
 
@@ -143,9 +135,8 @@ def _detect(sample: str) -> str:
     totals, witnesses = _totals(evidence, lowered, words)
     best = max(totals)
     code = evidence.codes[totals.index(best)]
-    rival = max(
-        total for total, other in zip(totals, evidence.codes, strict=True) if other not in (code, _KIN.get(code))
-    )
+    kin = (code, _KIN.get(code))
+    rival = max(total for total, other in zip(totals, evidence.codes, strict=True) if other not in kin)
     if script != _LATIN:
         return code
     is_enough = best >= max(_LEAST, _LEAST_SHARE * len(words)) and best - rival >= _LEAST_LEAD
@@ -158,9 +149,7 @@ def _split(lowered: str) -> list[str]:
 
 
 def _totals(evidence: _Evidence, lowered: str, words: Sequence[str]) -> tuple[list[float], set[str]]:
-    """Return the score of each language of a script for a text in lower case, and the words and letters that have
-    one.
-    """
+    """Return the score of each language of a script for a text, and the words and letters with a score."""
     totals, witnesses = [0.0] * len(evidence.codes), set[str]()
     for word in words:
         if weights := evidence.words.get(word):
@@ -201,18 +190,13 @@ def _script_of(letter: str) -> str:
 @cache
 def _ranges() -> list[tuple[str, str, str]]:
     """Return the first and last letter of each range of each script, in ascending order."""
-    return sorted(
-        (first, last, name) for name, ranges in _SCRIPTS.items() for first, _, last in map(tuple, ranges.split())
-    )
+    return sorted((own[0], own[2], name) for name, ranges in _SCRIPTS.items() for own in ranges.split())
 
 
 @cache
 def _tables() -> dict[str, dict[str, list[str]]]:
     """Return the letters outside ASCII and the most common words of each language, by script."""
-    tables: dict[str, dict[str, list[str]]] = json.loads(
-        files("advchunk.text").joinpath("common_words.json").read_text(encoding="utf-8")
-    )
-    return tables
+    return json.loads(files("advchunk.text").joinpath("common_words.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 @cache

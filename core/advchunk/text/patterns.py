@@ -24,9 +24,7 @@ def named(patterns: Patterns) -> list[tuple[str, str]]:
 
 
 def check_patterns(parameter: str, patterns: Patterns) -> None:
-    """Raise `ConfigurationError` unless all patterns are regular expressions that match some text, but not the empty
-    one.
-    """
+    """Raise `ConfigurationError` unless all patterns are regular expressions that need some text."""
     for name, pattern in named(patterns):
         require(isinstance(pattern, str), f"{parameter} must be regular expressions as text", pattern)
         looks_like_json = pattern.startswith(('{"', '["')) and pattern.endswith(("}", "]"))
@@ -62,9 +60,6 @@ def find_all(parameter: str, name: str, pattern: str, text: str) -> Iterator[Any
     try:
         yield from _compiled(parameter, name, pattern).finditer(text, timeout=seconds)
     except TimeoutError:
-        msg = (
-            f"{_describe(parameter, name, pattern)} took more than {seconds:.0f} s on a text of {len(text)} "
-            "characters: "
-            "avoid repetitions within repetitions"
-        )
+        took = f"took more than {seconds:.0f} s on a text of {len(text)} characters"
+        msg = f"{_describe(parameter, name, pattern)} {took}: avoid repetitions within repetitions"
         raise ConfigurationError(msg) from None

@@ -39,8 +39,7 @@ def has_unspaced(text: str) -> bool:
 
 
 def count_words(text: str) -> int:
-    """Return the number of words: runs between white space, and in scripts without spaces as many as other languages
-    need.
+    """Return the number of words: between white space, or as many as other languages need.
 
     Two characters of Chinese and Japanese count as a word, and six of Thai, Lao, Khmer, Burmese and their kin; in
     Tibetan, a syllable.
@@ -55,8 +54,7 @@ def count_words(text: str) -> int:
 
 
 def word_places(text: str) -> list[int]:
-    """Return the offsets in a text without spaces that are not inside a word: after marks, and in Japanese where
-    scripts change.
+    """Return the offsets in a text without spaces that are in no word: after marks, and where scripts change.
 
     >>> word_places("東京は、日本の首都である。")
     [4, 7]
@@ -65,9 +63,5 @@ def word_places(text: str) -> list[int]:
 
 
 def syllable_places(text: str) -> list[int]:
-    """Return offsets that are not inside a syllable, in scripts that write several in a row.
-
-    >>> syllable_places("ประเทศไทย")
-    [3, 6]
-    """
+    """Return offsets that are not inside a syllable, in scripts that write several in a row."""
     return [match.start() for match in _SYLLABLE.finditer(text)] if has_unspaced(text) else []

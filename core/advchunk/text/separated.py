@@ -29,8 +29,7 @@ _NUMBER = re.compile(r"[-+(]?[^\w\s]{0,2}\d[\d.,:/\s'%-]*[^\w\s]{0,2}\)?")
 
 
 def separation(text: str) -> Separation | None:
-    r"""Return the separation with which all of the first records have the same number of cells, at least two; None if
-    none has.
+    r"""Return the separation that gives all first records the same number of cells, two or more; else None.
 
     >>> separation("tea;price\ngreen;1,50"), separation("Boil it, then wait."), separation("a,b\n\"1,5\",2")
     ('semicolons', None, 'commas')
@@ -60,7 +59,8 @@ def find_table(text: str) -> tuple[int, Separation | None]:
         if kind := separation(below):
             first = list(islice(records(below, kind), _MOST_ABOVE + _LEAST_BELOW))
             ends = [0, *(end for _, end in first)]
-            sparse = next((i for i, record in enumerate(first) if len(_filled(below[slice(*record)], kind)) > 1), 0)
+            filled = (sum(bool(value.strip()) for value in values(below[a:b], kind)) for a, b in first)
+            sparse = next((i for i, number in enumerate(filled) if number > 1), 0)
             if has_head(below[ends[sparse] :], kind) and len(first) - sparse >= _LEAST_BELOW - (not above):
                 return at + ends[sparse], kind
             if not above:
@@ -71,16 +71,8 @@ def find_table(text: str) -> tuple[int, Separation | None]:
     return start, None
 
 
-def _filled(record: str, kind: Separation) -> list[str]:
-    return [value for value in values(record, kind) if value.strip()]
-
-
 def declaration_end(text: str) -> int:
-    r"""Return the end of the line with which spreadsheets declare the separator; 0 if there is none.
-
-    >>> declaration_end("sep=;\ntea;price\n"), declaration_end("tea;price\n")
-    (6, 0)
-    """
+    """Return the end of the line with which spreadsheets declare the separator; 0 if there is none."""
     declaration = _DECLARATION.match(text)
     return declaration.end() if declaration else 0
 
@@ -132,11 +124,7 @@ def values(text: str, kind: Separation) -> list[str]:
 
 
 def has_head(text: str, kind: Separation) -> bool:
-    r"""Return True if the first record names the columns: its cells are different words, none of which is a number.
-
-    >>> has_head("tea,price\ngreen,2\n", "commas"), has_head("green,2\nblack,3\n", "commas")
-    (True, False)
-    """
+    """Return True if the first record names the columns: its cells are different words, none of which is a number."""
     first = next(records(text, kind), None)
     names = [name.strip() for name in values(text[slice(*first)], kind)] if first else []
     filled = [name for name in names if name]
@@ -144,11 +132,7 @@ def has_head(text: str, kind: Separation) -> bool:
 
 
 def head_end(text: str, kind: Separation) -> int:
-    r"""Return the end of the record that names the columns; 0 if there is none.
-
-    >>> head_end("tea,price\ngreen,2\n", "commas"), head_end("green,2\nblack,3\n", "commas")
-    (10, 0)
-    """
+    """Return the end of the record that names the columns; 0 if there is none."""
     return next(records(text, kind))[1] if has_head(text, kind) else 0
 
 

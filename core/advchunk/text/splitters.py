@@ -77,11 +77,8 @@ def as_tiler(splitter: SplitterLike = None, language: str = AUTO) -> Tiler:
         return _named(splitter, language)
     if hasattr(splitter, "pipe") and hasattr(splitter, "pipe_names"):
         return partial(spacy_sentences, nlp=splitter)
-    require(
-        callable(splitter) and is_instance(splitter),
-        "a splitter must be None, 'plain', 'edus', a spaCy Language or a callable",
-        splitter,
-    )
+    rule = "a splitter must be None, 'plain', 'edus', a spaCy Language or a callable"
+    require(callable(splitter) and is_instance(splitter), rule, splitter)
     return _Coerced(splitter)
 
 

@@ -34,7 +34,7 @@ _CELL_END = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r"[>\s]*\|?(?:\s*:?-+:?\s*[|+])+(?:\s*:?-+:?\s*\|?)?")  # in Org with "+" between columns
 _BORDER = re.compile(r"[ \t>]*\+(?:[-=:]++\+)++[ \t]*")
 _DASHES = re.compile(r"[ \t>]*(?:-{2,}(?:[ \t]++-{2,})*+|=++(?:[ \t]++=++)*+)[ \t]*")  # in reStructuredText "="
-_DASH_RUN = re.compile("-{2,}|=+")
+_DASH_RUN, _BLANK_LINE = re.compile("-{2,}|=+"), re.compile(r"\n[ \t>]*\n")
 
 # HTML. A quoted value may contain ">", but no "<".
 _ATTRIBUTES = r"""(?:[^<>"']|"[^"<]*+"|'[^'<]*+'|["'])*+"""
@@ -134,11 +134,7 @@ class _Row(NamedTuple):
 
 
 def form(text: str) -> Form:
-    r"""Return the form in which a table is written.
-
-    >>> form("| a |\n| - |"), form("<tr><td>a</td></tr>"), form(r"\begin{tabular}{l} a \\ \end{tabular}")
-    ('pipes', 'html', 'latex')
-    """
+    """Return the form in which a table is written."""
     if asciidoc.is_table(text):
         return "asciidoc"
     tag, environment = _HTML_ROW.search(text), _LATEX_TABLE.search(text)
@@ -147,30 +143,17 @@ def form(text: str) -> Form:
         return "latex"
     if tag and tag.start() < rule:
         return "html"
-    return "pipes" if rule < len(text) else _plain_form(text)
-
-
-def _plain_form(text: str) -> Form:
-    first = text.strip().splitlines()[:1]
-    if first and _BORDER.fullmatch(first[0]):
+    if rule < len(text):
+        return "pipes"
+    if _BORDER.fullmatch(text.strip().partition("\n")[0].rstrip()):
         return "grid"
-    if any(_is_dashed(line) for _, line in _line_spans(text)):
-        return "dashes"
-    return separated.separation(text) or "lines"
+    return "dashes" if any(_is_dashed(line) for _, line in _line_spans(text)) else separated.separation(text) or "lines"
 
 
 def tilers(kind: Form) -> tuple[Tiler, ...]:
-    """Return the tilers of a table, coarsest first: rows that belong together, rows, cells, and those of nested
-    tables.
-    """
-    own = (
-        RowTiler(partial(groups, kind=kind)),
-        RowTiler(partial(rows, kind=kind)),
-        RowTiler(partial(cells, kind=kind)),
-    )
-    if kind == "html":
-        return (*own, RowTiler(cell_parts)) * _NESTED
-    return own * _NESTED if kind == "latex" else own
+    """Return the tilers of a table, coarsest first: rows that belong together, rows, cells, nested ones."""
+    own = tuple(RowTiler(partial(split, kind=kind)) for split in (groups, rows, cells))
+    return (*own, RowTiler(cell_parts)) * _NESTED if kind == "html" else own * (_NESTED if kind == "latex" else 1)
 
 
 def groups(text: str, kind: Form) -> Units:
@@ -241,11 +224,7 @@ def cell_parts(text: str) -> Units:
 
 
 def formula_rows(text: str) -> Units:
-    r"""Split a formula after its line breaks.
-
-    >>> formula_rows(r"$$a \\ b$$").strings()
-    ['$$a \\\\ ', 'b$$']
-    """
+    """Split a formula after its line breaks."""
     return from_ends(text, [row.end for row in _latex_rows(text)])
 
 
@@ -279,24 +258,14 @@ def row_starts(text: str, kind: Form) -> list[int]:
 
 
 def place_in_row(row: str, offset: int, kind: Form) -> tuple[str, int]:
-    r"""Return the key of a row, which is the text of its first cell, and the number of the cell at an offset in it,
-    from 0.
-
-    >>> place_in_row("| 7 | hot | green tea |", 15, "pipes")
-    ('7', 2)
-    """
+    """Return the key of a row, the text of its first cell, and the number, from 0, of the cell at an offset."""
     starts = cells(row, kind).edges[:-1].tolist()
     key = next(iter(_values(row, kind)), "").split()
     return " ".join(key[:_KEY]), bisect_right(starts, offset) - 1
 
 
 def opening(text: str, end: int) -> Head:
-    r"""Return the cells before an offset as a head: what a piece is read with that begins in the head, or if there is
-    none.
-
-    >>> opening("| a b | c |\n| - | - |", 6).rows
-    [['a b']]
-    """
+    """Return the cells before an offset as a head, for a piece that begins in the head or has none."""
     kind = form(text)
     is_later = kind in separated.SEPARATORS and next(separated.records(text, kind))[1] < end
     row = [cell for cell in _values(text[:end], kind) if cell and not is_later]
@@ -304,9 +273,7 @@ def opening(text: str, end: int) -> Head:
 
 
 def _values(text: str, kind: Form) -> list[str]:
-    """Return the texts of the cells of a row, if they are known; one of LaTeX that spans columns is followed by empty
-    ones.
-    """
+    """Return the texts of the cells of a row; one of LaTeX that spans columns is followed by empty ones."""
     if kind == "html":
         return [plain_html(cell) for cell in cells(text, kind).strings()]
     if kind == "latex":
@@ -329,13 +296,15 @@ def _rows(text: str, kind: Form) -> list[_Row]:
         return [_Row(*span, 1, is_head and not i) for i, span in enumerate(separated.records(text, kind))]
     if kind == "asciidoc":
         return [_Row(*span, 1, not i) for i, span in enumerate(asciidoc.row_spans(text))]
-    own = [_Row(at, at + len(line)) for at, line in _line_spans(text)]
+    own = _line_rows(text)
     if kind == "pipes":
         rule = next((i for i, row in enumerate(own) if _RULE.fullmatch(text[row.start : row.end].rstrip())), -1)
         return [row._replace(is_head=i <= rule) for i, row in enumerate(own)]
-    if kind == "grid":
-        return _grid_rows(text, own)
-    return own
+    return _grid_rows(text) if kind == "grid" else own
+
+
+def _line_rows(text: str) -> list[_Row]:
+    return [_Row(at, at + len(line)) for at, line in _line_spans(text)]
 
 
 def _line_spans(text: str) -> Iterator[tuple[int, str]]:
@@ -488,10 +457,8 @@ def _latex_marks(text: str) -> tuple[list[_Mark], int]:
         if token["row"] or token["mark"] == "&":
             marks.append(_Mark(*token.span(), not token["row"], depth))
     first = leading_space(text)
-    depths = [mark.depth for mark in marks if mark.is_cell and mark.start > first] or [
-        mark.depth for mark in marks if not mark.is_cell
-    ]
-    return marks, min(depths, default=0)
+    depths = [mark.depth for mark in marks if mark.is_cell and mark.start > first]
+    return marks, min(depths or [mark.depth for mark in marks if not mark.is_cell], default=0)
 
 
 def _latex_rows(text: str) -> list[_Row]:
@@ -504,18 +471,14 @@ def _latex_rows(text: str) -> list[_Row]:
         ends.pop()
     ends = owning_space(text, ends).edges[1:].tolist()
     starts = [0, *ends][: len(ends)]
-    table = [
-        _Row(start, end, max((int(m[1]) for m in _MULTIROW.finditer(text, start, end)), default=1))
-        for start, end in zip(starts, ends, strict=True)
-    ]
+    spans = ([int(m[1]) for m in _MULTIROW.finditer(text, *edges)] for edges in zip(starts, ends, strict=True))
+    table = [_Row(start, end, max(own, default=1)) for start, end, own in zip(starts, ends, spans, strict=True)]
     heads = _latex_heads(text, table)
     return [row._replace(is_head=i < heads) for i, row in enumerate(table)]
 
 
 def _latex_heads(text: str, table: Sequence[_Row]) -> int:
-    """Return the number of header rows: those above the first rule that is below a row, else the first with those it
-    spans.
-    """
+    """Return the number of header rows: those above the first rule below a row, else what the first spans."""
     if len(table) < 2 or not _LATEX_TABLE.search(text, 0, table[0].end):
         return 0
     for number, row in enumerate(table[: min(_MAX_HEAD, len(table) - 1)], 1):
@@ -570,19 +533,20 @@ def plain_latex(text: str) -> str:
 # Drawn with lines.
 
 
-def _grid_rows(text: str, own: Sequence[_Row]) -> list[_Row]:
+def _grid_rows(text: str) -> list[_Row]:
     """Return the rows between borders; the border below a row is part of it."""
+    own = _line_rows(text)
     borders = [i for i, row in enumerate(own) if _BORDER.fullmatch(text[row.start : row.end].rstrip())]
     thick = next((i for i in borders[1:] if "=" in text[own[i].start : own[i].end]), -1)
     ends = [own[i].end for i in borders[1:]]
     if not ends:
-        return list(own)
+        return own
     ends[-1] = len(text)
     return [_Row(a, b, 1, i <= thick) for (a, b), i in zip(pairwise([0, *ends]), borders[1:], strict=True)]
 
 
 def _grid_head(text: str) -> Head:
-    table = _grid_rows(text, [_Row(at, at + len(line)) for at, line in _line_spans(text)])
+    table = _grid_rows(text)
     if not table:
         return Head()
     last = max(sum(row.is_head for row in table), 1)
@@ -594,9 +558,8 @@ def _grid_head(text: str) -> Head:
             header.append([cell.strip() for cell in row])
             row = [""] * len(row)
         else:
-            row = [
-                f"{cell} {line[a + 1 : b].strip()}".strip() for cell, (a, b) in zip(row, pairwise(edges), strict=True)
-            ]
+            parts = (line[a + 1 : b].strip() for a, b in pairwise(edges))
+            row = [f"{cell} {part}".strip() for cell, part in zip(row, parts, strict=True)]
     return Head("", header, table[last - 1].end) if len(edges) > 1 else Head()
 
 
@@ -605,28 +568,22 @@ def _is_dashed(line: str) -> bool:
 
 
 def _dash_rule(own: Sequence[str]) -> int:
-    """Return the number of the line below the head, 0 if there is no head; such lines may also be the first and the
-    last.
-    """
+    """Return the number of the line of dashes below the head, which is not the first or last; else 0."""
     dashed = [i for i, line in enumerate(own) if _is_dashed(line)]
     return next(iter(dashed if dashed[:1] != [0] else dashed[1:-1]), 0)
 
 
 def _dashed_rows(text: str) -> list[_Row]:
-    """Return the rows of a table of Pandoc or reStructuredText under dashes: its lines, or if blank lines are between
-    rows, its paragraphs.
-    """
-    own = [_Row(at, at + len(line)) for at, line in _line_spans(text)]
+    """Return the rows under dashes: lines, or paragraphs if blank lines are between rows."""
+    own = _line_rows(text)
     rule = _dash_rule([text[row.start : row.end] for row in own])
     if not rule:
         return own
-    is_spaced = any(re.search(r"\n[ \t>]*\n", text[row.start : row.end]) for row in own[rule + 1 : -1])
+    is_spaced = any(_BLANK_LINE.search(text, row.start, row.end) for row in own[rule + 1 : -1])
     table = [_Row(0, own[rule].end, 1, True)]
     for row in own[rule + 1 :]:
-        line = text[row.start : row.end]
-        if _DASHES.fullmatch(line.rstrip()) or (
-            is_spaced and len(table) > 1 and not re.search(r"\n[ \t>]*\n", text[table[-1].start : row.start])
-        ):
+        goes_on = is_spaced and len(table) > 1 and not _BLANK_LINE.search(text, table[-1].start, row.start)
+        if goes_on or _DASHES.fullmatch(text[row.start : row.end].rstrip()):
             table[-1] = table[-1]._replace(end=row.end)
         else:
             table.append(_Row(row.start, row.end))

@@ -66,10 +66,6 @@ def terms_of(
     """Map each word of n units to a term number, in the order of first appearance.
 
     Words ``left_out``, in lower case, are excluded, but their terms still count in ``size``.
-
-    >>> terms = terms_of([["Cat", "the", "cat"], [], ["dog"]], str.lower, {"the"})
-    >>> terms.ids.tolist(), terms.edges.tolist(), terms.size
-    ([0, 0, 2], [0, 2, 2, 3], 3)
     """
     return _encode(texts, _Numbers(form, left_out))
 
@@ -125,9 +121,7 @@ def check_language(language: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """The normalization of words (see `chunkers.lexical.LexicalParams`); with "auto" in the language of the texts
-    together.
-    """
+    """The normalization of words (see `chunkers.lexical.LexicalParams`); "auto" is the language of all texts."""
 
     lowercase: bool = True
     stop_words: StopWords = "snowball"
@@ -150,22 +144,13 @@ class Wording:
 
 
 def language_of_all(texts: Sequence[str]) -> str:
-    """Return the code of the language of most of some texts, such as the chunks of a document; English if none can be
-    told.
-
-    >>> language_of_all(["Der Zug fährt nicht, und die Leute warten.", "1990", "Sie sind nicht da, weil es regnet."])
-    'de'
-    """
+    """Return the code of the language of most of some texts; English if none can be told."""
     codes = Counter(code for code in map(tell_language, texts) if code != UNDETERMINED)
     return max(codes, key=lambda code: codes[code]) if codes else language_of(" ".join(texts[:_FEW]))
 
 
 def word_tokens(text: str) -> list[str]:
-    """Return the words of a text, without numbers; for a script without spaces, pairs of characters.
-
-    >>> word_tokens("Don't move 3 boats: 天気予報")
-    ["Don't", 'move', 'boats', '天気', '気予', '予報']
-    """
+    """Return the words of a text, without numbers; for a script without spaces, pairs of characters."""
     return _words(text, r"\p{L}")
 
 
@@ -182,9 +167,6 @@ def make_stemmer(stemmer: Stemmer, language: str) -> Callable[[str], str]:
     """Return a function that stems a word in lower case; it returns the word itself in a language without a stemmer.
 
     "snowball" supports about thirty languages; "porter" is the original English stemmer.
-
-    >>> make_stemmer("snowball", "en")("sailing")
-    'sail'
     """
     from Stemmer import Stemmer as Snowball
 
@@ -214,17 +196,11 @@ def stop_words(which: StopWords, language: str) -> frozenset[str]:
     """
     code = language_code(language)
     if which == "snowball":
-        return frozenset(_snowball_lists().get(code, "").split())
+        lists = json.loads(files("advchunk.text").joinpath("stop_words.json").read_text(encoding="utf-8"))
+        return frozenset(lists.get(code, "").split())
     if which == "glasgow":
         return frozenset(import_extra("sklearn.feature_extraction.text", "cluster").ENGLISH_STOP_WORDS)
     return frozenset()
-
-
-@cache
-def _snowball_lists() -> dict[str, str]:
-    """Return the stop words of each language, separated by spaces."""
-    lists: dict[str, str] = json.loads(files("advchunk.text").joinpath("stop_words.json").read_text(encoding="utf-8"))
-    return lists
 
 
 def _words(text: str, content: str) -> list[str]:
@@ -241,9 +217,7 @@ def _words(text: str, content: str) -> list[str]:
 
 @cache
 def _patterns(content: str) -> tuple[Any, ...]:
-    """Return patterns of the words of texts in ASCII, of those in scripts with spaces, which is faster, and of any
-    text.
-    """
+    """Return patterns of words: in ASCII, in scripts with spaces, which is faster, and in any text."""
     import regex
 
     spaced = rf"{content}[\p{{L}}\p{{M}}\p{{N}}]*+(?:'(?=\p{{L}})[\p{{L}}\p{{M}}\p{{N}}]++)*+"

@@ -78,11 +78,7 @@ def flatten(text: str) -> str:
 
 
 def line_ends(text: str, start: int, end: int) -> int:
-    r"""Return the number of line ends in a part of a text that does not start or end inside one.
-
-    >>> line_ends("One.\r\nTwo.\n\nThree.", 6, 12)
-    2
-    """
+    """Return the number of line ends in a part of a text that does not start or end inside one."""
     return text.count("\n", start, end) + text.count("\r", start, end) - text.count("\r\n", start, end)
 
 
@@ -125,11 +121,7 @@ def owning_space(text: str, ends: Iterable[int], starts: Sequence[int] = ()) -> 
 
 
 def paragraphs(text: str) -> Units:
-    r"""Split at blank lines.
-
-    >>> paragraphs("One.\nStill one.\n\n  Two.").strings()
-    ['One.\nStill one.\n\n', '  Two.']
-    """
+    """Split at blank lines."""
     return from_ends(text, paragraph_edges(text))
 
 
@@ -141,11 +133,7 @@ def paragraph_edges(text: str) -> list[int]:
 
 
 def lines(text: str) -> Units:
-    r"""Split at line ends; a line keeps its indentation and owns the blank lines after it.
-
-    >>> lines("if x:\r\n    y\n\nz").strings()
-    ['if x:\r\n', '    y\n\n', 'z']
-    """
+    """Split at line ends; a line keeps its indentation and owns the blank lines after it."""
     return after(text, _LINE_END)
 
 
@@ -178,11 +166,7 @@ def outermost(tiler: Tiler) -> Tiler:
 
 
 def clauses(text: str) -> Units:
-    """Split after commas, semicolons, colons and line ends.
-
-    >>> clauses("Once, twice; then no more").strings()
-    ['Once, ', 'twice; ', 'then no more']
-    """
+    """Split after commas, semicolons, colons and line ends."""
     return after(text, _CLAUSE_END)
 
 
@@ -197,20 +181,12 @@ def words(text: str) -> Units:
 
 
 def syllables(text: str) -> Units:
-    """Split between syllables, in scripts in which a long run of letters has several (`scripts.syllable_places`).
-
-    >>> syllables("ประเทศไทย").strings()
-    ['ประ', 'เทศ', 'ไทย']
-    """
+    """Split between syllables, in scripts in which a long run of letters has several (`scripts.syllable_places`)."""
     return from_ends(text, syllable_places(text))
 
 
 def graphemes(text: str) -> Units:
-    r"""Split between user-perceived characters (Unicode extended grapheme clusters, UAX 29).
-
-    >>> graphemes("e\u0301a").strings() == ["e\u0301", "a"]
-    True
-    """
+    """Split between user-perceived characters (Unicode extended grapheme clusters, UAX 29)."""
     joining, cluster = _grapheme_patterns()
     inside = list[int]()
     for region in joining.finditer(text):
@@ -233,11 +209,7 @@ def _grapheme_patterns() -> tuple[Any, Any]:
 
 
 def characters(text: str) -> Units:
-    """Split between code points, as a last resort for a grapheme over the limits.
-
-    >>> characters("abc").strings()
-    ['a', 'b', 'c']
-    """
+    """Split between code points, as a last resort for a grapheme over the limits."""
     return Units(text, np.arange(len(text) + 1, dtype=np.int64))
 
 

@@ -10,20 +10,7 @@ NEAR = 300  # maximum characters between a bracket or quote and its match
 _OPENING = re.compile(
     r"""(?<![^\s(\[{–—\-：，。\u3040-\u9fff])(?:[“„«]|["»](?=[^\s"])|``(?=\w))|(?<![:;=-])\(|[（「『《【]"""
 )
-_CLOSING = {
-    '"': '"',
-    "``": "''",
-    "“": "”",
-    "„": "“",
-    "«": "»",
-    "»": "«",
-    "(": ")",
-    "（": "）",
-    "「": "」",
-    "『": "』",
-    "《": "》",
-    "【": "】",
-}
+_CLOSING = {"``": "''", **dict(zip('"“„«»(（「『《【', '"”“»«)）」』》】', strict=True))}
 OPENING_MARK = re.compile(f"[`{''.join(mark for mark in _CLOSING if len(mark) == 1)}]")
 """Pattern of the marks with which brackets and quotes open, the first character of each."""
 

@@ -35,9 +35,7 @@ class Words:
 
     @cached_property
     def openers(self) -> frozenset[str]:
-        """All words before which a sentence may end with an abbreviation, except with those that end it before any
-        capital.
-        """
+        """All words before which an abbreviation may end a sentence."""
         return self.starters | self.strong_starters
 
 
