@@ -168,7 +168,7 @@ def test_a_tokenizer_is_asked_once_about_a_text(minilm, monkeypatch):
     assert lengths.batch(["a", "b c", "a"]) == lengths.batch(["a", "b c", "a"])
     assert asked == ["a", "b c"]
     lengths.batch(["d", "e", "word " * 900])
-    assert (len(lengths.known), lengths("a")) == (2, lengths.batch(["a"])[0])
+    assert (len(lengths.seen), lengths("a")) == (2, lengths.batch(["a"])[0])
 
 
 def test_a_tokenizer_of_transformers(minilm):

@@ -69,7 +69,7 @@ class _Lengths:
     """Counts with a copy of a ``tokenizers.Tokenizer``, each text once: sizes, limits, and batches ask for the same."""
 
     tokenizer: Any
-    known: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+    seen: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _Lengths, (self.tokenizer,)
@@ -78,13 +78,13 @@ class _Lengths:
         return self.batch([text])[0]
 
     def batch(self, texts: list[str]) -> list[int]:
-        lengths = {text: self.known.get(text, -1) for text in texts}
+        lengths = {text: self.seen.get(text, -1) for text in texts}
         missing = [text for text, length in lengths.items() if length < 0]
         encodings = self.tokenizer.encode_batch_fast(list(map(replace_surrogates, missing)), add_special_tokens=False)
         new = dict(zip(missing, map(len, encodings), strict=True))
-        if len(self.known) + len(new) > _MAX_KNOWN:
-            self.known.clear()
-        self.known.update((text, length) for text, length in new.items() if len(text) <= _MAX_KNOWN_LENGTH)
+        if len(self.seen) + len(new) > _MAX_KNOWN:
+            self.seen.clear()
+        self.seen.update((text, length) for text, length in new.items() if len(text) <= _MAX_KNOWN_LENGTH)
         lengths |= new
         return [lengths[text] for text in texts]
 
