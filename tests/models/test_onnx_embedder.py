@@ -4,6 +4,7 @@ import json
 import pickle
 import shutil
 import sys
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -42,10 +43,29 @@ def small(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def exported(small, tmp_path_factory):
+    """A folder of the model with its ONNX graph, whose output are the vectors of tokens."""
     pytest.importorskip("onnx")
-    from backends import export
+    import torch
 
-    return export(small, tmp_path_factory.mktemp("model") / "small")
+    class Tokens(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = small[0].auto_model
+
+        def forward(self, *features):
+            return self.model(**dict(zip(names, features, strict=True))).last_hidden_state
+
+    folder = tmp_path_factory.mktemp("model") / "small"
+    small.save_pretrained(str(folder))
+    (folder / "onnx").mkdir()
+    features = small.tokenizer(["A text.", "Another short text."], return_tensors="pt", padding=True)
+    names = [*features]
+    axes = {name: {0: "texts", 1: "tokens"} for name in [*names, "last_hidden_state"]}
+    options = {"input_names": names, "output_names": ["last_hidden_state"], "dynamic_axes": axes, "dynamo": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(Tokens().eval(), tuple(features.values()), str(folder / "onnx" / "model.onnx"), **options)
+    return folder
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sized
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.util import find_spec
@@ -165,9 +166,7 @@ def _named(name: str) -> Any:
 def _encoding_of(name: str) -> str | None:
     import tiktoken
 
-    if name in tiktoken.list_encoding_names():
-        return name
-    try:
-        return tiktoken.model.encoding_name_for_model(name)  # matches prefixes, as in "gpt-4o-mini"
-    except KeyError:
-        return None
+    with suppress(KeyError):
+        is_encoding = name in tiktoken.list_encoding_names()
+        return name if is_encoding else tiktoken.model.encoding_name_for_model(name)  # by prefixes, as in "gpt-4o-mini"
+    return None

@@ -66,7 +66,8 @@ class OnnxEmbedder:
             raise ModelUnavailable(msg) from error
         self.tokenizer.no_padding()
         self.tokenizer.enable_truncation(limit)
-        self.prompt = _read_prompt(folder)
+        config = _read(folder / "config_sentence_transformers.json")
+        self.prompt = (config.get("prompts") or {}).get(config.get("default_prompt_name")) or ""
         prompt_tokens = len(self.tokenizer.encode(self.prompt, add_special_tokens=False))
         self.max_tokens = max(limit - self.tokenizer.num_special_tokens_to_add(False) - prompt_tokens, 1)
         self._inputs = [node.name for node in self._session.get_inputs()]
@@ -165,11 +166,6 @@ def _read_modules(folder: Path) -> tuple[Path, int, Callable[[Floats, Any], Floa
     limit = settings.get("max_seq_length") or min(filter(None, limits), default=0)
     require(0 < limit < 1e9, f"the files in {transformer} must state the limit of the model in tokens", limit)
     return transformer, limit, _POOLING[mode], "Normalize" in kinds
-
-
-def _read_prompt(folder: Path) -> str:
-    config = _read(folder / "config_sentence_transformers.json")
-    return (config.get("prompts") or {}).get(config.get("default_prompt_name")) or ""
 
 
 def _read(path: Path) -> Any:

@@ -132,7 +132,9 @@ def as_token_embedder(embedder: EmbedderLike = None, batch_size: int | None = No
     modules = list(encoder) if isinstance(encoder, Iterable) else []
     kinds = [type(module).__name__ for module in modules]
     has_tokenizer = getattr(getattr(encoder, "tokenizer", None), "is_fast", False)
-    if has_tokenizer and kinds[1:2] == ["Pooling"] and {*kinds[2:]} <= {"Normalize"} and _averages(modules[1]):
+    is_pooled = kinds[1:2] == ["Pooling"] and {*kinds[2:]} <= {"Normalize"}
+    mode = is_pooled and (getattr(modules[1], "pooling_mode", None) or modules[1].get_pooling_mode_str())
+    if has_tokenizer and mode == "mean":
         return CheckedTokenEmbedder(_Transformer(encoder, prompt_of(model)), encoder, batch_size)
     msg = (
         "late vectors need an embedder that shows token vectors: a SentenceTransformer with a fast tokenizer and mean "
@@ -140,11 +142,6 @@ def as_token_embedder(embedder: EmbedderLike = None, batch_size: int | None = No
         f"{type_name(model)}"
     )
     raise ConfigurationError(msg)
-
-
-def _averages(pooling: Any) -> bool:
-    mode = getattr(pooling, "pooling_mode", None) or pooling.get_pooling_mode_str()
-    return bool(mode == "mean")
 
 
 class _Transformer:
