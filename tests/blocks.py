@@ -2,9 +2,13 @@
 
 import json
 import random
+import zipfile
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+
+from one_text import zipped
 
 PAPERS = json.loads((Path(__file__).parent / "data" / "papers.json").read_text("utf-8"))
 """How the papers of ``tests/data`` are read: by name the id, the metadata, and kind, level, text, and places of blocks."""
@@ -50,6 +54,19 @@ def damaged(data, seed, count=60):
         yield bytes(changed)
 
 
+def part(data, name):
+    """Return one part of an archive."""
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        return archive.read(name).decode()
+
+
+def replaced(data, name, content):
+    """Return an archive with one part replaced."""
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        parts = {member: archive.read(member) for member in archive.namelist()}
+    return zipped({**parts, name: content})
+
+
 def check_unknown_elements(xml, read, count=40):
     """Raise AssertionError if a text is lost because an element is in one that no format knows, or is one itself.
 
@@ -68,7 +85,9 @@ def check_unknown_elements(xml, read, count=40):
     not_text = lost(whole)
     for seed in range(count):
         root, generator = etree.fromstring(xml.encode()), random.Random(seed)
-        element = generator.choice([own for own in root.iter() if own.getparent() is not None and texts(own) - not_text])
+        element = generator.choice(
+            [own for own in root.iter() if own.getparent() is not None and texts(own) - not_text]
+        )
         if generator.random() < 0.5 and len(element):
             element.tag = "{urn:x}new"
         else:

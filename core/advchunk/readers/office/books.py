@@ -23,11 +23,14 @@ def read_book(package: Package, flow: Flow) -> bool:
     flow.fields = fields(child_at(book, "opf:metadata"), _FIELDS)
     items = {value(item, key="id"): item for item in every(child_at(book, "opf:manifest"), "opf:item")}
     spine = [items.get(value(own, key="idref")) for own in every(child_at(book, "opf:spine"), "opf:itemref")]
-    for item in spine if any(own is not None for own in spine) else items.values():
-        if value(item, key="media-type") not in _PAGES:
-            continue
+    has_spine = any(own is not None for own in spine)
+    for item in spine if has_spine else items.values():
         name = normpath(join(dirname(main), unquote(value(item, key="href"))))
-        if (page := package.read(name)) is None:
+        page = None if item is None else package.read(name)
+        if item is not None and value(item, key="media-type") not in _PAGES:
+            flow.left_out["pages in other formats"] += has_spine
+            continue
+        if page is None:
             flow.left_out["missing pages"] += 1
             continue
         try:

@@ -20,7 +20,7 @@ def read_slides(package: Package, flow: Flow) -> bool:
     """Read slides, each a page with its notes, and return True if there are any."""
     relations = package.relations(package.main)
     ids = every(child_at(package.xml(package.main), "p:sldIdLst"), "p:sldId")
-    parts = [target for id in ids if (target := relations.get(value(id, key="r:id"), ("", ""))[1])]
+    parts = [relations.get(value(id, key="r:id"), ("", "a slide"))[1] for id in ids]
     parts = parts or [target for kind, target in relations.values() if kind == "slide"]
     for page, part in enumerate(parts, 1):
         if (root := package.xml(part)) is None:
