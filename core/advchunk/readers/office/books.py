@@ -25,18 +25,22 @@ def read_book(package: Package, flow: Flow) -> bool:
     spine = [items.get(value(own, key="idref")) for own in every(child_at(book, "opf:spine"), "opf:itemref")]
     has_spine = any(own is not None for own in spine)
     for item in spine if has_spine else items.values():
-        name = normpath(join(dirname(main), unquote(value(item, key="href"))))
-        page = None if item is None else package.read(name)
-        if item is not None and value(item, key="media-type") not in _PAGES:
-            flow.left_out["pages in other formats"] += has_spine
-            continue
-        if page is None:
+        kind, name = value(item, key="media-type"), normpath(join(dirname(main), unquote(value(item, key="href"))))
+        page = package.read(name) if kind in _PAGES else None
+        if page is not None:
+            text = _decode(page, name, package)
+            title = {"title": flow.fields.get("title", "")}
+            flow.add_document(reader.read(text, metadata=title, links=flow.links))
+        elif kind in {"", *_PAGES}:
             flow.left_out["missing pages"] += 1
-            continue
-        try:
-            text = decode(page, name).text
-        except ConfigurationError:
-            package.damaged.add(name)
-            text = page.decode(errors="replace")
-        flow.add_document(reader.read(text, metadata={"title": flow.fields.get("title", "")}, links=flow.links))
+        else:
+            flow.left_out["pages in other formats"] += has_spine
     return bool(flow.blocks)
+
+
+def _decode(page: bytes, name: str, package: Package) -> str:
+    try:
+        return decode(page, name).text
+    except ConfigurationError:
+        package.damaged.add(name)
+        return page.decode(errors="replace")
