@@ -81,11 +81,11 @@ def same_work(texts: Sequence[str], args: argparse.Namespace) -> Iterator[Row]:
         splits: dict[str, Any] = {label: splitter(label, count, size) for label in SPLITTERS}
         for name in ("recursive", "sliding-window"):
             splits[name] = advchunk.create(name, max_tokens=size, overlap_tokens=0, tokenizer=count).chunk
-        tasks = {label: partial(each, split, some) for label, split in splits.items()}
+        tasks = {label: partial(split_all, split, some) for label, split in splits.items()}
         yield from rows_of(f"size in {title}", tasks, args.repeat, SPLITTERS)
 
 
-def each(split: Callable[[Any], Iterable[object]], texts: Iterable[Any]) -> None:
+def split_all(split: Callable[[Any], Iterable[object]], texts: Iterable[Any]) -> None:
     """Split all texts."""
     for text in texts:
         list(split(text))
@@ -123,8 +123,8 @@ def semantic(texts: Sequence[str], args: argparse.Namespace) -> Iterator[Row]:
     splits: dict[str, Any] = {label: others.PEERS[label][1](tools, None) for label in SEMANTIC}
     splits |= {name: advchunk.create(name, embedder=model).chunk for name in OURS}
     sentences = [PLAIN_SENTENCE.split(text) for text in texts]
-    tasks: dict[str, Callable[[], object]] = {"embedding alone": partial(each, model.embed, sentences)}
-    tasks |= {label: partial(each, split, texts) for label, split in splits.items()}
+    tasks: dict[str, Callable[[], object]] = {"embedding alone": partial(split_all, model.embed, sentences)}
+    tasks |= {label: partial(split_all, split, texts) for label, split in splits.items()}
     yield from rows_of("semantic, built-in embedder", tasks, args.repeat, SEMANTIC)
 
 
@@ -151,7 +151,9 @@ def small(texts: Sequence[str], args: argparse.Namespace) -> Iterator[Row]:
 
     ours, short = advchunk.create("recursive", max_tokens=400, tokenizer=len), [" ".join(texts)[:200]] * 100
     splits: dict[str, Any] = {label: splitter(label, len, 400) for label in SPLITTERS} | {"recursive": ours.chunk}
-    tasks: dict[str, Callable[[], object]] = {label: partial(each, split, short) for label, split in splits.items()}
+    tasks: dict[str, Callable[[], object]] = {
+        label: partial(split_all, split, short) for label, split in splits.items()
+    }
     yield from rows_of("100 calls, 200 characters", tasks, args.repeat, SPLITTERS)
     parts = [(text, {"number": i}) for i, text in enumerate(documents(texts, args.documents))]
     of_core = [advchunk.Document(text, str(row["number"]), metadata=row) for text, row in parts]

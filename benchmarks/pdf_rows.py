@@ -26,7 +26,7 @@ _WORD, _RULE = re.compile(r"[^\W_]+"), re.compile(r"(?m)^\|(?: --- \|)+$")
 
 def ours(path: Path, detector: str | None) -> str:
     """Return the text of our reader, with numbers of notes and powers as plain text has them."""
-    text = pdf.read(path, detector=detector, furniture="keep").text  # type: ignore[arg-type]
+    text = pdf.read(path, detector=detector, furniture="keep").text
     return re.sub(r"\[(\d[\d,;–-]*)\]", r"\1", text.translate(_PLAIN))
 
 

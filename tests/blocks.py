@@ -2,9 +2,13 @@
 
 import json
 import random
+import zipfile
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+
+from one_text import zipped
 
 PAPERS = json.loads((Path(__file__).parent / "data" / "papers.json").read_text("utf-8"))
 """How the papers of ``tests/data`` are read: by name the id, the metadata, and kind, level, text, and places of blocks."""
@@ -48,6 +52,19 @@ def damaged(data, seed, count=60):
         if generator.random() < 0.3:
             del changed[generator.randrange(len(changed)) :]
         yield bytes(changed)
+
+
+def part(data, name):
+    """Return one part of an archive."""
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        return archive.read(name).decode()
+
+
+def replaced(data, name, content):
+    """Return an archive with one part replaced."""
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        parts = {member: archive.read(member) for member in archive.namelist()}
+    return zipped({**parts, name: content})
 
 
 def check_unknown_elements(xml, read, count=40):

@@ -41,9 +41,9 @@ def claims(page: Path) -> Iterator[Claim]:
     lines = [(path, n, line) for path in links for n, line in enumerate(path.read_text("utf-8").splitlines(), 1)]
     for number, own in enumerate(text.splitlines(), 1):
         for figure in FIGURE.findall(own):
-            found = tuple(f"{path.relative_to(ROOT)}:{n}" for path, n, line in lines if has(line, figure))
-            given = (DEFAULTS[figure],) if figure in DEFAULTS else ()
-            yield Claim(str(page.relative_to(ROOT)), number, figure, found or given)
+            sources = tuple(f"{path.relative_to(ROOT)}:{n}" for path, n, line in lines if has(line, figure))
+            default = (DEFAULTS[figure],) if figure in DEFAULTS else ()
+            yield Claim(str(page.relative_to(ROOT)), number, figure, sources or default)
 
 
 def has(line: str, figure: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from advchunk import registry
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _load, _dir, _names = registry.lazy_names(__name__, {
     ".chunkers.auto": "AutoChunker",

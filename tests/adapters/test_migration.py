@@ -128,18 +128,18 @@ real = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 
 @real
 def test_the_published_preset_makes_the_cuts_of_langchains_semantic_chunker(text):
-    theirs = pytest.importorskip("langchain_experimental.text_splitter").SemanticChunker(DefaultEmbeddings())
+    original = pytest.importorskip("langchain_experimental.text_splitter").SemanticChunker(DefaultEmbeddings())
     ours = SemanticThresholdSplitter(preset="published")
-    assert [piece.split() for piece in ours.split_text(text)] == [piece.split() for piece in theirs.split_text(text)]
+    assert [piece.split() for piece in ours.split_text(text)] == [piece.split() for piece in original.split_text(text)]
     assert "".join(ours.split_text(text)) == text
 
 
 @real
 def test_the_published_preset_makes_the_cuts_of_llamaindexs_semantic_splitter(text):
-    theirs = node_parser.SemanticSplitterNodeParser(embed_model=DefaultEmbedding())
+    original = node_parser.SemanticSplitterNodeParser(embed_model=DefaultEmbedding())
     ours = SemanticThresholdNodeParser(preset="published", sentence_splitter=split_by_sentence_tokenizer())
     pieces = [
-        [node.text for node in parser.get_nodes_from_documents([Document(text=text)])] for parser in (theirs, ours)
+        [node.text for node in parser.get_nodes_from_documents([Document(text=text)])] for parser in (original, ours)
     ]
     assert pieces[0] == pieces[1]
     assert len(pieces[0]) > 1

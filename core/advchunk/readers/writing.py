@@ -74,9 +74,9 @@ class Writer:
 
     def add_document(self, document: Document) -> None:
         """Add the blocks of another document, such as a chapter, and what was left out of it."""
-        for item in filter(None, str(document.metadata.get("left_out", "")).split("; ")):
+        for item in str(document.metadata.get("left_out", "")).split("; "):
             kind, _, count = item.rpartition(": ")
-            self.left_out[kind] += int(count)
+            self.left_out[kind] += int(count) if count.isdecimal() else 0
         for block in document.blocks or ():
             text = document.text[block.span.start : block.span.end]
             self.add(block.kind, text, block.level, title=block.title, places=block.places)

@@ -40,7 +40,7 @@ def sections(chunks):
 SIZES = {"max_tokens": 100, "min_tokens": 30, "target_tokens": 70, "overlap_tokens": 10, "short_tokens": 0}
 
 
-# Steps 1 and 2 are the reader's: see tests/test_abstracts.py.
+# Steps 1 and 2 are the reader's: see tests/readers/pubmed/test_pubmed.py.
 
 
 def test_spans_index_the_normalized_text_and_source_spans_the_original():

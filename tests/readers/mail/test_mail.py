@@ -192,7 +192,7 @@ def test_a_message_is_done_with_its_attachments(tmp_path):
     arguments = ["chunk", str(path), "-m", "recursive", "-f", "jsonl", "--out", str(out)]
     assert CliRunner().invoke(main, arguments).exit_code == 0
     whole = out.read_text("utf-8")
-    with suppress(KeyboardInterrupt), files.open_resumable(str(out), RecursiveChunker().fingerprint()) as (file, _):
+    with suppress(KeyboardInterrupt), files.open_resumable(str(out), set(), RecursiveChunker().fingerprint()) as file:
         file.write(whole[:-20])
         raise KeyboardInterrupt
     out.unlink()

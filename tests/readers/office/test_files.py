@@ -2,7 +2,6 @@
 through."""
 
 import logging
-import zipfile
 from datetime import datetime
 from io import BytesIO
 
@@ -32,24 +31,11 @@ from advchunk.errors import Unreadable
 from advchunk.readers.office import package
 from advchunk.readers.office.files import read
 from advchunk.readers.office.word_styles import kind_of_style
-from blocks import blocks_of, check_unknown_elements, damaged, texts_of
+from blocks import blocks_of, check_unknown_elements, damaged, part, replaced, texts_of
 
 pytest.importorskip("lxml")
 READ = [suffix for suffix in SAMPLES if suffix != ".msg"]
 TABLE = "| Kind | Degrees |\n| --- | --- |\n| Green | 80 |\n| Black | 95 |"
-
-
-def part(data, name):
-    """Return one part of an archive."""
-    with zipfile.ZipFile(BytesIO(data)) as archive:
-        return archive.read(name).decode()
-
-
-def replaced(data, name, content):
-    """Return an archive with one part replaced."""
-    with zipfile.ZipFile(BytesIO(data)) as archive:
-        parts = {member: archive.read(member) for member in archive.namelist()}
-    return zipped({**parts, name: content})
 
 
 @pytest.mark.parametrize("marks_head", [True, False])

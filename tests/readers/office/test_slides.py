@@ -1,7 +1,7 @@
 """Slides of PowerPoint and OpenDocument: groups, numbers, hidden slides, and shapes that are not known."""
 
 from advchunk.readers.office.files import read
-from blocks import blocks_of, texts_of
+from blocks import blocks_of, part, replaced, texts_of
 from one_text import ODF, OFFICE, P, relations, zipped
 
 DIAGRAM = f'xmlns:dgm="{OFFICE}/drawingml/2006/diagram"'
@@ -80,6 +80,13 @@ def test_hidden_slides_are_counted_or_read_and_pages_stay():
     assert (document.text, document.blocks[0].places[0].page) == ("two", 2)
     assert document.metadata["left_out"] == "hidden slides: 1"
     assert read(data, hidden=True).text == "one\n\ntwo"
+
+
+def test_a_slide_that_is_missing_is_counted():
+    data = deck(slide(shape(text("one"))), slide(shape(text("two"))))
+    name = "ppt/_rels/presentation.xml.rels"
+    document = read(replaced(data, name, part(data, name).replace('Id="s1"', 'Id="x"')))
+    assert (document.text, document.metadata["left_out"]) == ("two", "damaged parts: 1")
 
 
 def test_slides_of_open_document():

@@ -5,7 +5,7 @@ from office_files import ebook
 
 import one_text
 from advchunk.readers.office.files import read
-from blocks import blocks_of, texts_of
+from blocks import blocks_of, part, replaced, texts_of
 from one_text import ODF, epub, zipped
 
 NAMES = (
@@ -117,6 +117,13 @@ def test_a_word_has_its_reading_in_parentheses():
 def test_pages_of_books_say_what_was_left_out_of_them():
     pages = "<nav><p>Home</p></nav><p>Hot.</p><img src='a.png'/>", "<p>Cold.</p><img src='b.png'/>"
     assert read(ebook(pages)).metadata["left_out"] == "menus: 1; pictures: 2"
+
+
+def test_pages_of_books_that_are_missing_or_pictures_are_counted():
+    data = replaced(ebook(), "OPS/book.opf", part(ebook(), "OPS/book.opf").replace(
+        "</spine>", '<itemref idref="gone"/><itemref idref="svg"/></spine>').replace(
+        "</manifest>", '<item id="svg" href="a.svg" media-type="image/svg+xml"/></manifest>'))  # fmt: skip
+    assert read(data).metadata["left_out"] == "missing pages: 1; pages in other formats: 1"
 
 
 def test_a_book_whose_package_is_lost_is_refused_and_one_without_a_spine_is_read():

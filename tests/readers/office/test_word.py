@@ -180,6 +180,7 @@ def test_notes_are_last_with_all_their_paragraphs():
     document = read(word(body, parts={"footnotes": notes}))
     assert texts_of(document) == ["Tea[^1] is hot.", "[^1]: One. Two."]
     assert document.blocks[-1].kind == "footnote"
+    assert read(word(body)).metadata["left_out"] == "missing notes: 1"
 
 
 def test_links_have_their_targets_on_request_but_not_in_headings():

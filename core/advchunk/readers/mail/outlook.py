@@ -68,8 +68,7 @@ class _Storage:
 
     def __init__(self, file: Any, path: tuple[str, ...]) -> None:
         self._file, self._path = file, path
-        head = _HEADS[bool(path)]
-        data = self._stream(_PROPERTIES)[head:]
+        data = self._stream(_PROPERTIES)[_HEADS[bool(path)] :]
         entries = _ENTRY.iter_unpack(data[: len(data) // _ENTRY.size * _ENTRY.size])
         self._values = {tag: (kind, value) for kind, tag, _, value in entries}
 

@@ -23,17 +23,24 @@ def read_book(package: Package, flow: Flow) -> bool:
     flow.fields = fields(child_at(book, "opf:metadata"), _FIELDS)
     items = {value(item, key="id"): item for item in every(child_at(book, "opf:manifest"), "opf:item")}
     spine = [items.get(value(own, key="idref")) for own in every(child_at(book, "opf:spine"), "opf:itemref")]
-    for item in spine if any(own is not None for own in spine) else items.values():
-        if value(item, key="media-type") not in _PAGES:
-            continue
-        name = normpath(join(dirname(main), unquote(value(item, key="href"))))
-        if (page := package.read(name)) is None:
+    has_spine = any(own is not None for own in spine)
+    for item in spine if has_spine else items.values():
+        kind, name = value(item, key="media-type"), normpath(join(dirname(main), unquote(value(item, key="href"))))
+        page = package.read(name) if kind in _PAGES else None
+        if page is not None:
+            text = _decode(page, name, package)
+            title = {"title": flow.fields.get("title", "")}
+            flow.add_document(reader.read(text, metadata=title, links=flow.links))
+        elif kind in {"", *_PAGES}:
             flow.left_out["missing pages"] += 1
-            continue
-        try:
-            text = decode(page, name).text
-        except ConfigurationError:
-            package.damaged.add(name)
-            text = page.decode(errors="replace")
-        flow.add_document(reader.read(text, metadata={"title": flow.fields.get("title", "")}, links=flow.links))
+        else:
+            flow.left_out["pages in other formats"] += has_spine
     return bool(flow.blocks)
+
+
+def _decode(page: bytes, name: str, package: Package) -> str:
+    try:
+        return decode(page, name).text
+    except ConfigurationError:
+        package.damaged.add(name)
+        return page.decode(errors="replace")

@@ -105,7 +105,7 @@ def _points(element: Any) -> dict[int, str]:
 _RELATED = {"dgm:relIds": _add_diagram, "c:chart": _add_chart}  # elements that refer to parts of their own
 
 
-def paragraphs(body: Any) -> Iterator[Any]:
+def drawn_paragraphs(body: Any) -> Iterator[Any]:
     """Yield the paragraphs of a shape or a cell."""
     return holders(body, "a:p", "a:r", "a:t")
 
@@ -141,7 +141,7 @@ def add_paragraphs(flow: Flow, body: Any, plain: Collection[int] | None) -> None
     plain : levels whose paragraphs have no bullets unless they say so; None if no paragraph has.
     """
     counts = Counter[int]()
-    for paragraph in paragraphs(body):
+    for paragraph in drawn_paragraphs(body):
         pieces, properties = [*_pieces(paragraph, flow.targets)], child_at(paragraph, "a:pPr")
         if not any(text.strip() for text, _ in pieces):
             continue

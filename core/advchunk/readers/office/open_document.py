@@ -24,6 +24,7 @@ from advchunk.records import Place
 
 _NAMES: Mapping[str, Any] = json.loads(files(__package__).joinpath("open_document.json").read_text("utf-8"))
 _COUNTED, _FOOTERS, _SHAPES = _NAMES["counted"], _NAMES["footers"], frozenset(_NAMES["shapes"])
+_PARAGRAPHS = frozenset({"text:h", "text:p"})
 _HIDDEN, _SPACE = frozenset({"collapse", "filter"}), re.compile(r"[ \t\r\n]+")
 _MAX_ROWS, _MAX_COLUMNS = 2**20, 2**14
 _MAX_REPEATED = 100  # columns and rows; spreadsheets repeat empty ones up to their size
@@ -83,7 +84,7 @@ class _Reader:
                 self.flow.left_out[_COUNTED[name]] += 1
             elif name in _NAMES["skipped"] or self.flow.hides("texts", value(element, key="text:display") == "none"):
                 continue
-            elif name in {"text:h", "text:p"} or (element.text or "").strip():
+            elif name in _PARAGRAPHS or (element.text or "").strip():
                 self._paragraph(element, is_contents=is_contents)
             elif name == "text:list":
                 self._list(element, "", 1)
@@ -116,15 +117,15 @@ class _Reader:
             if own := value(element, key="xml:id"):
                 self._counts[own] = self._counts.setdefault(key, {})
         for item in element:
-            label = ""
-            if short(item.tag) in {"text:h", "text:p"} or (item.text or "").strip():
+            if short(item.tag) in _PARAGRAPHS or (item.text or "").strip():
                 self.blocks([item])
-            elif short(item.tag) == "text:list-item" and any(short(own.tag) in {"text:p", "text:h"} for own in item):
-                label = self._label(style, key, level, item)
-            for own in () if short(item.tag) in {"text:h", "text:p"} or (item.text or "").strip() else item:
+                continue
+            is_counted = short(item.tag) == "text:list-item" and any(short(own.tag) in _PARAGRAPHS for own in item)
+            label = self._label(style, key, level, item) if is_counted else ""
+            for own in item:
                 if (name := short(own.tag)) == "text:list":
                     self._list(own, style, level + 1, key)
-                elif name in {"text:p", "text:h"}:
+                elif name in _PARAGRAPHS:
                     self._paragraph(own, label, level - 1)
                     label = ""
                 else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from advchunk.readers.office.drawings import add_paragraphs, description, drawn_text, paragraphs, read_drawing
+from advchunk.readers.office.drawings import add_paragraphs, description, drawn_paragraphs, drawn_text, read_drawing
 from advchunk.readers.office.flow import Flow, TableRows
 from advchunk.readers.office.package import Package, child_at, children, every, holders, is_on, number, short, value
 from advchunk.readers.table_layout import TableCell
@@ -20,7 +20,7 @@ def read_slides(package: Package, flow: Flow) -> bool:
     """Read slides, each a page with its notes, and return True if there are any."""
     relations = package.relations(package.main)
     ids = every(child_at(package.xml(package.main), "p:sldIdLst"), "p:sldId")
-    parts = [target for id in ids if (target := relations.get(value(id, key="r:id"), ("", ""))[1])]
+    parts = [relations.get(value(id, key="r:id"), ("", "a slide"))[1] for id in ids]
     parts = parts or [target for kind, target in relations.values() if kind == "slide"]
     for page, part in enumerate(parts, 1):
         if (root := package.xml(part)) is None:
@@ -55,7 +55,7 @@ class _Slide:
             return
         kind, index = _placeholder(shape)
         body = child_at(shape, "p:txBody")
-        lines = [text for own in paragraphs(shape) if (text := squeeze(drawn_text(own)))]
+        lines = [text for own in drawn_paragraphs(shape) if (text := squeeze(drawn_text(own)))]
         if kind in _FOOTERS:
             self._flow.left_out[_FOOTERS[kind]] += bool(lines)
         elif kind in _TITLES:

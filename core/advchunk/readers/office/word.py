@@ -53,6 +53,7 @@ class _Reader:
             for kind in ("footnote", "endnote")
             for note in every(self._part(f"{kind}s"), f"w:{kind}")
         }
+        self.flow.left_out["missing notes"] += len(self._notes.keys() - notes)
         for key in [*self._notes]:
             self.flow.targets = self._package.targets(self._package.target(self._package.main, f"{key[0]}s"))
             self.flow.note(self.flow.collected(self._blocks, notes.get(key, ())))

@@ -21,7 +21,7 @@ _ELEMENTS = json.loads(files(__package__).joinpath("elements.json").read_text("u
 _SECTIONS, _INLINE = frozenset(_ELEMENTS["sections"]), frozenset(_ELEMENTS["inline"])
 _CONTAINERS = _SECTIONS | frozenset(_ELEMENTS["containers"])
 _SPLITTING = frozenset(_ELEMENTS["splitting"])  # elements that split the paragraph around them
-_AROUND = {**dict.fromkeys(_ELEMENTS["spaced"], (" ", " ")), "rt": (" (", ")")}  # what surrounds elements in a line
+_AROUND = {**dict.fromkeys(_ELEMENTS["spaced"], (" ", " ")), "rt": (" (", ")")}  # on both sides of elements in a line
 _KINDS: Mapping[str, BlockKind] = _ELEMENTS["kinds"]
 _DEFERRED = frozenset({"figure", "note"})  # elements written after that paragraph
 _BESIDE = frozenset({"teiHeader", "facsimile", "fsdDecl", "sourceDoc", "standOff"})  # parts that are not the text
@@ -115,11 +115,11 @@ class Paper:
         if self._title:
             self._add_heading_for(element, "Main text")
         self._contents(element, depth, skip=floats)
-        left = frozenset(self._floats.values()) | (frozenset(floats) - frozenset(by_id.values()))
+        referred = frozenset(by_id.values()) - frozenset(self._floats.values())
         self._in_body, self._floats = outer
         for tag, title in (("figure", "Figures and tables"), ("note", "Notes")):
             for child in floats:
-                if child in left and child.tag == tag and _first_text(child):
+                if child not in referred and child.tag == tag and plain_text(child):
                     if self._title != title:
                         self._add_heading(title)
                     self._block(child, depth)
@@ -132,7 +132,7 @@ class Paper:
 
     def _add_heading_for(self, element: Element, title: str) -> None:
         """Write a heading for an element whose text does not begin with a head."""
-        if _first_text(element) not in {"", "head"}:
+        if _lacks_head(element):
             self._add_heading(title)
 
     def _add_heading(self, title: str, level: int = 1, places: Iterable[Place] = ()) -> None:
@@ -301,13 +301,7 @@ def _number(element: Element) -> str:
     return number if _NUMBER.fullmatch(number) else parse_heading(plain_text(element)).number
 
 
-def _first_text(element: Element) -> str:
-    """Return the tag of the element that holds the first text, "head" for any within a head, or "" without text."""
-    if (element.text or "").strip():
-        return element.tag
-    for child in element:
-        if tag := _first_text(child):
-            return "head" if child.tag == "head" else tag
-        if (child.tail or "").strip():
-            return element.tag
-    return ""
+def _lacks_head(element: Element) -> bool:
+    """Return True if an element has text that does not begin with a head."""
+    text, heads = plain_text(element), filter(None, map(plain_text, element.iter("head")))
+    return bool(text) and not text.startswith(next(heads, f"{text}."))
