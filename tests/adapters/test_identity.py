@@ -100,12 +100,6 @@ def test_index_adds_again_only_what_an_edit_changed(edited, changed, added):
     assert store.texts() == texts(new)
 
 
-def test_a_title_that_is_not_embedded_changes_nothing():
-    store, plain = Store(), RecursiveSplitter(max_tokens=20)
-    assert store.added(split(TEXT, "A", plain)) > 0
-    assert store.added(split(TEXT, "B", plain)) == 0
-
-
 class Scribe:
     """A chat model whose answers name its edition."""
 
@@ -123,11 +117,6 @@ def test_index_adds_again_the_chunks_whose_context_changed():
     assert store.texts() == texts(editions[1])
     assert [chunk.id for chunk in editions[1]] == [chunk.id for chunk in chunks]
     assert all("Edition 2." in text for text in store.texts())
-
-
-def test_ids_do_not_depend_on_where_the_text_is():
-    old, new = (split(text, "A") for text in (TEXT, EDITS["offsets"][0][0]))
-    assert {chunk.id for chunk in old} < {chunk.id for chunk in new}
 
 
 # LlamaIndex.

@@ -10,20 +10,17 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 
-import numpy as np
 import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.indexing import InMemoryRecordManager, index
-from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import TextSplitter
 
 import langchain_advchunk
 import llamaindex_advchunk
-from advchunk import BadModelOutput, Chunk, Chunker, ConfigurationError, MSTSemanticChunker, RecursiveChunker, Span
+from advchunk import BadModelOutput, Chunker, ConfigurationError, RecursiveChunker
 from advchunk import Document as Source
-from advchunk.chunkers.explanations import Explanation
 from advchunk.models.static import default_embedder
 from langchain_advchunk import (
     AutoSplitter,
@@ -33,7 +30,6 @@ from langchain_advchunk import (
     LayoutAwareSplitter,
     MSTSemanticSplitter,
     RecursiveSplitter,
-    UniversalSemanticSplitter,
     chunk_key,
     chunk_spans,
     record_key,
@@ -58,22 +54,6 @@ class Recording(DefaultEmbeddings):
     async def aembed_documents(self, texts):
         self.used.append("async")
         return super().embed_documents(texts)
-
-
-class Tree(Chunker):
-    """The whole text, and its halves below it."""
-
-    def plan(self, document):
-        yield from ()
-        n, half = len(document.text), len(document.text) // 2
-        spans = [(0, n), (0, half), (half, n)]
-        return Explanation(
-            document,
-            [
-                Chunk(document.text[a:b], (Span(a, b),), 1, level=int(i > 0), parent=0 if i else None)
-                for i, (a, b) in enumerate(spans)
-            ],
-        )
 
 
 class Moody(Chunker):
@@ -168,12 +148,6 @@ def test_the_embedded_default_is_an_embeddings():
     assert pickle.loads(pickle.dumps(MSTSemanticSplitter(model))).core().fingerprint()
 
 
-def test_sections_are_named():
-    text = "# Guide\n\nHello.\n\n## Install\n\nRun make."
-    *_, last = RecursiveSplitter(max_tokens=6).create_documents([text])
-    assert (last.metadata["section"], last.metadata["title_path"]) == ("Install", "Guide > Install")
-
-
 def test_context_is_put_before_the_text_and_offsets_locate_the_text():
     text = "# Guide\n\nHello there.\n\n## Install\n\nRun make now."
     splitter = RecursiveSplitter(max_tokens=12, include_context=True)
@@ -181,19 +155,6 @@ def test_context_is_put_before_the_text_and_offsets_locate_the_text():
     assert last.page_content == "Manual > Guide\n\n## Install\n\nRun make now."
     start, end = last.metadata["start_index"], last.metadata["end_index"]
     assert last.page_content.endswith(text[start:end])
-
-
-def test_parents_are_named_by_id():
-    whole, left, right = ChunkerSplitter(Tree()).create_documents(["ab"])
-    assert left.metadata["parent_id"] == right.metadata["parent_id"] == whole.id
-    assert "parent_id" not in whole.metadata
-
-
-def test_metadata_is_not_shared():
-    source = Document("One two. Three four.", metadata={"tags": []})
-    first, second = RecursiveSplitter(max_tokens=4).split_documents([source])
-    first.metadata["tags"].append("x")
-    assert second.metadata["tags"] == source.metadata["tags"] == []
 
 
 def test_it_is_a_text_splitter_with_embeddings_first():
@@ -262,45 +223,12 @@ def test_the_key_of_a_record_changes_with_all_that_a_store_has():
     assert record_key(turned) == record_key(chunk)
 
 
-def test_parent_document_retriever():
-    store = InMemoryVectorStore(Recording())
-    retrievers = pytest.importorskip("langchain_classic.retrievers")
-    retriever = retrievers.ParentDocumentRetriever(
-        vectorstore=store,
-        docstore=InMemoryStore(),
-        child_splitter=UniversalSemanticSplitter(min_chunk_size=0),
-        parent_splitter=MSTSemanticSplitter(max_tokens=12),
-    )
-    retriever.add_documents([Document(CATS_AND_LAWS)])
-    assert any("Judges" in document.page_content for document in retriever.invoke("Who sits in court?"))
-
-
-def test_ids_make_adding_twice_harmless():
-    store, documents = InMemoryVectorStore(Recording()), RecursiveSplitter(max_tokens=4).create_documents([TEXT])
-    store.add_documents(documents)
-    store.add_documents(documents)
-    assert len(store.store) == len(documents)
-
-
 def test_chunk_size_and_overlap_are_other_names():
     splitter = RecursiveSplitter(chunk_size=9, chunk_overlap=2, length_function=len)
     assert (splitter.core().max_tokens, splitter.core().overlap_tokens) == (9, 2)
     assert max(map(len, splitter.split_text("word " * 20))) <= 9
     with pytest.raises(ValueError, match=r"max_tokens must be >= 1, got 0"):
         RecursiveSplitter(chunk_size=0)
-
-
-def test_a_splitter_pickles():
-    splitter = RecursiveSplitter(length_function=len, max_tokens=9)
-    assert pickle.loads(pickle.dumps(splitter)).split_text(TEXT) == splitter.split_text(TEXT)
-    assert len(pickle.dumps(MSTSemanticSplitter())) < 5000
-
-
-def test_any_core_chunker():
-    chunker = MSTSemanticChunker(embedder=lambda texts: np.ones((len(texts), 2)))
-    assert ChunkerSplitter(chunker).split_text("A.\n\nB.") == ["A.\n\nB."]
-    with pytest.raises(ValueError, match="metadatas must have one entry per text, 1, got 2"):
-        ChunkerSplitter(chunker).create_documents(["a"], [{}, {}])
 
 
 def test_on_error_and_fallback():
@@ -332,25 +260,6 @@ def test_show_progress(capsys):
     assert "2/2" in capsys.readouterr().err
     RecursiveSplitter().create_documents(["a", "b"])
     assert capsys.readouterr().err == ""
-
-
-def test_a_cache_saves_the_model_calls(tmp_path):
-    class Named(Recording):
-        model_name = "named"
-
-    model = Named()
-    for _ in range(2):
-        MSTSemanticSplitter(model, cache=str(tmp_path / "vectors.db")).split_text(CATS_AND_LAWS)
-    assert model.used == ["sync"]
-
-
-@pytest.mark.slow
-def test_a_thousand_short_documents_take_full_batches_of_distinct_units():
-    texts = [f"Fact {i % 300} is here.\n\nIt is {i}.\n\nSo it goes." for i in range(1000)]
-    model = Recording()
-    MSTSemanticSplitter(model, batch_size=256).create_documents(texts)
-    distinct = 300 + 1000 + 1
-    assert len(model.used) <= -(-distinct // 256)
 
 
 def test_files_that_a_splitter_reads_its_own_way_are_left_to_it(tmp_path):

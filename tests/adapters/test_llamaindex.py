@@ -6,21 +6,18 @@ import pickle
 from pathlib import Path
 
 import pytest
-from llama_index.core import Settings, StorageContext, VectorStoreIndex
+from llama_index.core import Settings
 from llama_index.core.ingestion import IngestionCache, IngestionPipeline
 from llama_index.core.ingestion.pipeline import get_transformation_hash
 from llama_index.core.node_parser import (
     MarkdownNodeParser,
     SentenceSplitter,
     TextSplitter,
-    get_leaf_nodes,
-    get_root_nodes,
 )
-from llama_index.core.retrievers import AutoMergingRetriever
 from llama_index.core.schema import Document, ImageDocument, ImageNode, MediaResource, MetadataMode, TextNode
 from pydantic import PrivateAttr, ValidationError
 
-from advchunk import Chunk, Chunker, ConfigurationError, MSTSemanticChunker, RecursiveChunker, Span
+from advchunk import Chunk, Chunker, ConfigurationError, RecursiveChunker, Span
 from advchunk.chunkers.explanations import Explanation
 from advchunk.models.static import default_embedder
 from llamaindex_advchunk import (
@@ -164,14 +161,6 @@ def test_a_dict_makes_the_same_parser_and_the_cache_key_is_honest():
     assert "secret" not in bigger.to_json()
 
 
-def test_pickling_keeps_the_copy_and_the_original():
-    parser = RecursiveNodeParser(max_tokens=20, tokenizer=len)
-    copy = pickle.loads(pickle.dumps(parser))
-    assert copy.split_text(ROWS) == parser.split_text(ROWS)
-    with pytest.raises((AttributeError, pickle.PicklingError)):
-        pickle.dumps(RecursiveNodeParser(tokenizer=lambda text: text.count(" ")))  # fails, rather than forget it
-
-
 def test_async_uses_the_async_embedding_method():
     used.clear()
     documents = [Document(text=CATS_AND_LAWS, id_="1"), Document(text="A a.\n\nC c.", id_="2")]
@@ -207,28 +196,6 @@ def test_pipeline_cache_round_trip(tmp_path):
     assert len(run(n_segments=3)) == 3
 
 
-def test_vector_store_index_retrieves_chunks():
-    parser = UniversalSemanticNodeParser(min_chunk_size=0, threshold=0.3)
-    index = VectorStoreIndex.from_documents(
-        [Document(text=CATS_AND_LAWS)], transformations=[parser], embed_model=Recording()
-    )
-    (nodes,) = index.as_retriever(similarity_top_k=1).retrieve("Who sits in court?")
-    assert "Judges" in nodes.text
-
-
-def test_auto_merging_retriever_merges_a_hierarchy():
-    text = "Cats purr softly all day. Cats nap in the warm sun. Cats eat fish and cats purr."
-    nodes = ChunkerNodeParser(chunker=Tree())([Document(text=text, id_="D")])
-    (root,), leaves = get_root_nodes(nodes), get_leaf_nodes(nodes)
-    assert len(leaves) == 3
-    assert [child.node_id for child in root.child_nodes] == [leaf.node_id for leaf in leaves]
-    storage = StorageContext.from_defaults()
-    storage.docstore.add_documents(nodes)
-    index = VectorStoreIndex(leaves, storage_context=storage, embed_model=Recording())
-    retriever = AutoMergingRetriever(index.as_retriever(similarity_top_k=3), storage)
-    assert [nodes.node_id for nodes in retriever.retrieve("cats")] == [root.node_id]
-
-
 def test_from_defaults_progress_and_settings(capsys):
     parser = RecursiveNodeParser.from_defaults(chunk_size=30, chunk_overlap=3)
     assert (parser.core().max_tokens, parser.core().overlap_tokens) == (30, 3)
@@ -252,12 +219,6 @@ def test_it_is_a_text_splitter_that_refuses_what_it_does_not_know():
     with pytest.raises(ConfigurationError, match=r"threshold must be in -1\.\.1, got 2"):
         UniversalSemanticNodeParser(threshold=2.0)
     assert RecursiveNodeParser.class_name() != MSTSemanticNodeParser.class_name()
-
-
-def test_any_core_chunker():
-    parser = ChunkerNodeParser(chunker=RecursiveChunker(max_tokens=20))
-    assert parser.split_text(ROWS) == RecursiveNodeParser(max_tokens=20).split_text(ROWS)
-    assert parser.to_dict() != ChunkerNodeParser(chunker=MSTSemanticChunker()).to_dict()
 
 
 @pytest.mark.slow
