@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence, Set
+from heapq import heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -147,23 +148,25 @@ class Coherence:
 
         Boundaries above the threshold, except those in ``kept``, are discarded one by one, the most coherent first.
         """
-        places, coherence = [0, *boundaries, len(self._sums) - 1], dict[int, float]()
+        places, coherence, queue = [0, *boundaries, len(self._sums) - 1], dict[int, float](), list[tuple[float, int]]()
 
         def measure(at: int) -> None:
             if 0 < at < len(places) - 1:
-                coherence[places[at]] = self.between(*places[at - 1 : at + 2])
+                unit = places[at]
+                coherence[unit] = self.between(*places[at - 1 : at + 2])
+                if coherence[unit] > threshold and unit not in kept:
+                    heappush(queue, (-coherence[unit], unit))
 
         for at in range(len(places)):
             measure(at)
-        while True:
-            left = [unit for unit in places[1:-1] if unit not in kept]
-            unit = max(left, key=coherence.__getitem__, default=None)
-            if unit is None or coherence[unit] <= threshold:
-                return coherence
+        while queue:
+            value, unit = heappop(queue)
             at = bisect_left(places, unit)
-            del places[at]
-            measure(at - 1)
-            measure(at)
+            if places[at] == unit and coherence[unit] == -value:  # neither discarded nor measured again
+                del places[at]
+                measure(at - 1)
+                measure(at)
+        return coherence
 
 
 def snap_to_headings(chapters: Sequence[Chapter], headings: Sequence[int], reach: int) -> list[Chapter]:
