@@ -153,8 +153,10 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         windows = self._windows(units, paths, limits)
         answers = yield from gather(map(self._ask, windows))
         merged = chapters.merge_windows(windows, [answer.chapters for answer in answers], len(units))
-        proposed = [chapter._replace(unit=_first_heading(chapter.unit, units)) for chapter in merged]
-        headings = sorted(unit for unit in paths if _first_heading(unit, units) == unit)
+        # Of headings above one another, a chapter begins with the first.
+        firsts = np.maximum.accumulate(np.where(units.strength[:-1] < 0, 0, np.arange(len(units)))).tolist()
+        proposed = [chapter._replace(unit=firsts[chapter.unit]) for chapter in merged]
+        headings = sorted(unit for unit in paths if firsts[unit] == unit)
         rows = yield from self.embed_units(units)
         windows_around = Coherence(rows, self.support_width)
         coherence = windows_around.gaps()
@@ -219,13 +221,6 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
 def _flatten(text: str) -> str:
     """Return a text as one line that is not parsed as a heading if an answer repeats it."""
     return chapters.truncate(" ".join(text.split()).lstrip("# "), _MAX_LINE)
-
-
-def _first_heading(unit: int, units: Units) -> int:
-    """Return the first of the headings directly above a unit, or the unit."""
-    while units.strength[unit] < 0:
-        unit -= 1
-    return unit
 
 
 def _add_titles(explanation: Explanation) -> list[Chunk]:
