@@ -211,7 +211,7 @@ def test_boundaries_are_discarded_until_all_are_below_the_threshold(n, data):
 
 def test_time_grows_with_headings_above_one_another():
     model = {"llm": Scripted("## 1 A"), "embedder": lambda texts: np.ones((len(texts), 2)), "fallback": None}
-    chunker = LLMChapteringChunker(max_tokens=10**6, tokenizer="words", **model)
+    chunker = LLMChapteringChunker(max_tokens=10**6, window_tokens=10**7, **model)
     check_growth(chunker.chunk, lambda n: "# a\n\n" * n, 2000)
 
 
