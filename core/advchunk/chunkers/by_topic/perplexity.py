@@ -110,9 +110,6 @@ def minimum_drops(surprise: Floats) -> Floats:
     """Return the (n - 1,) drops of n units below their higher neighbors, by the gap after each; 0 if it is no minimum.
 
     A unit as high as the next is a minimum if it is below the one before. The first and the last unit are not minima.
-
-    >>> minimum_drops(np.array([3.0, 1.0, 2.0, 2.0, 0.5, 0.5, 0.7])).tolist()
-    [0.0, 2.0, 0.0, 0.0, 1.5, 0.0]
     """
     before, after = surprise[:-2] - surprise[1:-1], surprise[2:] - surprise[1:-1]
     return np.asarray(np.r_[0.0, np.where((before > 0) & (after >= 0), np.maximum(before, after), 0.0)])

@@ -49,13 +49,10 @@ class Answer(NamedTuple):
 
 
 def parse_answer(answer: str, start: int, end: int) -> Answer:
-    r"""Return the longest ascending run of an answer's chapters that begin with one of the units ``start`` to ``end``.
+    """Return the longest ascending run of an answer's chapters that begin with one of the units ``start`` to ``end``.
 
     Raise `BadModelOutput` if there is none, or if more headings would be ignored than kept: then the numbers mean
     nothing.
-
-    >>> parse_answer("## 1 Cats\n## 7 Dogs\n## 4 Courts", 0, 9)
-    Answer(chapters=[Chapter(unit=0, title='Cats'), Chapter(unit=6, title='Dogs')], ignored=1)
     """
     headings = parse_chapters(answer)
     run = longest_ascending_run(headings, start, end)
@@ -173,9 +170,6 @@ def snap_to_headings(chapters: Sequence[Chapter], headings: Sequence[int], reach
     """Move chapters to the nearest heading (ascending units) within ``reach``; each takes one, the nearest or first.
 
     A chapter that begins with the text stays, because it has no boundary to move.
-
-    >>> snap_to_headings([Chapter(4, "a"), Chapter(6, "b"), Chapter(9, "c")], [5], 2)
-    [Chapter(unit=5, title='a'), Chapter(unit=6, title='b'), Chapter(unit=9, title='c')]
     """
     candidates = list[tuple[int, int, int]]()  # distance, index of the chapter, heading
     for i, (unit, _) in enumerate(chapters):
