@@ -14,8 +14,6 @@ claim. Rules decide for each sentence:
 
 Digits may be of any script.
 
-References
-----------
 Ours, motivated by Bio-MCP's chunking strategy (2025), steps 6 and 10: "Recall@K of numeric claims".
 """
 # ruff: noqa: RUF001 - signs of many scripts

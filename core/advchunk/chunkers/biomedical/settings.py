@@ -1,7 +1,5 @@
 """Bio-MCP's settings from its environment variables: the parameters of the chunker, and the boosts of search results.
 
-References
-----------
 Bio-MCP, "Chunking Strategy", 2025, step 9, and the code of its search service, where boosts multiply the score.
 """
 

@@ -82,6 +82,9 @@ class GraphRAGParams(ChatParams):
     the descriptions of an entity are joined, not summarized; and without an ``llm`` rules extract, which the paper does
     not.
 
+    Edge et al. 2024, "From local to global: A GraphRAG approach to query-focused summarization". Traag, Waltman & van
+    Eck 2019, "From Louvain to Leiden". The rules and the tree are ours.
+
     Parameters
     ----------
     preset : "published", the numbers of the paper, on plain text.
@@ -97,11 +100,6 @@ class GraphRAGParams(ChatParams):
     gleanings : number of further questions about a chunk, for entities that are missing, >= 0.
     attempts : maximum requests until an answer can be used, >= 1; each uses the next ``seed``.
     material_tokens : maximum tokens of the material for a summary by a model, >= 256.
-
-    References
-    ----------
-    Edge et al. 2024, "From local to global: A GraphRAG approach to query-focused summarization". Traag, Waltman & van
-    Eck 2019, "From Louvain to Leiden: guaranteeing well-connected communities". The rules and the tree are ours.
     """
 
     algorithm: ClassVar[str] = "graphrag"

@@ -73,6 +73,9 @@ class LLMChapteringParams(ChatParams):
     Departs from the specification by default: numbered units are headings (``outline``), to which boundaries move;
     ``preset="published"`` sets this back. The ``layout_weight`` has no effect here.
 
+    Ours. Numbered lines and an answer in numbers: Duarte et al. 2024, "LumberChunker: Long-form narrative document
+    segmentation", Findings of EMNLP.
+
     Parameters
     ----------
     preset : "published", the specification.
@@ -87,11 +90,6 @@ class LLMChapteringParams(ChatParams):
     support_width : maximum sentences on each side that are compared, >= 1: the mean of four and more up to this is
         taken.
     heading_reach : maximum sentences that a boundary moves to a heading, >= 0; a heading takes the nearest boundary.
-
-    References
-    ----------
-    Ours. Numbered lines and an answer in numbers: Duarte et al. 2024, "LumberChunker: Long-form narrative document
-    segmentation", Findings of EMNLP.
     """
 
     algorithm: ClassVar[str] = "llm-chaptering"
