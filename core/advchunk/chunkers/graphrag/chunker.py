@@ -177,28 +177,19 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     def chunk_corpus(self, documents: Iterable[str | Document], *, on_error: OnError = "raise") -> Corpus:
         """Return the chunks of documents at all levels, with the graph; see `chunk_many` for ``on_error``.
 
-        Raises
-        ------
-        ConfigurationError : two documents have the same name (`Document.source`), or one of several has none.
+        Documents must have different names (`Document.source`), or `ConfigurationError` is raised.
         """
         return run_phases(self._phases(documents, on_error))
 
     async def achunk_corpus(
-        self,
-        documents: Iterable[str | Document],
-        *,
-        on_error: OnError = "raise",
-        concurrency: int | None = None,
+        self, documents: Iterable[str | Document], *, on_error: OnError = "raise", concurrency: int | None = None
     ) -> Corpus:
         """Await `chunk_corpus`."""
         return await arun_phases(self._phases(documents, on_error), concurrency)
 
     @property
     def _runner(self) -> Runner[str | Document, Explanation]:
-        def collect() -> Any:
-            return lambda explanation: [explanation.chunks]
-
-        return PhasedRunner(self.jobs, collect, finish=self._distribute)
+        return PhasedRunner(self.jobs, lambda: lambda explanation: [explanation.chunks], finish=self._distribute)
 
     def _distribute(self, explanations: Sequence[Explanation]) -> Phases[list[list[Chunk]]]:
         """Return the chunks of each document; the root and the communities come with the first that has any."""
