@@ -209,6 +209,19 @@ def test_boundaries_are_discarded_until_all_are_below_the_threshold(n, data):
         assert values[unit] == coherence.between(start, unit, end)
 
 
+def test_time_grows_with_headings_above_one_another():
+    model = {"llm": Scripted("## 1 A"), "embedder": lambda texts: np.ones((len(texts), 2)), "fallback": None}
+    chunker = LLMChapteringChunker(max_tokens=10**6, window_tokens=10**7, **model)
+    check_growth(chunker.chunk, lambda n: "# a\n\n" * n, 2000)
+
+
+def test_time_grows_with_the_boundaries():
+    def process(n):
+        assert len(Coherence(np.ones((n, 2)) + np.arange(n)[:, None] % 3, 4).discard(range(1, n), set(), -2.0)) == n - 1
+
+    check_growth(process, lambda n: n, 2000)
+
+
 def test_most_wrong_boundaries_are_discarded_and_no_right_one():
     """Right and wrong boundaries are proposed together, in texts of four planted topics."""
     wrong = right = 0

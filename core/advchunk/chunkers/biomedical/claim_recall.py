@@ -38,14 +38,9 @@ def claims_of_task(task: Any) -> tuple[tuple[tuple[str, Span], ...], ...]:
 def claims_at_k(
     claims: Sequence[Sequence[tuple[str, Span]]], chunks: Mapping[str, Sequence[Chunk]], ranking: Ints, k: int
 ) -> Floats:
-    """Return the share of each answer's claims that are complete in one of the first k chunks: (q,), NaN without
-    claims.
+    """Return the share of each answer's claims that are complete in one of the first k chunks: (q,), NaN if none.
 
-    Parameters
-    ----------
-    claims : of each question, from `claims_of_task`.
-    chunks : of each document, in the order in which ``ranking`` numbers them.
-    ranking : (q, r) indices of chunks, best first; r >= k, or all chunks.
+    ``ranking`` has the (q, r) indices of ``chunks``, best first; r >= k, or all chunks.
     """
     indexed = [(name, _merge_spans(chunk.spans)) for name, group in chunks.items() for chunk in group]
 

@@ -14,8 +14,6 @@ claim. Rules decide for each sentence:
 
 Digits may be of any script.
 
-References
-----------
 Ours, motivated by Bio-MCP's chunking strategy (2025), steps 6 and 10: "Recall@K of numeric claims".
 """
 # ruff: noqa: RUF001 - signs of many scripts
@@ -60,12 +58,7 @@ class Claim(NamedTuple):
 
 
 def numeric_claims(text: str, sentences: Units | None = None) -> list[Claim]:
-    """Find the numeric claims of a text (see the module); ``sentences`` defaults to `sentences.sentences` of it.
-
-    >>> text = "We enrolled 90. Weight fell by 12.4% vs 2.1% (p<0.001). Nausea was 8%."
-    >>> [text[slice(*claim.span)] for claim in numeric_claims(text)]
-    ['Weight fell by 12.4% vs 2.1% (p<0.001).']
-    """
+    """Find the numeric claims of a text (see the module); ``sentences`` defaults to `sentences.sentences` of it."""
     units = split_sentences(text) if sentences is None else sentences
     edges, texts = units.edges.tolist(), units.strings()
     compares = [bool(re.search(_COMPARATOR, sentence)) for sentence in texts]

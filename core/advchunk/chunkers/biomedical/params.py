@@ -36,6 +36,8 @@ class BiomedicalAbstractParams(Params):
     environment variables count only where `settings.chunker_settings` and `settings.boosts` read them; and its open
     choices (which neighbor to merge with, where windows end) are optimized over the whole abstract.
 
+    Bio-MCP, "Chunking Strategy", v1.2.0, 2025.
+
     Parameters
     ----------
     preset : "published", the strategy.
@@ -51,10 +53,6 @@ class BiomedicalAbstractParams(Params):
     normalize : False uses the text unchanged, parsed as ``markup``.
     namespace : namespace of ``uuid``, a UUID.
     chunker_version : version to write into the metadata.
-
-    References
-    ----------
-    Bio-MCP, "Chunking Strategy", v1.2.0, 2025.
     """
 
     algorithm: ClassVar[str] = "biomedical-abstract"

@@ -47,12 +47,7 @@ def quantity_spans(text: str) -> list[Span]:
 
 @dataclass(frozen=True)
 class QuantityTiler:
-    """A tiler without the edges that are within quantities.
-
-    >>> from advchunk.text.tiling import words
-    >>> QuantityTiler(words)("Give 1.5 mg/kg twice").strings()
-    ['Give ', '1.5 mg/kg ', 'twice']
-    """
+    """A tiler without the edges that are within quantities."""
 
     tiler: Tiler
 

@@ -1,7 +1,5 @@
 """Bio-MCP's settings from its environment variables: the parameters of the chunker, and the boosts of search results.
 
-References
-----------
 Bio-MCP, "Chunking Strategy", 2025, step 9, and the code of its search service, where boosts multiply the score.
 """
 
@@ -49,11 +47,7 @@ def chunker_settings(environment: Mapping[str, str] | None = None) -> dict[str, 
 
 
 def boosts(environment: Mapping[str, str] | None = None) -> dict[str, float]:
-    """Return `BOOSTS` with those that an environment sets; the errors are those of `chunker_settings`.
-
-    >>> boosts({"BIO_MCP_BOOST_RESULTS_SECTION": "0.3"})["Results"]
-    0.3
-    """
+    """Return `BOOSTS` with those that an environment sets; the errors are those of `chunker_settings`."""
     return {**BOOSTS, **_read(_BOOSTS, BOOSTS, environment)}
 
 
@@ -61,9 +55,6 @@ def boost(metadata: Mapping[str, Any], year: int, boosts: Mapping[str, float] = 
     """Return the boost of a chunk in a year, by its ``section``, ``quality_total`` (0..1), and ``published_at``.
 
     A chunk of several sections has the largest of their boosts. A score s becomes ``s * (1 + boost)``.
-
-    >>> boost({"section": "Results, Conclusions", "quality_total": 0.5, "published_at": "2020-03"}, 2024)
-    0.25
     """
     metadata = {**metadata, **written_metadata(metadata)}
     share = max(boosts.get(name, 0.0) for name in str(metadata.get("section") or "").split(", "))

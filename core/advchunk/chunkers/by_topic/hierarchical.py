@@ -39,16 +39,14 @@ class HierarchicalParams(Params):
     ids on the path to the edited sentence alone. In the metadata, ``granularity`` is "document", "section" or
     "sentence" for levels of that name. Of the other levels, the finest is "paragraph", and those above are "section".
 
+    Ours; after LlamaIndex's HierarchicalNodeParser and AutoMergingRetriever.
+
     Parameters
     ----------
     max_tokens : maximum tokens of a chunk at any level but "document", context included, >= 1.
     min_tokens : a smaller chunk joins a neighbor with the same parent if the result fits, 0..max_tokens; not for levels
         that are chunkers.
     overlap_tokens : 0, because children cover their parent exactly.
-
-    References
-    ----------
-    Ours; after LlamaIndex's HierarchicalNodeParser and AutoMergingRetriever.
     """
 
     algorithm: ClassVar[str] = "hierarchical"

@@ -51,6 +51,8 @@ class MarginSamplingParams(LanguageModelParams):
     original as ``prompt``; if the text before the gap and the sentence together exceed ``max_tokens``, it cuts without
     asking; and margins have the opposite sign: higher ones cut.
 
+    Zhao et al. 2024, "Meta-Chunking", section 3.1; its code, ``chunk_rag.py``.
+
     Parameters
     ----------
     preset : "published": the published code with other prompts, on plain text.
@@ -63,11 +65,6 @@ class MarginSamplingParams(LanguageModelParams):
     prompt : the prompt, with ``{before}`` and ``{sentence}``, best between tags, which are escaped in the text; and, to
         calibrate, with the options in two lines, "1. " and "2. ". None is one of `margin_prompts`: in Chinese if
         ``language`` or the text is, else in English.
-
-    References
-    ----------
-    Zhao et al. 2024, "Meta-Chunking: Learning text segmentation and semantic completion via logical perception",
-    section 3.1; its code, ``chunk_rag.py``.
     """
 
     algorithm: ClassVar[str] = "margin-sampling"

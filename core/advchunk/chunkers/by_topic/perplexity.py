@@ -30,6 +30,8 @@ class PerplexityParams(LanguageModelParams):
     meta-chunk over ``max_tokens`` is cut; and ``threshold_percentile`` depends on this text alone, not on the documents
     before it. The paper has drops "greater than" the threshold, its code and this "at least".
 
+    Zhao et al. 2024, "Meta-Chunking", section 3.1; its code, ``perplexity_chunking.py``.
+
     Parameters
     ----------
     preset : "published": the published code, on plain text.
@@ -40,11 +42,6 @@ class PerplexityParams(LanguageModelParams):
     max_context : maximum context of a token, in tokens, >= 16; None is the model's limit, at most 8192.
     evict : share of a full context to drop, oldest tokens first, > 0 and < 1; the rest is read again, so less takes
         longer.
-
-    References
-    ----------
-    Zhao et al. 2024, "Meta-Chunking: Learning text segmentation and semantic completion via logical perception",
-    section 3.1; its code, ``perplexity_chunking.py``.
     """
 
     algorithm: ClassVar[str] = "perplexity"
@@ -110,9 +107,6 @@ def minimum_drops(surprise: Floats) -> Floats:
     """Return the (n - 1,) drops of n units below their higher neighbors, by the gap after each; 0 if it is no minimum.
 
     A unit as high as the next is a minimum if it is below the one before. The first and the last unit are not minima.
-
-    >>> minimum_drops(np.array([3.0, 1.0, 2.0, 2.0, 0.5, 0.5, 0.7])).tolist()
-    [0.0, 2.0, 0.0, 0.0, 1.5, 0.0]
     """
     before, after = surprise[:-2] - surprise[1:-1], surprise[2:] - surprise[1:-1]
     return np.asarray(np.r_[0.0, np.where((before > 0) & (after >= 0), np.maximum(before, after), 0.0)])

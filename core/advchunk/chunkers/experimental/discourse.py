@@ -49,6 +49,9 @@ class DiscourseSegmenterParams(Params):
     Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``) and units end
     where blocks do (``markup``). ``preset="published"`` sets this back.
 
+    Ours. Marcu 2000, "The rhetorical parsing of unrestricted texts", Computational Linguistics 26(3), for units and
+    segments by connectives; Prasad et al. 2008, "The Penn Discourse TreeBank 2.0", LREC, for the connectives.
+
     Parameters
     ----------
     preset : "published", the specification on plain text.
@@ -57,11 +60,6 @@ class DiscourseSegmenterParams(Params):
     connectives : changes to the language's lexicon, by words: "strong", "weak", "none" to remove one:
         ``{"however": "weak", "by the way": "strong"}``. English has the most complete lexicon; German, French, Spanish
         and Chinese have one, too.
-
-    References
-    ----------
-    Ours. Marcu 2000, "The rhetorical parsing of unrestricted texts", Computational Linguistics 26(3), for units and
-    segments by connectives; Prasad et al. 2008, "The Penn Discourse TreeBank 2.0", LREC, for the connectives.
     """
 
     algorithm: ClassVar[str] = "discourse"

@@ -82,6 +82,9 @@ class GraphRAGParams(ChatParams):
     the descriptions of an entity are joined, not summarized; and without an ``llm`` rules extract, which the paper does
     not.
 
+    Edge et al. 2024, "From local to global: A GraphRAG approach to query-focused summarization". Traag, Waltman & van
+    Eck 2019, "From Louvain to Leiden". The rules and the tree are ours.
+
     Parameters
     ----------
     preset : "published", the numbers of the paper, on plain text.
@@ -97,11 +100,6 @@ class GraphRAGParams(ChatParams):
     gleanings : number of further questions about a chunk, for entities that are missing, >= 0.
     attempts : maximum requests until an answer can be used, >= 1; each uses the next ``seed``.
     material_tokens : maximum tokens of the material for a summary by a model, >= 256.
-
-    References
-    ----------
-    Edge et al. 2024, "From local to global: A GraphRAG approach to query-focused summarization". Traag, Waltman & van
-    Eck 2019, "From Louvain to Leiden: guaranteeing well-connected communities". The rules and the tree are ours.
     """
 
     algorithm: ClassVar[str] = "graphrag"
@@ -179,28 +177,19 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     def chunk_corpus(self, documents: Iterable[str | Document], *, on_error: OnError = "raise") -> Corpus:
         """Return the chunks of documents at all levels, with the graph; see `chunk_many` for ``on_error``.
 
-        Raises
-        ------
-        ConfigurationError : two documents have the same name (`Document.source`), or one of several has none.
+        Documents must have different names (`Document.source`), or `ConfigurationError` is raised.
         """
         return run_phases(self._phases(documents, on_error))
 
     async def achunk_corpus(
-        self,
-        documents: Iterable[str | Document],
-        *,
-        on_error: OnError = "raise",
-        concurrency: int | None = None,
+        self, documents: Iterable[str | Document], *, on_error: OnError = "raise", concurrency: int | None = None
     ) -> Corpus:
         """Await `chunk_corpus`."""
         return await arun_phases(self._phases(documents, on_error), concurrency)
 
     @property
     def _runner(self) -> Runner[str | Document, Explanation]:
-        def collect() -> Any:
-            return lambda explanation: [explanation.chunks]
-
-        return PhasedRunner(self.jobs, collect, finish=self._distribute)
+        return PhasedRunner(self.jobs, lambda: lambda explanation: [explanation.chunks], finish=self._distribute)
 
     def _distribute(self, explanations: Sequence[Explanation]) -> Phases[list[list[Chunk]]]:
         """Return the chunks of each document; the root and the communities come with the first that has any."""

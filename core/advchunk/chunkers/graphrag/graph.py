@@ -95,11 +95,7 @@ class KnowledgeGraph:
 
 @lru_cache(maxsize=200_000)
 def canonical_name(name: str, language: str = "en") -> str:
-    """Return the name by which mentions of one entity are recognized: its stems, in lower case, without punctuation.
-
-    >>> canonical_name("Face-Masks"), canonical_name("the  face mask")
-    ('face mask', 'face mask')
-    """
+    """Return the name by which mentions of one entity are recognized: its stems, in lower case, without punctuation."""
     words = searchable_words(unicodedata.normalize("NFKC", name).casefold())
     words = words[1:] if len(words) > 1 and words[0] in _ARTICLES else words
     return " ".join(map(_stemmer(language), words))
@@ -120,16 +116,9 @@ def build_graph(
     """Merge the extractions of all leaves.
 
     With n(x, y) the summed strength of the relations between two entities, and f(x) the mentions of an entity, the
-    weight of an edge is n(x, y) / sqrt(f(x) f(y)) for "association", and n(x, y) for "sum". Both are local: another
-    document changes only the edges of the entities that it mentions. Raises `ConfigurationError` for a strength that is
-    not finite or not > 0.
-
-    Parameters
-    ----------
-    extractions : offset of a leaf in its document, and its extraction, by the id of the leaf.
-    min_mentions, min_by_rules : mentions of an entity that is kept, >= 1, and of one that only rules found, in place of
-        a model that failed.
-    language : of stems.
+    weight of an edge is n(x, y) / sqrt(f(x) f(y)) for "association", and n(x, y) for "sum". Strengths that are not
+    finite and > 0 raise `ConfigurationError`. ``extractions`` are by the ids of leaves, with their offsets. An entity
+    is kept that has ``min_mentions``, or ``min_by_rules`` if only rules found it, in place of a model that failed.
     """
     mentions = defaultdict[str, list[tuple[Mention, Provenance]]](list)
     relations = defaultdict[tuple[str, str], list[tuple[Relation, Provenance]]](list)

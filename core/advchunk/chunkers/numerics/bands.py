@@ -36,9 +36,6 @@ def local_rank(band: Floats, width: int, reach: int) -> Floats:
 
     From Choi 2000, section 3.2. The ``band`` has (m, n) similarities, with m >= min(n, reach + width - 1). The square
     centered on each value is ``width`` units wide, odd, and clipped at the edges of the matrix.
-
-    >>> local_rank(np.array([[0.9, 0.8, 0.7], [0.1, 0.6, np.nan], [0.2, np.nan, np.nan]]), 3, 1).round(2)
-    array([[1.  , 0.88, 0.67]])
     """
     rank = np.zeros((reach, band.shape[1]), dtype=band.dtype)
     count_type = np.uint8 if width**2 <= 256 else np.uint32
@@ -51,11 +48,7 @@ def local_rank(band: Floats, width: int, reach: int) -> Floats:
 
 
 def local_mean(band: Floats, width: int, reach: int) -> Floats:
-    """Replace each value by the mean of the square centered on it. The parameters are those of `local_rank`.
-
-    >>> local_mean(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, np.nan], [0.0, np.nan, np.nan]]), 3, 1).round(2)
-    array([[0.25, 0.11, 0.  ]])
-    """
+    """Replace each value by the mean of the square centered on it. The parameters are those of `local_rank`."""
     mean = np.zeros((reach, band.shape[1]), dtype=band.dtype)
     for rows, values, neighbors, area in _squares(band, width, reach, 0):
         mean[rows, : values.shape[1]] = sum(neighbors, np.zeros_like(values)) / area
@@ -94,10 +87,6 @@ def block_sums(band: Floats) -> Floats:
     """Return the sum of a symmetric matrix over the square of each run of units; ``[d, i]`` is for units i to i + d.
 
     The order of additions is that of the original C99, so that float32 rounds the same.
-
-    >>> block_sums(np.array([[1.0, 2.0, 3.0], [0.5, 0.1, np.nan]]))[:, :2]
-    array([[1. , 2. ],
-           [4. , 5.2]])
     """
     m, n = band.shape
     sums = np.zeros_like(band)

@@ -20,11 +20,7 @@ def cuts_at(inner: Ints, n: int) -> Ints:
 
 
 def cuts_above(gaps: Floats, threshold: float) -> Ints:
-    """Return cuts at every gap whose score exceeds ``threshold``.
-
-    >>> cuts_above(np.array([0.1, 0.9, 0.2]), 0.15).tolist()
-    [0, 2, 3, 4]
-    """
+    """Return cuts at every gap whose score exceeds ``threshold``."""
     return cuts_at(np.flatnonzero(gaps > threshold) + 1, len(gaps) + 1)
 
 
@@ -148,10 +144,6 @@ def find_peaks(gaps: Floats, threshold: float = -np.inf, apart: int = 0) -> Ints
     """Return the indices of local maxima above ``threshold``; the middle of a plateau is its peak.
 
     They are selected from the highest down, unless a selected one or an end of the text is within ``apart`` gaps.
-
-    >>> gaps = np.array([3.0, 4.0, 4.0, 4.0, 0.0, 2.5, 1.0])
-    >>> find_peaks(gaps, 2.0).tolist(), find_peaks(gaps, 2.0, apart=3).tolist()
-    ([2, 5], [])
     """
     ends = run_cuts(gaps)
     height = gaps[ends[:-1]]

@@ -68,10 +68,6 @@ def grow_components(blocks: Iterable[Edges], sizes: Ints, may_join: Callable[[in
 
     Ties keep the edge that comes first in the text. ``may_join`` is called with the first node of two components, the
     size of its component, and that of the other. Returns (n,) labels, each the smallest node of its component.
-
-    >>> edges = Edges(np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([0.1, 0.2, 0.3]))
-    >>> grow_components([edges], np.array([2, 2, 1]), lambda first, size, other: size + other <= 4).tolist()
-    [0, 0, 2]
     """
     parent, total = list(range(len(sizes))), sizes.tolist()
 
@@ -154,9 +150,6 @@ def detect_communities(
 
     Returns (n,) labels, each the smallest node of its community. A node without edges is a community of its own.
     Weights <= 0 raise `ConfigurationError`, and a missing library (`import_library`) `MissingExtra`.
-
-    >>> detect_communities(5, Edges(np.array([0, 0, 1, 3]), np.array([1, 2, 2, 4]), np.ones(4))).tolist()
-    [0, 0, 0, 3, 3]
     """
     require(bool(np.all(edges.weight > 0)), "weights must be > 0", float(edges.weight.min(initial=np.inf)))
     label = np.arange(n, dtype=np.int64)

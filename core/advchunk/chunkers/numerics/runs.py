@@ -58,10 +58,6 @@ def assign_noise(labels: Ints, rows: Floats) -> Ints:
 
     A stretch between two runs is divided once, where the summed similarity of its units to the mean of the run they
     join is greatest. Ties go to the last place, so equally similar units join the left run.
-
-    >>> rows = np.array([[1.0, 0.0], [0.9, 0.1], [0.2, 0.8], [0.0, 1.0]])
-    >>> assign_noise(np.array([5, -1, -1, 7]), rows).tolist()
-    [5, 5, 7, 7]
     """
     assigned = labels.copy()
     ends = cutting.run_cuts(labels).tolist()
@@ -86,9 +82,6 @@ def merge_short_runs(labels: Ints, rows: Floats, least: int) -> Ints:
     """Merge every run of fewer than ``least`` units with the neighbor whose mean is more similar; ties go to the left.
 
     The shortest runs are merged first, in text order. A run between two runs of one label joins both.
-
-    >>> merge_short_runs(np.array([0, 0, 1, 2, 2]), np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [0, 1]]), 2).tolist()
-    [0, 0, 2, 2, 2]
     """
     total = prefix_sums(rows)
 

@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence, Set
+from heapq import heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -48,13 +49,10 @@ class Answer(NamedTuple):
 
 
 def parse_answer(answer: str, start: int, end: int) -> Answer:
-    r"""Return the longest ascending run of an answer's chapters that begin with one of the units ``start`` to ``end``.
+    """Return the longest ascending run of an answer's chapters that begin with one of the units ``start`` to ``end``.
 
     Raise `BadModelOutput` if there is none, or if more headings would be ignored than kept: then the numbers mean
     nothing.
-
-    >>> parse_answer("## 1 Cats\n## 7 Dogs\n## 4 Courts", 0, 9)
-    Answer(chapters=[Chapter(unit=0, title='Cats'), Chapter(unit=6, title='Dogs')], ignored=1)
     """
     headings = parse_chapters(answer)
     run = longest_ascending_run(headings, start, end)
@@ -147,32 +145,31 @@ class Coherence:
 
         Boundaries above the threshold, except those in ``kept``, are discarded one by one, the most coherent first.
         """
-        places, coherence = [0, *boundaries, len(self._sums) - 1], dict[int, float]()
+        places, coherence, queue = [0, *boundaries, len(self._sums) - 1], dict[int, float](), list[tuple[float, int]]()
 
         def measure(at: int) -> None:
             if 0 < at < len(places) - 1:
-                coherence[places[at]] = self.between(*places[at - 1 : at + 2])
+                unit = places[at]
+                coherence[unit] = self.between(*places[at - 1 : at + 2])
+                if coherence[unit] > threshold and unit not in kept:
+                    heappush(queue, (-coherence[unit], unit))
 
         for at in range(len(places)):
             measure(at)
-        while True:
-            left = [unit for unit in places[1:-1] if unit not in kept]
-            unit = max(left, key=coherence.__getitem__, default=None)
-            if unit is None or coherence[unit] <= threshold:
-                return coherence
+        while queue:
+            value, unit = heappop(queue)
             at = bisect_left(places, unit)
-            del places[at]
-            measure(at - 1)
-            measure(at)
+            if places[at] == unit and coherence[unit] == -value:  # neither discarded nor measured again
+                del places[at]
+                measure(at - 1)
+                measure(at)
+        return coherence
 
 
 def snap_to_headings(chapters: Sequence[Chapter], headings: Sequence[int], reach: int) -> list[Chapter]:
     """Move chapters to the nearest heading (ascending units) within ``reach``; each takes one, the nearest or first.
 
     A chapter that begins with the text stays, because it has no boundary to move.
-
-    >>> snap_to_headings([Chapter(4, "a"), Chapter(6, "b"), Chapter(9, "c")], [5], 2)
-    [Chapter(unit=5, title='a'), Chapter(unit=6, title='b'), Chapter(unit=9, title='c')]
     """
     candidates = list[tuple[int, int, int]]()  # distance, index of the chapter, heading
     for i, (unit, _) in enumerate(chapters):

@@ -73,6 +73,9 @@ class LLMChapteringParams(ChatParams):
     Departs from the specification by default: numbered units are headings (``outline``), to which boundaries move;
     ``preset="published"`` sets this back. The ``layout_weight`` has no effect here.
 
+    Ours. Numbered lines and an answer in numbers: Duarte et al. 2024, "LumberChunker: Long-form narrative document
+    segmentation", Findings of EMNLP.
+
     Parameters
     ----------
     preset : "published", the specification.
@@ -87,11 +90,6 @@ class LLMChapteringParams(ChatParams):
     support_width : maximum sentences on each side that are compared, >= 1: the mean of four and more up to this is
         taken.
     heading_reach : maximum sentences that a boundary moves to a heading, >= 0; a heading takes the nearest boundary.
-
-    References
-    ----------
-    Ours. Numbered lines and an answer in numbers: Duarte et al. 2024, "LumberChunker: Long-form narrative document
-    segmentation", Findings of EMNLP.
     """
 
     algorithm: ClassVar[str] = "llm-chaptering"
@@ -153,8 +151,10 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         windows = self._windows(units, paths, limits)
         answers = yield from gather(map(self._ask, windows))
         merged = chapters.merge_windows(windows, [answer.chapters for answer in answers], len(units))
-        proposed = [chapter._replace(unit=_first_heading(chapter.unit, units)) for chapter in merged]
-        headings = sorted(unit for unit in paths if _first_heading(unit, units) == unit)
+        # Of headings above one another, a chapter begins with the first.
+        firsts = np.maximum.accumulate(np.where(units.strength[:-1] < 0, 0, np.arange(len(units)))).tolist()
+        proposed = [chapter._replace(unit=firsts[chapter.unit]) for chapter in merged]
+        headings = sorted(unit for unit in paths if firsts[unit] == unit)
         rows = yield from self.embed_units(units)
         windows_around = Coherence(rows, self.support_width)
         coherence = windows_around.gaps()
@@ -219,13 +219,6 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
 def _flatten(text: str) -> str:
     """Return a text as one line that is not parsed as a heading if an answer repeats it."""
     return chapters.truncate(" ".join(text.split()).lstrip("# "), _MAX_LINE)
-
-
-def _first_heading(unit: int, units: Units) -> int:
-    """Return the first of the headings directly above a unit, or the unit."""
-    while units.strength[unit] < 0:
-        unit -= 1
-    return unit
 
 
 def _add_titles(explanation: Explanation) -> list[Chunk]:

@@ -95,11 +95,7 @@ class Lexicon:
         return None
 
     def opening(self, text: str) -> Connective | None:
-        """Return the connective that opens a unit; a strong one may follow a conjunction.
-
-        >>> load_lexicon("en").opening("But, nevertheless, he came.").words
-        'nevertheless'
-        """
+        """Return the connective that opens a unit; a strong one may follow a conjunction."""
         tokens = list(dropwhile(lambda token: not token.text[0].isalnum(), self.tokens(text[:_HEAD])))
         if not (match := self.at(tokens, 0) if tokens else None):
             return None
@@ -168,9 +164,6 @@ def load_lexicon(language: str = "en") -> Lexicon:
 
     Strong connectives turn the argument: contrast, concession, result, conclusion, a change of subject (comparison and
     contingency among the classes of Prasad et al. 2008). Weak ones continue it: addition, example, restatement, time.
-
-    >>> load_lexicon("en-GB").connectives["therefore"].strength, len(load_lexicon("xx").connectives)
-    ('strong', 0)
     """
     path = files("advchunk.chunkers.experimental.edus").joinpath("lexicons", f"{language_code(language)}.json")
     if not path.is_file():
@@ -187,9 +180,6 @@ def get_lexicon(language: str = "en", connectives: Mapping[str, Any] | None = No
     """Return the lexicon of a language, in which some ``connectives`` have other strengths.
 
     These are "strong" or "weak" by words, or "none" to remove a connective; a new one is an adverb.
-
-    >>> get_lexicon("en", {"by the by": "strong"}).opening("By the by, he came.").strength
-    'strong'
     """
     for words, strength in (connectives or {}).items():
         require(words.strip()[:1].isalnum(), "a connective must begin with a letter", words)

@@ -19,10 +19,6 @@ def clause_ends(sentence: str, lexicon: Lexicon) -> list[int]:
     """Return the ends of all units of a sentence except the last, without the white space after them, in linear time.
 
     A unit begins where a rule matches and there is a clause on both sides, as far as the next connective or semicolon.
-
-    >>> from advchunk.chunkers.experimental.edus.lexicon import load_lexicon
-    >>> clause_ends("Cats and dogs left because it rained.", load_lexicon("en"))
-    [18]
     """
     tokens = lexicon.tokens(sentence)
     return [tokens[i - 1].end for i in _Sentence(tokens, lexicon).starts()]
