@@ -1,17 +1,18 @@
 """Find out whether a place in a sentence is between brackets or quotes."""
 # ruff: noqa: RUF001 - the punctuation of many scripts is the subject here
 
-import re
 from collections.abc import Iterable
+
+from advchunk.text.patterns import lazy_pattern
 
 NEAR = 300  # maximum characters between a bracket or quote and its match
 
 # Quotes open after white space; German ones open with the mark that closes French ones. ":(" is no bracket.
-_OPENING = re.compile(
+_OPENING = lazy_pattern(
     r"""(?<![^\s(\[{–—\-：，。\u3040-\u9fff])(?:[“„«]|["»](?=[^\s"])|``(?=\w))|(?<![:;=-])\(|[（「『《【]"""
 )
 _CLOSING = {"``": "''", **dict(zip('"“„«»(（「『《【', '"”“»«)）」』》】', strict=True))}
-OPENING_MARK = re.compile(f"[`{''.join(mark for mark in _CLOSING if len(mark) == 1)}]")
+OPENING_MARK = lazy_pattern(f"[`{''.join(mark for mark in _CLOSING if len(mark) == 1)}]")
 """Pattern of the marks with which brackets and quotes open, the first character of each."""
 
 
