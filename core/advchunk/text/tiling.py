@@ -111,15 +111,14 @@ def owning_space(text: str, ends: Iterable[int], starts: Sequence[int] = ()) -> 
     ----------
     starts : ascending offsets at which units begin, whatever owns the white space around them.
     """
-    moved, at = list[int](), leading_space(text)
+    moved, at, match = list[int](), leading_space(text), _SPACE.match
     for end in ends:
         if end > at:  # otherwise in white space that already has an owner
-            last = end if not text[end - 1].isspace() else at + len(text[at:end].rstrip())
-            space = _SPACE.match(text, last)
-            at = space.end()  # type: ignore[union-attr]  # it always matches
-            place = bisect_left(starts, last)
-            if place == len(starts) or starts[place] > at:
-                moved.append(space.end("own"))  # type: ignore[union-attr]
+            last = at + len(text[at:end].rstrip()) if text[end - 1].isspace() else end
+            space: Any = match(text, last)
+            at = space.end()
+            if not starts or (place := bisect_left(starts, last)) == len(starts) or starts[place] > at:
+                moved.append(space.end("own"))
     return from_ends(text, [*moved, *starts])
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from advchunk.records import Units
 from advchunk.text.detection import AUTO, language_of, tell_language
 from advchunk.text.patterns import lazy_pattern
-from advchunk.text.sentences.brackets import OPENING_MARK, is_enclosed
+from advchunk.text.sentences.brackets import is_enclosed, opening_marks
 from advchunk.text.sentences.stops import (
     CLOSING_MARKS,
     MAX_WORD,
@@ -186,7 +186,7 @@ def _phrase_ends(text: str, start: int, end: int) -> Iterator[int]:
 def _stop_ends(paragraph: Paragraph, start: int, end: int, stops: Sequence[int], habits: Habits) -> list[int]:
     """Return the ends of the sentences in ``text[start:end]`` that end with one of the ``stops`` in it."""
     first, text, matched, openers, ends = start, paragraph.text, start, paragraph.words.openers, list[int]()
-    marks = {*OPENING_MARK.findall(text, start, end)}
+    marks = opening_marks(text, start, end)
     for at in stops:
         if at < matched:  # within the last match
             continue

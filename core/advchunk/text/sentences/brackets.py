@@ -12,8 +12,12 @@ _OPENING = lazy_pattern(
     r"""(?<![^\s(\[{–—\-：，。\u3040-\u9fff])(?:[“„«]|["»](?=[^\s"])|``(?=\w))|(?<![:;=-])\(|[（「『《【]"""
 )
 _CLOSING = {"``": "''", **dict(zip('"“„«»(（「『《【', '"”“»«)）」』》】', strict=True))}
-OPENING_MARK = lazy_pattern(f"[`{''.join(mark for mark in _CLOSING if len(mark) == 1)}]")
-"""Pattern of the marks with which brackets and quotes open, the first character of each."""
+_OPENING_MARKS = ["`", *(mark for mark in _CLOSING if len(mark) == 1)]
+
+
+def opening_marks(text: str, start: int, end: int) -> list[str]:
+    """Return the marks in a part of a text with which brackets and quotes open, the first character of each."""
+    return [mark for mark in _OPENING_MARKS if text.find(mark, start, end) >= 0]
 
 
 def is_enclosed(text: str, marks: Iterable[str], first: int, at: int, end: int) -> bool:
@@ -21,7 +25,7 @@ def is_enclosed(text: str, marks: Iterable[str], first: int, at: int, end: int) 
 
     Parameters
     ----------
-    marks : those that match `OPENING_MARK` in the sentence, or in more text.
+    marks : the `opening_marks` of the sentence, or of more text.
     end : where to stop looking for the closing mark.
     """
     low = max(first, at - NEAR)
