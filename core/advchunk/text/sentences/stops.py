@@ -25,7 +25,7 @@ _MAX_HABITS = 2**14
 # Tibetan has no other than the shad, which also ends clauses.
 WIDE_STOPS = "。！？｡﹗﹖︒‼⁇⁈⁉।॥۔؟։።፧፨။។៕᠃᠉܀܁܂߹꓿꛳꛷᱾᱿།༎༏༐༑꧉᭚᭛᭟꯫᪨᪩꘎᥄᥅꩝꩞꩟\u037e"
 _ANY = rf"[.!?…{WIDE_STOPS}]"
-_ANY_STOP = lazy_pattern(_ANY)
+_ANY_STOP, _ASCII_STOP = lazy_pattern(_ANY), lazy_pattern("[.!?]")  # of which the second takes half the time
 _IS_STOP = np.zeros(2**16, dtype=bool)
 _IS_STOP[[*map(ord, f".!?…{WIDE_STOPS}")]] = True
 _SHORT, _PIECE = 2000, 2**16  # characters of a text in which a search is faster than arrays, and of those in an array
@@ -73,7 +73,8 @@ _QUOTES = frozenset("\"'”’»›“‘`)]")
 def find_stops(text: str) -> list[int]:
     """Return the offsets of all characters at which `STOP` may match, in a third of the time that it would take."""
     if len(text) < _SHORT:
-        return [match.start() for match in _ANY_STOP.finditer(text)]
+        pattern = _ASCII_STOP if text.isascii() else _ANY_STOP
+        return [match.start() for match in pattern.finditer(text)]
     stops = list[int]()
     for start in range(0, len(text), _PIECE):
         codes = np.frombuffer(text[start : start + _PIECE].encode("utf-32-le", "surrogatepass"), dtype="<u4")
