@@ -178,7 +178,7 @@ def _count_cost(
     position[order] = np.arange(len(order))
 
     def value_of(term: int, height: int, starts: slice) -> Floats:
-        """Return what the counts of a term add at each of the last ends of a block, (ends, starts)."""
+        """Return the value of a term, by its counts, that each end of a block adds: (ends, starts)."""
         places = unit[slice(*np.searchsorted(key, [term * n + starts.start, term * n + starts.stop]))] - starts.start
         count = np.r_[0, np.cumsum(np.bincount(places, minlength=starts.stop - starts.start))]
         grown = growth(np.arange(max(len(places) - 1, 0)), np.full(max(len(places) - 1, 0), term))
